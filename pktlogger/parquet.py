@@ -25,9 +25,11 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pktlogger.columns import TABLES, names_of, read_index, read_record, read_table, summary
@@ -93,11 +95,20 @@ def _without_no_ack(group: pa.Table) -> pa.Table:
     return group.set_column(place, "ack", pa.array(ack, mask=ack == np.iinfo(np.uint64).max))
 
 
-def _without(table: pa.Table, columns: list[str]) -> pa.Table:
-    """Null for columns that one capture alone does not show."""
-    for name in columns:
-        place, kind = table.column_names.index(name), table.schema.field(name).type
-        table = table.set_column(place, name, pa.nulls(table.num_rows, kind))
+def _without(table: pa.Table, description: dict[str, Any], name: str) -> pa.Table:
+    """Null for what one capture alone does not show: by whole columns, or by the end at which each row's connection was
+    captured."""
+    everywhere = description.get("not_known", {}).get(name, [])
+    for column in everywhere:
+        place, kind = table.column_names.index(column), table.schema.field(column).type
+        table = table.set_column(place, column, pa.nulls(table.num_rows, kind))
+    by_ends = description.get("not_known_by_ends", {})
+    for ends, tables in by_ends.items() if len(by_ends) > 1 else ():
+        flows = [flow["flow"] for flow in description["flows"] if flow["ends"] == ends]
+        hidden = np.isin(table["flow"].to_numpy(), flows)
+        for column in set(tables.get(name, [])) - set(everywhere):
+            place, values = table.column_names.index(column), table[column].combine_chunks()
+            table = table.set_column(place, column, pc.if_else(pa.array(hidden), pa.scalar(None, values.type), values))
     return table
 
 
@@ -131,5 +142,5 @@ def analysis_to_parquet(folder: str | Path, target: str | Path) -> None:
     for name in TABLES:
         names = json.dumps(names_of(description, name)).encode()
         table = read_table(Path(folder) / name, {b"pktlogger.names": names})
-        table = _without(table, description.get("not_known", {}).get(name, []))
+        table = _without(table, description, name)
         _write(table, Path(target) / f"{name}.parquet")

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 LOST, UNKNOWN = -1, -2  # in the place of a time of arrival
-BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of summary.json
+BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of a flow in summary.json
 NOTES = {
     SENDER: "Captured at the sender alone: when packets arrived is not known, and lost are those that the "
             "acknowledgements show to be.",

@@ -149,7 +149,7 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
     marks = ("ecn_received",) if "ecn_received" in there else ()  # runs of an older pktlogger have none
     names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *marks,
              *(box.COLUMNS if boxed else ()))  # fmt: skip
-    ends = _ends(trial, client)
+    ends = _ends(trial, client, flow)
     at_receiver = ends == one_end.RECEIVER
     seg = _columns(folder / "segments.parquet", flow, names, "t_received_ns" if at_receiver else "t_sent_ns")
     ack_names = ("t_sent_ns", "t_received_ns", "ack", "window", *(("box_fate", "t_box_out_ns") if boxed else ()))
@@ -204,10 +204,10 @@ def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int, whol
     return replace(leg, store=store)
 
 
-def _ends(trial: Trial, client: Timeline | None) -> str:
-    """The ends at which a connection was captured."""
+def _ends(trial: Trial, client: Timeline | None, flow: int) -> str:
+    """The ends at which a connection was captured. Analyses of before say it of all connections together."""
     summary = trial.summary if client is None else trial.server_summary
-    return str(summary.get("ends") or one_end.BOTH)
+    return str(flow_summary(summary, flow).get("ends") or summary.get("ends") or one_end.BOTH)
 
 
 def _fates(trial: Trial, client: Timeline | None) -> list[str]:
@@ -222,7 +222,7 @@ def _of(
     """A connection of these columns, with what is in its small files."""
     folder, summary = (trial.path, trial.summary) if client is None else (trial.path / SERVER, trial.server_summary)
     own = flow_summary(summary, flow)
-    ends = _ends(trial, client)
+    ends = _ends(trial, client, flow)
     return Timeline(
         ends=ends, origin_ns=origin, params=trial.params, summary=own, back=trial.back, **columns,
         events=_events(summary, folder / "events.parquet", flow, origin),

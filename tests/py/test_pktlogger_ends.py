@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from pktlogger_conversation import FAST, ISN_R, ISN_S, MSS, NEW, SPURIOUS, TIMEOUT, Conversation, at
-from pktlogger_frames import ACK, SYN, Packet, Pcapng, options, write_pcap, write_pcapng
+from pktlogger_frames import ACK, SYN, B, Packet, Pcapng, options, write_pcap, write_pcapng
 
 import pktlogger
 from netcommon import readable
@@ -1011,6 +1011,50 @@ def test_a_bottleneck_whose_rate_changes(tmp_path: Path) -> None:
     assert [float(rate) for rate in said.groups()[:2]] == pytest.approx(wanted, rel=0.01)
     longest_ms = (flow["max_delay_ns"] - flow["min_delay_ns"]) / 1e6
     assert float(said[3]) == pytest.approx(longest_ms, abs=3.5), "less the time for one packet"
+
+
+# One capture with data both ways
+
+
+def _towards(packets: list[Packet]) -> list[Packet]:
+    """The packets of a connection by which 10.0.0.9 sends to 10.0.0.1."""
+    ends = {("10.0.0.1", 40000): ("10.0.0.9", 50000), (B, 5010): ("10.0.0.1", 5011)}
+    return [replace(p, src=ends[p.src], dst=ends[p.dst]) for p in packets]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["handshake", "mid-connection"])
+@pytest.mark.parametrize("given", ["sender", "receiver"])
+def test_each_connection_is_judged_by_the_end_where_its_data_were_captured(
+    given: str, whole: bool, tmp_path: Path
+) -> None:
+    """The machine sends by one connection and receives by the other one. Where the second handshake is missing, the
+    machine's address says where the capture stands."""
+    out, back = _full_window(), _recovered()
+    came = _towards(back.receiver if whole else [p for p in back.receiver if p.t_ns > at(105)])
+    file = write(tmp_path, "m", out.sender + came)
+    found = analyse(tmp_path / "o", f"--{given}", file)
+    first, second = found.summary["flows"]
+    assert found.summary["ends"] == "sender", "most data leave the machine"
+    assert [first["ends"], second["ends"]] == ["sender", "receiver"]
+    (tmp_path / "1").mkdir()
+    (tmp_path / "2").mkdir()
+    _, sent_alone = alone(tmp_path / "1", "sender", out.sender)
+    if whole:
+        _, came_alone = alone(tmp_path / "2", "receiver", came)
+        assert second == came_alone | {"flow": second["flow"]}
+    assert first == sent_alone
+    for name in ("limits_ns", "stops", "timeouts", "max_unacknowledged_bytes", "verdict"):
+        assert second[name] is None, name
+    pktlogger.analysis_to_parquet(tmp_path / "o", tmp_path)
+    segments = pq.read_table(tmp_path / "segments.parquet").to_pylist()
+    for row in segments:
+        sends = row["flow"] == first["flow"]
+        assert (row["t_sent_ns"] is not None, row["t_received_ns"] is not None) == (sends, not sends), row
+        assert (row["t_acked_ns"] is not None) == sends, row
+    limits = pq.read_table(tmp_path / "limits.parquet")
+    assert set(limits["flow"].to_pylist()) == {first["flow"]}
+    text = run("analyse", f"--{given}", file, "--human").stdout
+    assert "The capture was taken at the sender of 1 connection and at the receiver of 1." in text
 
 
 # A line that others use, too

@@ -7,6 +7,7 @@
 #include "arrived.h"
 #include "join.h"
 #include "pairs.h"
+#include "place.h"
 
 /* The sender's relative number less the receiver's. Where one capture missed the SYN, its numbers start at 2^32 with
  * the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's numbers. */
@@ -177,21 +178,24 @@ static int match(struct pl_analysis *analysis)
 }
 
 /* What is known of a connection that one capture alone has. */
-static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int end, uint32_t flow)
+static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int end, const struct pl_place *place,
+                                         uint32_t flow)
 {
     const struct pl_survey *survey = &analysis->surveys[end];
     const struct pl_flow *a = &survey->index.flows.at[flow];
     unsigned dir = a->side[1].bytes > a->side[0].bytes;
     const struct pl_counts *counts = &survey->index.counts;
+    int near = pl_place_near(place, a);
+    enum pl_ends ends = near < 0 ? analysis->ends : (unsigned)near == dir ? PL_SENDER_ALONE : PL_RECEIVER_ALONE;
     struct pl_transfer t = {
         .number = flow,
-        .ends = analysis->ends,
+        .ends = ends,
         .flow = a,
         .dir = dir,
         .receiver_dir = dir,
         .mss = pl_flow_mss(a),
         .mss_option = pl_flow_mss_option(a),
-        .data_ids = end == PL_RECEIVER && pl_survey_has(survey, flow, PL_DATA_IDS, dir),
+        .data_ids = ends == PL_RECEIVER_ALONE && pl_survey_has(survey, flow, PL_DATA_IDS, dir),
         .receiver_first_ns = counts->first_ns,
         .sender_first_ns = counts->first_ns,
         .receiver_last_ns = counts->last_ns,
@@ -219,8 +223,9 @@ static int take_all(struct pl_analysis *analysis, int end)
     analysis->numbers[end] = no_numbers(n);
     if (!analysis->transfers || !analysis->numbers[end])
         return -1;
+    struct pl_place place = pl_place_of(&analysis->surveys[end].index.flows, end == PL_SENDER);
     for (uint32_t i = 0; i < n; i++) {
-        analysis->transfers[i] = transfer_alone(analysis, end, i);
+        analysis->transfers[i] = transfer_alone(analysis, end, &place, i);
         analysis->numbers[end][i] = i;
     }
     analysis->n = n;

@@ -11,7 +11,7 @@ enum { PL_SENDER, PL_RECEIVER, PL_END_N };
 
 struct pl_analysis {
     struct pl_source captures[PL_END_N];
-    enum pl_ends ends;
+    enum pl_ends ends; /* of most of the data, where one capture is all there is */
     struct pl_survey surveys[PL_END_N];
     struct pl_transfer *transfers;
     uint32_t n;
@@ -42,12 +42,21 @@ static inline bool pl_has_end(const struct pl_analysis *analysis, int end)
     return analysis->ends == PL_BOTH_ENDS || (analysis->ends == PL_SENDER_ALONE) == (end == PL_SENDER);
 }
 
+/* How many transfers were captured at these ends. */
+static inline uint32_t pl_analysis_count(const struct pl_analysis *analysis, enum pl_ends ends)
+{
+    uint32_t n = 0;
+    for (uint32_t i = 0; i < analysis->n; i++)
+        n += analysis->transfers[i].ends == ends;
+    return n;
+}
+
 /* The first reading. Flows are matched as pairs.h says. Each is
  * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
  * first, or, where a capture has no SYN, the one with more payload. `box` is the record of the delay box between the
  * two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be estimated.
  * A capture without path and data is missing; then all connections of the other one are analysed, in the direction with
- * more payload. *end says which capture an error belongs to. pl_analysis_free is allowed after every result. */
+ * more payload, each by the end at which it was captured (place.h). *end says which capture an error belongs to. pl_analysis_free is allowed after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, const struct pl_clock *clock, int *end,
                                   struct nc_error *error);

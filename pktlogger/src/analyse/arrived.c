@@ -101,6 +101,8 @@ static int take_part(struct pl_arrived *a, const struct pl_arrival *part, const 
         .len = part->len,
         .t_sent_ns = -1,
         .t_received_ns = part->t_ns,
+        .t_acked_ns = -1,
+        .rtt_ns = -1,
         .delay_ns = -1,
         .receiver_frame = part->frame,
         .transmission = filled.again || filled.known ? 2 : 1,

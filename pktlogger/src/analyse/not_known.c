@@ -21,19 +21,34 @@ static const char *const of_flows[][32] = {
 static const char *const of_rates[] = {
     [PL_BOTH_ENDS] = NULL, [PL_SENDER_ALONE] = "received_bps", [PL_RECEIVER_ALONE] = "sent_bps"};
 
-struct column {
+enum { SENDER = 1 << PL_SENDER_ALONE, RECEIVER = 1 << PL_RECEIVER_ALONE };
+
+/* Columns, and the ends whose capture alone does not show them. `only`: the table has them only if such an end is present. */
+static const struct column {
     const char *table, *column;
-};
-static const struct column of_sender[] = {
-    {"segments", "t_received_ns"}, {"segments", "delay_ns"},      {"segments", "receiver_frame"},
-    {"segments", "ecn_received"},  {"acks", "t_sent_ns"},         {"losses", "queue_ns"},
-    {"losses", "spacing_ns"},      {"rates", "received_packets"}, {"rates", "received_bytes"},
-};
-static const struct column of_receiver[] = {
-    {"segments", "t_sent_ns"}, {"segments", "delay_ns"},  {"segments", "sender_frame"}, {"segments", "ecn_sent"},
-    {"acks", "t_received_ns"}, {"losses", "t_sent_ns"},   {"losses", "queue_ns"},       {"losses", "spacing_ns"},
-    {"losses", "service_ns"},  {"rates", "sent_packets"}, {"rates", "sent_bytes"},      {"rates", "flight_bytes"},
-    {"rates", "rtt_ns"},
+    unsigned ends, only;
+} columns[] = {
+    {"segments", "t_sent_ns", RECEIVER, 0},
+    {"segments", "t_received_ns", SENDER, 0},
+    {"segments", "delay_ns", SENDER | RECEIVER, 0},
+    {"segments", "sender_frame", RECEIVER, 0},
+    {"segments", "receiver_frame", SENDER, 0},
+    {"segments", "ecn_sent", RECEIVER, 0},
+    {"segments", "ecn_received", SENDER, 0},
+    {"segments", "t_acked_ns", RECEIVER, SENDER},
+    {"segments", "rtt_ns", RECEIVER, SENDER},
+    {"acks", "t_sent_ns", SENDER, 0},
+    {"acks", "t_received_ns", RECEIVER, 0},
+    {"losses", "t_sent_ns", RECEIVER, 0},
+    {"losses", "queue_ns", SENDER | RECEIVER, 0},
+    {"losses", "spacing_ns", SENDER | RECEIVER, 0},
+    {"losses", "service_ns", RECEIVER, 0},
+    {"rates", "sent_packets", RECEIVER, 0},
+    {"rates", "sent_bytes", RECEIVER, 0},
+    {"rates", "received_packets", SENDER, 0},
+    {"rates", "received_bytes", SENDER, 0},
+    {"rates", "flight_bytes", RECEIVER, 0},
+    {"rates", "rtt_ns", RECEIVER, 0},
 };
 
 const char *pl_ends_name(enum pl_ends ends)
@@ -50,19 +65,18 @@ void pl_not_known_flow(json_t *flow, enum pl_ends ends)
     json_array_foreach(rates, i, scale) if (of_rates[ends]) json_object_set_new(scale, of_rates[ends], json_null());
 }
 
-json_t *pl_not_known_columns(enum pl_ends ends)
+json_t *pl_not_known_columns(unsigned ends, unsigned present)
 {
-    const struct column *list = ends == PL_SENDER_ALONE ? of_sender : of_receiver;
-    size_t sender_n = sizeof of_sender / sizeof *of_sender, receiver_n = sizeof of_receiver / sizeof *of_receiver;
-    size_t n = ends == PL_BOTH_ENDS ? 0 : ends == PL_SENDER_ALONE ? sender_n : receiver_n;
     json_t *tables = json_object();
-    for (size_t i = 0; i < n; i++) {
-        json_t *columns = json_object_get(tables, list[i].table);
-        if (!columns) {
-            columns = json_array();
-            json_object_set_new(tables, list[i].table, columns);
+    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+        if ((columns[i].ends & ends) != ends || (columns[i].only & present) != columns[i].only)
+            continue;
+        json_t *list = json_object_get(tables, columns[i].table);
+        if (!list) {
+            list = json_array();
+            json_object_set_new(tables, columns[i].table, list);
         }
-        json_array_append_new(columns, json_string(list[i].column));
+        json_array_append_new(list, json_string(columns[i].column));
     }
     return tables;
 }

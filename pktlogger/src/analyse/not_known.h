@@ -14,7 +14,8 @@ const char *pl_ends_name(enum pl_ends ends);
 /* Sets what is not known of a flow to null. */
 void pl_not_known_flow(json_t *flow, enum pl_ends ends);
 
-/* {"segments": ["t_received_ns", …], …}: tables, and their columns that are null. */
-json_t *pl_not_known_columns(enum pl_ends ends);
+/* {"segments": ["t_received_ns", …], …}: tables, and their columns that are null in connections of all `ends`, as bits
+ * 1 << enum pl_ends. `present`: those of all connections. */
+json_t *pl_not_known_columns(unsigned ends, unsigned present);
 
 #endif

@@ -43,11 +43,12 @@ static bool open_source(struct source *source, const struct pl_analysis *analysi
 static int join_one(struct pl_analysis *analysis, struct pl_transfer *t, int end, const struct pl_row *row,
                     struct pl_tables *tables)
 {
-    if (analysis->ends == PL_RECEIVER_ALONE)
+    if (t->ends == PL_RECEIVER_ALONE)
         return pl_arrived_take(t, row, tables);
     if (!t->join && !(t->join = pl_join_new(t, &analysis->open)))
         return -1;
-    return end == PL_SENDER ? pl_join_sender(t->join, row, tables) : pl_join_receiver(t->join, row);
+    return end == PL_SENDER || t->ends == PL_SENDER_ALONE ? pl_join_sender(t->join, row, tables)
+                                                          : pl_join_receiver(t->join, row);
 }
 
 static int finish_join(struct pl_transfer *t, struct pl_tables *tables)
@@ -124,14 +125,15 @@ static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, str
     return result;
 }
 
+/* Follows the senders of all connections that were captured there. */
 static int walk_rows(struct pl_analysis *analysis, struct source *source, struct pl_tables *tables,
                      struct nc_error *error)
 {
     for (uint32_t i = 0; i < analysis->n; i++)
         analysis->transfers[i].rows_left = analysis->transfers[i].sender_rows;
     for (; source->next == PL_ROW; advance(source, error)) {
-        uint32_t number = analysis->numbers[PL_SENDER][source->row.flow];
-        if (number == UINT32_MAX)
+        uint32_t number = analysis->numbers[source->end][source->row.flow];
+        if (number == UINT32_MAX || analysis->transfers[number].ends == PL_RECEIVER_ALONE)
             continue;
         struct pl_transfer *t = &analysis->transfers[number];
         if (pl_walk(t, &source->row, tables) < 0)
@@ -146,7 +148,7 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
 {
     struct source source = {.next = PL_ROWS_END};
     int result = -1;
-    if (open_source(&source, analysis, PL_SENDER, error))
+    if (open_source(&source, analysis, pl_has_end(analysis, PL_SENDER) ? PL_SENDER : PL_RECEIVER, error))
         result = walk_rows(analysis, &source, tables, error);
     pl_index_free(&source.index);
     return result;
@@ -191,7 +193,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         return PL_SINK_FAILED;
     }
     if (clocked == 0 && read_both(analysis, tables, error) == 0 && find_busy(analysis) == 0) {
-        if (analysis->ends == PL_RECEIVER_ALONE)
+        if (pl_analysis_count(analysis, PL_RECEIVER_ALONE) == analysis->n)
             return PL_OK;
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;

@@ -245,6 +245,7 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     json_object_set_new(flow, "sender", pl_json_endpoint(t->flow, t->dir));
     json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
     json_object_set_new(flow, "translated", translated_json(t));
+    json_object_set_new(flow, "ends", json_string(pl_ends_name(t->ends)));
     json_object_set_new(flow, "mss_in_use", t->mss_said ? json_integer(t->mss) : json_null());
     json_object_set_new(flow, "window_scaled",
                         t->scale_known ? json_boolean(t->window_shift || pl_flow_scaled(t->flow)) : json_null());
@@ -335,6 +336,20 @@ static json_t *capture_json(const struct pl_analysis *analysis, int end)
     return pl_has_end(analysis, end) ? pl_json_capture(&analysis->surveys[end].index) : json_null();
 }
 
+/* The columns that are null in all connections, and those by the end at which a connection was captured. */
+static void add_not_known(json_t *root, const struct pl_analysis *analysis)
+{
+    json_t *by_ends = json_object();
+    unsigned present = 0;
+    for (int ends = PL_BOTH_ENDS; ends <= PL_RECEIVER_ALONE; ends++)
+        present |= pl_analysis_count(analysis, (enum pl_ends)ends) ? 1U << ends : 0;
+    for (int ends = PL_BOTH_ENDS; ends <= PL_RECEIVER_ALONE; ends++)
+        if (present & 1U << ends)
+            json_object_set_new(by_ends, pl_ends_name((enum pl_ends)ends), pl_not_known_columns(1U << ends, present));
+    json_object_set_new(root, "not_known", pl_not_known_columns(present, present));
+    json_object_set_new(root, "not_known_by_ends", by_ends);
+}
+
 json_t *pl_summary(const struct pl_analysis *analysis)
 {
     json_t *flows = json_array();
@@ -349,7 +364,7 @@ json_t *pl_summary(const struct pl_analysis *analysis)
                   (json_int_t)analysis->unmatched[PL_RECEIVER], "main_flow", main_flow(flows), "flows", flows);
     json_object_set_new(root, "ends", json_string(pl_ends_name(analysis->ends)));
     json_object_set_new(root, "swapped", json_boolean(analysis->swapped));
-    json_object_set_new(root, "not_known", pl_not_known_columns(analysis->ends));
+    add_not_known(root, analysis);
     json_object_set_new(root, "clock", both ? clock_json(&analysis->clock) : json_null());
     json_object_set_new(root, "limit_causes", limit_names());
     json_object_set_new(root, "loss_causes", loss_names(~0U));

@@ -218,7 +218,7 @@ static int write_csv(const struct export *export, const struct pl_analysis *anal
 static int write_results(struct pl_analysis *analysis, int dir_fd, const struct export *export, struct nc_error *error)
 {
     struct pl_tables tables;
-    int result = pl_tables_create(&tables, dir_fd, analysis->ends, analysis->box);
+    int result = pl_tables_create(&tables, dir_fd, pl_analysis_count(analysis, PL_SENDER_ALONE), analysis->box);
     if (result < 0)
         nc_fail(error, NC_EXIT_FAILED, "%s", strerror(errno));
     else

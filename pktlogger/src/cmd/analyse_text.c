@@ -71,12 +71,23 @@ void pl_analyse_print_line(const struct pl_transfer *t)
 
 void pl_analyse_print_ends(const struct pl_analysis *analysis)
 {
-    if (analysis->ends == PL_SENDER_ALONE)
+    uint32_t at_sender = pl_analysis_count(analysis, PL_SENDER_ALONE);
+    uint32_t at_receiver = pl_analysis_count(analysis, PL_RECEIVER_ALONE);
+    if (at_sender && at_receiver) {
+        printf("Only one end's capture was given. The capture was taken at the sender of %" PRIu32
+               " connection%s and at "
+               "the receiver of %" PRIu32 ". At the sender, losses are inferred from the acknowledgements; one-way "
+               "delays, reordering, and where and why packets were lost are not known. At the receiver, losses are the "
+               "holes in what arrived; what limited the sender is not known.\n",
+               at_sender, plural(at_sender), at_receiver);
+        return;
+    }
+    if (at_sender)
         printf(
             "Only the sender's capture was given. Losses are inferred from the acknowledgements (SACK, duplicates "
             "reported by RFC 2883, time stamps); one-way delays, reordering, and where and why packets were lost are "
             "not known.\n");
-    if (analysis->ends == PL_RECEIVER_ALONE)
+    if (at_receiver)
         printf("Only the receiver's capture was given. Losses are the holes in what arrived, so they happened before "
                "this capture; what limited the sender, its time-outs and its round trips are not known.\n");
 }

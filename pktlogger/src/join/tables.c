@@ -85,12 +85,12 @@ _Static_assert(sizeof ack_columns / sizeof *ack_columns == PL_ACK_COLUMNS, "ever
 
 static const struct pl_column *segment_column(const struct pl_tables *tables)
 {
-    return tables->ends == PL_SENDER_ALONE ? alone_columns : segment_columns;
+    return tables->alone ? alone_columns : segment_columns;
 }
 
 static size_t segment_column_n(const struct pl_tables *tables)
 {
-    if (tables->ends == PL_SENDER_ALONE)
+    if (tables->alone)
         return sizeof alone_columns / sizeof *alone_columns;
     return PL_SEGMENT_COLUMNS - (tables->boxed ? 0 : SEGMENT_BOX_COLUMNS);
 }
@@ -124,9 +124,9 @@ static struct pl_table *create_table(const struct pl_tables *tables, int number)
     return table;
 }
 
-int pl_tables_create(struct pl_tables *tables, int dir_fd, enum pl_ends ends, bool boxed)
+int pl_tables_create(struct pl_tables *tables, int dir_fd, bool alone, bool boxed)
 {
-    *tables = (struct pl_tables){.dir_fd = dir_fd, .ends = ends, .boxed = boxed};
+    *tables = (struct pl_tables){.dir_fd = dir_fd, .alone = alone, .boxed = boxed};
     tables->tables[PL_SEGMENTS] = create_table(tables, PL_SEGMENTS);
     if (tables->tables[PL_SEGMENTS])
         tables->tables[PL_ACKS] = create_table(tables, PL_ACKS);
@@ -285,7 +285,7 @@ static void fetch(const struct pl_column_map *maps, const struct pl_column *colu
 /* With the sender's capture alone the way ends where the sender hears of the arrival. */
 static void end_at_sender(const struct pl_tables *tables, struct pl_segment *segment)
 {
-    if (tables->ends != PL_SENDER_ALONE || segment->rtt_ns < 0)
+    if (!tables->alone || segment->rtt_ns < 0)
         return;
     segment->t_received_ns = segment->t_sent_ns + segment->rtt_ns;
     segment->delay_ns = segment->rtt_ns;
@@ -314,7 +314,7 @@ bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer 
     memcpy(&segment->t_sent_ns, value_of(tables, T_SENT_NS, at), sizeof segment->t_sent_ns);
     memcpy(&segment->t_received_ns, value_of(tables, T_RECEIVED_NS, at), sizeof segment->t_received_ns);
     segment->unseen = *value_of(tables, UNSEEN, at);
-    if (tables->ends == PL_SENDER_ALONE) {
+    if (tables->alone) {
         memcpy(&segment->t_acked_ns, value_of(tables, T_ACKED_NS, at), sizeof segment->t_acked_ns);
         memcpy(&segment->rtt_ns, value_of(tables, RTT_NS, at), sizeof segment->rtt_ns);
     }

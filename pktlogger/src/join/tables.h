@@ -19,7 +19,7 @@ struct pl_run {
 struct pl_tables {
     int dir_fd;
     bool boxed, mapped, out_of_memory;
-    enum pl_ends ends;
+    bool alone; /* with the columns of a sender's capture alone */
     struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses, *rates, *trips;
     uint64_t rows[PL_CHAINED_N];
     uint32_t last_owner[PL_CHAINED_N];
@@ -39,9 +39,10 @@ struct pl_table_form {
 /* Table `number`, from 0 to PL_TABLE_N - 1. */
 struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number);
 
-/* Makes the tables in the folder of dir_fd. `boxed`: with the columns of a box. Returns 0, or -1 with errno;
+/* Makes the tables in the folder of dir_fd. `alone`: with the columns of a sender's capture alone. `boxed`: with those of
+ * a box. Returns 0, or -1 with errno;
  * pl_tables_free is allowed after either. */
-int pl_tables_create(struct pl_tables *tables, int dir_fd, enum pl_ends ends, bool boxed);
+int pl_tables_create(struct pl_tables *tables, int dir_fd, bool alone, bool boxed);
 
 /* Appends a row. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
  * is known: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */

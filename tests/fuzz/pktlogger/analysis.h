@@ -77,7 +77,8 @@ static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const 
         analysis.pace = (struct pl_pace){{100000, 1000000000}, 2, 100000};
         check(mkdtemp(folder.temporary));
         folder.fd = open(folder.temporary, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        check(folder.fd >= 0 && pl_tables_create(&tables, folder.fd, analysis.ends, box) == 0);
+        check(folder.fd >= 0 &&
+              pl_tables_create(&tables, folder.fd, pl_analysis_count(&analysis, PL_SENDER_ALONE), box) == 0);
         if (pl_analysis_run(&analysis, &tables, &error) == PL_OK)
             check_all(&analysis, &tables);
         else
