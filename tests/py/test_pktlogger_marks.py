@@ -117,3 +117,27 @@ def test_a_window_that_marks_hold_down_is_neither_the_send_buffer_nor_the_applic
     _, flow = path.analyse(tmp_path)
     assert set(flow["limits_ns"]) <= {"slow_start", "ecn", "path_rate"}, flow["limits_ns"]
     assert flow["limits_ns"]["ecn"] > 0.6 * sum(flow["limits_ns"].values())
+
+
+@pytest.mark.parametrize(("control", "reduces"), [("bbr", False), ("bbr1", False), ("bbr3", True), ("cubic", True)])
+def test_a_control_that_heeds_no_marks_has_not_reduced_its_window_for_them(
+    tmp_path: Path, control: str, reduces: bool
+) -> None:
+    """The same rounds. BBR sends at the rate that it has found, whatever is marked, and yet its kernel sets CWR."""
+    path = Conversation(syns=CLASSIC)
+    seq, now = 1, 30.0
+    for number in range(10):
+        path.send(now, seq, 20, ecn=ECT0, ces=(0,) if number >= 2 else (), flags=CWR if number >= 3 else 0)
+        seq += 20 * MSS
+        path.ack(now + 12, seq, flags=ECE if number >= 2 else 0)
+        now += 22
+    path.send(now, seq, ecn=ECT0)
+    samples = tmp_path / "samples.csv"
+    rows = (f"{at(ms)},40000,5010,200000,{control}" for ms in range(int(now)))
+    samples.write_text("\n".join(["t_ns,local_port,remote_port,notsent_bytes,congestion", *rows]) + "\n")
+    found, flow = path.analyse(tmp_path, "--samples", samples)
+    assert flow["samples"] > 100 and flow["cwr_sent"] == 7
+    assert flow["ecn_reductions"] == (7 if reduces else 0)
+    assert ("ecn" in flow["limits_ns"]) == reduces
+    kinds = {found.summary["event_kinds"][kind] for kind in found.events["kind"].to_pylist()}
+    assert ("ecn_reduction" in kinds) == reduces

@@ -66,7 +66,7 @@ bool pl_marks_send(struct pl_marks *marks, struct pl_transfer *t, const struct p
 {
     bool accurate = marks->mode == PL_ECN_ACCURATE, cwr = !accurate && row->flags & NC_TCP_CWR;
     t->marks.cwr_sent += cwr;
-    if (!(accurate ? marks->calls : cwr) || !marks->reports)
+    if (marks->unheeded || !(accurate ? marks->calls : cwr) || !marks->reports)
         return false;
     *event = (struct pl_event){
         .t0_ns = marks->first_ns, .t1_ns = row->t_ns, .seq = una, .bytes = high - una, .packets = marks->reports};

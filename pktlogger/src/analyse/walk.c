@@ -384,6 +384,7 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
         free(walk);
         return NULL;
     }
+    walk->marks.unheeded = pl_samples_heed_no_marks(&walk->explain.samples);
     return walk;
 }
 

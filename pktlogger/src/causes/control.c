@@ -7,8 +7,8 @@ static const struct {
     const char *name;
     enum pl_control control;
 } controls[] = {
-    {"bbr", PL_CONTROL_RATE},         {"bbr1", PL_CONTROL_RATE},        {"bbr2", PL_CONTROL_RATE},
-    {"bbr3", PL_CONTROL_RATE},        {"bic", PL_CONTROL_WINDOW},       {"cdg", PL_CONTROL_WINDOW},
+    {"bbr", PL_CONTROL_RATE},         {"bbr1", PL_CONTROL_RATE},        {"bbr2", PL_CONTROL_MARKED_RATE},
+    {"bbr3", PL_CONTROL_MARKED_RATE}, {"bic", PL_CONTROL_WINDOW},       {"cdg", PL_CONTROL_WINDOW},
     {"cubic", PL_CONTROL_WINDOW},     {"dctcp", PL_CONTROL_WINDOW},     {"dctcp-reno", PL_CONTROL_WINDOW},
     {"highspeed", PL_CONTROL_WINDOW}, {"htcp", PL_CONTROL_WINDOW},      {"hybla", PL_CONTROL_WINDOW},
     {"illinois", PL_CONTROL_WINDOW},  {"lfp_cpeak", PL_CONTROL_WINDOW}, {"lfp_fast", PL_CONTROL_WINDOW},

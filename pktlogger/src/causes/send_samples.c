@@ -256,6 +256,11 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
                                   .always = n ? (enum pl_answer)at[n - 1].always : PL_UNKNOWN};
 }
 
+bool pl_samples_heed_no_marks(const struct pl_samples_of *samples)
+{
+    return samples->n && samples->first[samples->n - 1].control == PL_CONTROL_RATE;
+}
+
 uint64_t pl_samples_opening(const struct pl_samples_of *samples)
 {
     return samples->n ? samples->first[samples->n - 1].opening_bytes : 0;
@@ -305,7 +310,8 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
 static void see_pacing(struct pl_samples_seen *seen, const struct pl_send_sample *last)
 {
     bool window = last->control == PL_CONTROL_WINDOW;
-    bool rate = last->control == PL_CONTROL_RATE || (!window && last->ssthresh == PL_SSTHRESH_FIRST);
+    bool set = last->control == PL_CONTROL_RATE || last->control == PL_CONTROL_MARKED_RATE;
+    bool rate = set || (!window && last->ssthresh == PL_SSTHRESH_FIRST);
     seen->pace_bytes_per_s = last->pace_bytes_per_s;
     seen->kernel_pace_bytes_per_s = rate ? last->kernel_pace_bytes_per_s : 0;
     seen->unpaced = window && last->pace_bytes_per_s >= INT64_MAX;

@@ -77,6 +77,9 @@ void pl_send_samples_free(struct pl_send_samples *samples);
 struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, uint16_t local_port,
                                         uint16_t remote_port);
 
+/* True when its congestion control is known to go on as before when its packets are marked. */
+bool pl_samples_heed_no_marks(const struct pl_samples_of *samples);
+
 /* What the program sent of its opening; 0: not known. */
 uint64_t pl_samples_opening(const struct pl_samples_of *samples);
 
