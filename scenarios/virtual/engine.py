@@ -48,10 +48,11 @@ DIFFERS = (
 
 @dataclass
 class Running:
-    """A trial under way. ``guest_s``: how long its guest ran; ``status``: once it is off, when its tables are made;
-    ``programs``: hashes of its gateways' programs when it began."""
+    """A trial under way. ``settled``: as its guest runs it. ``guest_s``: how long its guest ran; ``status``: once it is
+    off, when its tables are made; ``programs``: hashes of its gateways' programs when it began."""
 
     trial: Trial
+    settled: Trial
     guest: Guest
     stack: ExitStack
     began_s: float
@@ -163,7 +164,7 @@ def _start(
     stack.callback(ledger.drop_process, guest.pid)
     under_way = UnderWay(one, factor * cost.wall_s(one, box))
     ran = programs.hashes(one.setting)
-    return Running(one, guest, stack, time.monotonic(), time.time_ns(), under_way, programs=ran)
+    return Running(one, setting, guest, stack, time.monotonic(), time.time_ns(), under_way, programs=ran)
 
 
 @contextmanager
@@ -228,10 +229,10 @@ def _digested(one: Running, ledger: Ledger) -> Status:
         if status is None:
             raise LfpError("the guest ended before the trial did; see log/console.txt")
         if status["state"] == "done":
-            trial.digest(one.trial, folder, ledger)
-            trial.compare_syns(one.trial, folder, status)
+            trial.digest(one.settled, folder, ledger)
+            trial.compare_syns(one.settled, folder, status)
         else:
-            trial.digest_failed(one.trial, folder, ledger)
+            trial.digest_failed(one.settled, folder, ledger)
         return status
     except LfpError as error:
         if shutil.disk_usage(one.guest.share).free < _ROOM_BYTES:

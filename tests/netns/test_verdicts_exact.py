@@ -1,0 +1,104 @@
+"""Verdicts of trials in virtual time: what they say holds by the trial's own tables and settings."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from captured_trials import ran
+
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+SEEN = '[capture]\npoints = ["snd", "box", "rcv"]\n'
+
+
+def flows(folder: Path, text: str) -> list[dict[str, Any]]:
+    """What pktlogger says of the flows of a scenario that carry the transfers."""
+    (trial,) = {known["path"] for known in ran(folder, text + SEEN)}
+    found = json.loads((Path(trial) / "summary.json").read_text())["flows"]
+    return [flow for flow in found if flow["bytes"] > 100_000]
+
+
+SLOWER = """
+[scenario]
+name = "slower"
+[path]
+rate_trace = "rate:0s=20Mbit,2s=5Mbit,4s=40Mbit"
+delay = "25ms"
+queue = "120KB"
+[transfer]
+duration = "6s"
+congestion = "cubic"
+[flow.reno]
+congestion = "reno"
+start = "1s"
+duration = "4s"
+"""
+
+
+def test_a_share_of_time_is_that_of_the_limits_that_the_text_names(tmp_path: Path) -> None:
+    """Losses at a line that others share are the line's as well; the text must say that they are in its share."""
+    named = 0
+    for flow in flows(tmp_path, SLOWER):
+        verdict, limits = flow["verdict"], flow["limits_ns"]
+        if verdict["cause"] == "cross_traffic":
+            causes = ["path_rate"]
+            if "losses" in verdict["text"]:
+                causes += ["fast_recovery", "timeout", "congestion_avoidance"]
+            named += len(causes) > 1
+            wanted = sum(limits.get(cause, 0) for cause in causes) / sum(limits.values())
+            assert verdict["share"] == pytest.approx(wanted, abs=1e-9), verdict["text"]
+    assert named, "a flow that lost at the shared line"
+
+
+MANAGED = """
+[scenario]
+name = "managed"
+[path]
+rate = "40Mbit"
+delay = "15ms"
+queue = "3 BDP"
+ab_aqm = "red:min=30KB,max=31KB,p=100%,weight=100%,gentle=off,ecn={ecn}"
+[transfer]
+duration = "3s"
+congestion = "reno"
+[profile]
+sysctl = "net.ipv4.tcp_ecn=1"
+"""
+
+
+@pytest.mark.parametrize("ecn", ["on", "off"])
+def test_nobody_is_advised_to_switch_on_what_is_in_use(tmp_path: Path, ecn: str) -> None:
+    (flow,) = flows(tmp_path, MANAGED.format(ecn=ecn))
+    assert flow["losses_by_cause"].get("aqm") and (flow["ce_received"] > 0) == (ecn == "on")
+    assert flow["verdict"]["cause"] == "losses", flow["verdict"]["text"]
+    assert "net.ipv4.tcp_ecn = 1" not in flow["verdict"]["text"]
+
+
+FAR = """
+[scenario]
+name = "far"
+[path]
+rate = "40Mbit"
+delay = "150ms"
+queue = "1 BDP"
+[transfer]
+bytes = "5MB"
+congestion = "reno"
+window = "400KB"
+parallel = 3
+bidir = true
+"""
+
+
+def test_a_box_that_keeps_to_its_granularity_is_not_late(tmp_path: Path) -> None:
+    """In virtual time nothing is late but what granularity and poll ask for, which on a long path is a millisecond and
+    more."""
+    for flow in flows(tmp_path, FAR):
+        assert "emulator_late" not in flow["limits_ns"], flow["limits_ns"]
