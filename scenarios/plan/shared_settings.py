@@ -61,7 +61,10 @@ def _spelling(name: str, constant: Row, sweep: Iterable[str]) -> str:
 def _text(name: str, constant: Row) -> str:
     if name == "loss_ppb" and constant[name] is None:
         return str(constant.get("loss") or readable.NOTHING)
-    return "no limit" if name in _NO_LIMIT and constant[name] == 0 else readable.named(name, constant[name])
+    if name in _NO_LIMIT and constant[name] == 0:
+        traced = name == "rate_bps" and constant.get("rate_trace") != "none"  # the trace is the limit
+        return readable.NOTHING if traced else "no limit"
+    return readable.named(name, constant[name])
 
 
 @functools.cache

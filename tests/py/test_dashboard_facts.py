@@ -195,6 +195,19 @@ def test_the_settings_of_all_trials_are_on_the_page_and_in_the_report(tmp_path: 
         assert page[page.index(name) + 1] == value and f"{name}{value}" in html
 
 
+@pytest.mark.parametrize("swept", [False, True])
+def test_a_path_whose_rate_is_a_trace_is_not_said_to_have_none(tmp_path: Path, swept: bool) -> None:
+    traces = ["rate:0s=20Mbit,2s=5Mbit", "rate:0s=40Mbit"]
+    values: dict[str, Any] = {
+        "scenario": {"name": "trace"}, "path": {"delay": "30ms", "rate_trace": traces[0]}, "transfer": {"bytes": "1MB"},
+        "sweep": {"path.rate_trace": traces} if swept else {},
+    }  # fmt: skip
+    plan = make_plan(Document(str(tmp_path / "trace.toml"), values), 1)
+    said = dict(shared_settings(load_run(synthetic_plan.write(tmp_path, plan, rows(plan, random.Random(1)))).rows))
+    assert "path.rate" not in said and ("path.rate_trace" in said) == (not swept)
+    assert said["path.queue"] == "no limit"
+
+
 def test_cpu_time_is_no_fact_of_virtual_time(tmp_path: Path) -> None:
     """There it counts how often the clock was looked at."""
     for virtual in (False, True):
