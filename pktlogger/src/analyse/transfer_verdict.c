@@ -189,6 +189,19 @@ static enum pl_loss_cause most_lost(const struct pl_transfer *t)
     return (enum pl_loss_cause)most;
 }
 
+/* What helps against queue management that drops. ECN does not, where both ends use it. */
+static void say_managed(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    enum pl_ecn_mode mode = pl_flow_ecn(t->flow);
+    if (mode != PL_ECN_CLASSIC && mode != PL_ECN_ACCURATE)
+        say_advice(v, PL_CAUSES_LOSSES, PL_LOSS_AQM);
+    else if (t->marks.ce_received || t->marks.ece_received || t->marks.ce_reported)
+        say(v, " Queue management marks packets of this connection, which uses ECN, and drops where its queue grows "
+               "past what it marks: a slower start, or a longer queue before it drops, avoids that.");
+    else
+        say(v, " Both ends use ECN, and queue management drops all the same: let it mark.");
+}
+
 static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[96];
@@ -207,7 +220,10 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
             "%s over %.4g ms.",
             signals, signals == 1 ? "" : "s", rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate),
             seconds(t->min_rtt_ns) * 1e3);
-    say_advice(v, PL_CAUSES_LOSSES, most);
+    if (most == PL_LOSS_AQM)
+        say_managed(v, t);
+    else
+        say_advice(v, PL_CAUSES_LOSSES, most);
     v->then_bps = possible_bps(v, t);
     if (v->then_bps > 0)
         say(v, " The path carries %s.", carried_text(&carried, rate));
@@ -380,7 +396,8 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
     } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->stuck_len > passes(t))
         v->finding = PL_FOUND_PATH_MTU;
     else if (shared(v, t)) {
-        if (v->finding == PL_FOUND_LOSSES) /* the full line, and what it did to the window */
+        v->and_losses = v->finding == PL_FOUND_LOSSES;
+        if (v->and_losses)
             v->share += (double)t->limit_ns[PL_LIMIT_PATH_RATE] / (double)all_ns;
         v->finding = PL_FOUND_CROSS_TRAFFIC;
     } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
@@ -455,8 +472,8 @@ struct pl_verdict pl_verdict_of(const struct pl_transfer *t)
     if (v.share < 0)
         say(&v, "The transfer went at %s, as fast as the receiver's window allows.", rate_text(v.rate_bps, rate));
     else
-        say(&v, "The transfer went at %s, limited for %.0f %% of the time by %s.", rate_text(v.rate_bps, rate),
-            100 * v.share, pl_verdict_words(&v));
+        say(&v, "The transfer went at %s, limited for %.0f %% of the time by %s%s.", rate_text(v.rate_bps, rate),
+            100 * v.share, pl_verdict_words(&v), v.and_losses ? ", or by losses at it and what followed them" : "");
     if (v.finding == PL_FOUND_LOSSES)
         say_losses(&v, t);
     else if (v.finding >= 0)

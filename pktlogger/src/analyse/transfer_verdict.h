@@ -18,6 +18,7 @@ struct pl_verdict {
     double rate_bps; /* goodput */
     double then_bps; /* the rate that is possible when the cause is taken away, as far as is known; 0: not known */
     int finding;     /* enum pl_finding; -1: `cause` says it all */
+    bool and_losses; /* of cross traffic: what a full line did to the window counts in `share` as well */
     char text[PL_VERDICT_TEXT];
 };
 
