@@ -22,7 +22,8 @@ LOSSES = {
     "random_before": "the path, before the queue",
     "random_behind": "the path, behind the queue", "random": "the path, by chance", "outage": "an outage",
     "emulator": "the delay box itself, not the model", "corrupted": "corrupted on the path",
-    "receiver": "the receiver's buffer was full", "unknown": "the captures do not tell",
+    "receiver": "the receiver's buffer was full", "policer": "over a policer's rate",
+    "unknown": "the captures do not tell",
 }  # fmt: skip
 Row = tuple[str, str, str, str]
 

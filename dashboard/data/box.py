@@ -25,6 +25,7 @@ WORDS = {
     "write": ("far port full", "dropped because the far port did not take it: not the model's doing"),
     "drain": ("receiver's buffer full", "dropped because the buffer of the receiver's NIC was full"),
     "outage": ("in an outage", "dropped in an outage of the path"),
+    "policer": ("over a policer's rate", "dropped by a policer because it was over the rate"),
     "held": ("in the box at the end", "still in the delay box when the record ended"),
 }
 UNKNOWN = ("not seen by the box", "never arrived, and the delay box has not seen it")

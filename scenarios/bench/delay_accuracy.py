@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from netcommon import netns
-from scenarios.bench.accuracy import bunching, drain, jitter, loss, theory, times
+from scenarios.bench.accuracy import bunching, drain, jitter, loss, policer, theory, times
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.network import sysctls
 from scenarios.network.host_pair import Hosts, hosts
@@ -71,6 +71,7 @@ def parts(place: Place) -> list[Part]:
         Part("bunching", delay_s, bunching.waits),
         Part("bunching, number", 3, bunching.together),
         Part("drain", 4, drain.bus),
+        Part("policer", 4, policer.bucket),
     ]
     return found
 

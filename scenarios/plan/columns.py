@@ -70,7 +70,7 @@ LATENCIES = {
 # Causes of lost packets (pktlogger's FORMAT.md, "Losses"); chance counts on both sides of the bottleneck together.
 LOSSES = {
     "queue": "full queue", "receiver": "receiver's buffer", "corrupted": "corruption", "chance": "chance",
-    "outage": "outage", "unknown": "cause not known",
+    "outage": "outage", "policer": "policer", "unknown": "cause not known",
 }  # fmt: skip
 
 REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the other way of both at once

@@ -289,6 +289,7 @@ def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
 _CAUSES = {
     "queue": ("tail_drop", "aqm"), "receiver": ("receiver",), "corrupted": ("corrupted",),
     "chance": ("random", "random_before", "random_behind"), "outage": ("outage",),
+    "policer": ("policer",),
     "unknown": ("unknown",),
 }  # fmt: skip
 

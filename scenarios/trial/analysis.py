@@ -112,17 +112,20 @@ def ruled_out(path: PathTable) -> list[str]:
     """The causes of losses, under pktlogger's names, that a path between two hosts cannot have by its parameters."""
     phases = [phase.values for way in _WAYS for phase in path.phases(way)]
 
+    queues = {str(values["aqm"]).partition(":")[0] for values in phases}
+
     def any_of(*keys: str) -> bool:
         return any(values[key] not in (0, "none") for values in phases for key in keys)
 
     possible = {
         "tail_drop": any_of("rate", "rate_trace", "access_rate", "pace", "pace_packets", "queue", "queue_packets")
         or path.nic_rate > 0,
-        "aqm": any_of("aqm"),
+        "aqm": any(aqm not in ("none", "policer") for aqm in queues),
         "random_before": any_of("loss"),
         "random_behind": any_of("loss_after"),
         "outage": any_of("loss", "loss_after"),
         "receiver": any_of("drain_rate"),
+        "policer": "policer" in queues,
     }
     return [cause for cause, there in possible.items() if not there]
 

@@ -525,7 +525,7 @@ def test_the_whole_time_and_every_loss_have_a_cause(tmp_path: Path) -> None:
 
 def test_what_the_path_cannot_have_is_no_cause(tmp_path: Path) -> None:
     """Four losses do not tell their cause. On a path that loses packets in its queue alone, they are tail drops."""
-    others = "aqm,random_before,random_behind,outage,receiver"
+    others = "aqm,random_before,random_behind,outage,receiver,policer"
     _, flow = collapse().analyse(tmp_path)
     assert flow["losses_by_cause"] == {"unknown": 4}
     shutil.rmtree(tmp_path / "out")

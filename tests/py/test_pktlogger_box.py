@@ -16,6 +16,7 @@ from pktlogger_frames import write_pcapng
 import pktlogger
 
 FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "drain", "held"]
+TODAY = [*FATES[:8], "outage", "policer", "held"]  # what an analysis numbers, whatever the record does
 SENT, LOSS, QUEUE = 0, 1, 2
 UNSEEN = 255
 CORRUPTED, FORGED = 2, 4  # edits
@@ -102,7 +103,7 @@ def test_every_lost_packet_has_its_cause(tmp_path: Path) -> None:
     assert [(row["ack"], row["t_received_ns"] < 0, row["box_fate"]) for row in acks] == [
         (2001, False, SENT), (2001, True, LOSS), (5001, False, SENT),
     ]  # fmt: skip
-    assert found.summary["box"]["fates"] == FATES
+    assert found.summary["box"]["fates"] == TODAY
     assert {name: count for name, count in flow["box"].items() if count} == {"sent": 8, "queue": 1, "loss": 2}
 
 
@@ -169,6 +170,36 @@ def test_an_outage_is_not_called_a_tail_drop(tmp_path: Path) -> None:
     (stop,) = flow["stops"]
     assert stop["cause"] == "rto_after_loss"
     assert stop["text"].endswith("after the loss of 62 packets (62,000 bytes), 60 of them to an outage")
+
+
+@pytest.mark.parametrize("fates", [FATES, [*FATES[:8], "outage", "held"], TODAY], ids=["first", "outage", "today"])
+def test_what_the_box_held_at_its_end_is_not_dropped(tmp_path: Path, fates: list[str]) -> None:
+    """Records have numbered it 8, 9 and 10: what a number means is in the record."""
+    path = Conversation()
+    path.send(30, 1, 10, [(0, 4, 10)])
+    path.ack(40, 1 + 4 * MSS)
+    record = Record(path)
+    for part in range(10):
+        record.data(30, 1 + part * MSS, SENT if part < 4 else fates.index("held"))
+    found, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box", fates=fates))
+    assert flow["losses_by_cause"] == {}
+    assert {name: count for name, count in flow["box"].items() if count} == {"sent": 4, "held": 6}
+    assert found.summary["box"]["fates"] == TODAY
+
+
+def test_a_policers_drop_has_a_cause_of_its_own(tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1, 10, [(0, 4, 10)])
+    path.ack(40, 1 + 4 * MSS)
+    path.send(1030, 1 + 4 * MSS, 6)
+    path.ack(1040, 1 + 10 * MSS)
+    record = Record(path)
+    for part in range(10):
+        record.data(30, 1 + part * MSS, SENT if part < 4 else TODAY.index("policer"))
+    for part in range(4, 10):
+        record.data(1030, 1 + part * MSS)
+    _, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box", fates=TODAY))
+    assert flow["losses_by_cause"] == {"policer": 6}
 
 
 def _step(bps: float | None, t_ms: float = 0, overhead: int = 38) -> dict[str, Any]:

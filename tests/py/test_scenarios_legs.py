@@ -86,11 +86,18 @@ def test_a_run_is_asked_by_name_and_number(tmp_path: Path, capsys: pytest.Captur
 @pytest.mark.parametrize(
     ("path", "impossible"),
     [
-        ({"rate": "45Mbit", "queue": "110KB"}, {"aqm", "random_before", "random_behind", "outage", "receiver"}),
-        ({"rate": "45Mbit", "loss": "0.1%"}, {"aqm", "random_behind", "receiver"}),
-        ({"loss_after": "0.1%"}, {"tail_drop", "aqm", "random_before", "receiver"}),
-        ({"rate": "45Mbit", "ab_aqm": "codel"}, {"random_before", "random_behind", "outage", "receiver"}),
-        ({"rate": "45Mbit", "change": "2s loss=1%"}, {"aqm", "random_behind", "receiver"}),
+        (
+            {"rate": "45Mbit", "queue": "110KB"},
+            {"aqm", "random_before", "random_behind", "outage", "receiver", "policer"},
+        ),
+        ({"rate": "45Mbit", "loss": "0.1%"}, {"aqm", "random_behind", "receiver", "policer"}),
+        ({"loss_after": "0.1%"}, {"tail_drop", "aqm", "random_before", "receiver", "policer"}),
+        ({"rate": "45Mbit", "ab_aqm": "codel"}, {"random_before", "random_behind", "outage", "receiver", "policer"}),
+        ({"rate": "45Mbit", "change": "2s loss=1%"}, {"aqm", "random_behind", "receiver", "policer"}),
+        (
+            {"ab_aqm": "policer:rate=5Mbit"},
+            {"tail_drop", "aqm", "random_before", "random_behind", "outage", "receiver"},
+        ),
     ],
 )
 def test_a_paths_parameters_rule_out_causes(path: dict[str, str], impossible: set[str]) -> None:

@@ -66,6 +66,12 @@ static const struct key fq_codel_keys[] = {
     SWITCH("ecn", true, ecn), /* as RFC 8290, 5.2.6 has it */
     {0},
 };
+static const struct key policer_keys[] = {
+    QUANTITY("rate", RATE, 0, 1, 400 * NC_NS_PER_S, policer.rate_bps), /* no default */
+    QUANTITY("burst", BYTES, 100 << 10, 1, TIB, policer.burst_bytes),
+    SWITCH("ecn", false, ecn),
+    {0},
+};
 static const struct key no_keys[] = {{0}};
 
 static const struct {
@@ -77,6 +83,7 @@ static const struct {
     [AQM_CODEL] = {"codel", codel_keys},
     [AQM_PIE] = {"pie", pie_keys},
     [AQM_FQ_CODEL] = {"fq_codel", fq_codel_keys},
+    [AQM_POLICER] = {"policer", policer_keys},
 };
 _Static_assert(sizeof algorithms / sizeof algorithms[0] == AQM_N, "a name for every algorithm");
 
@@ -193,6 +200,8 @@ static int check_together(const struct aqm_params *params, struct nc_error *erro
         return nc_fail(error, NC_EXIT_USAGE, "min=%s, max=%s: min must be below max; 3 times min is a usual max",
                        nc_quantity_format(NC_UNIT_BYTES, params->red.min_bytes, a, sizeof a),
                        nc_quantity_format(NC_UNIT_BYTES, params->red.max_bytes, b, sizeof b));
+    if (params->algorithm == AQM_POLICER && params->policer.rate_bps == 0)
+        return nc_fail(error, NC_EXIT_USAGE, "policer: want its rate, for example policer:rate=10Mbit,burst=100KB");
     if (params->codel.target_ns > params->codel.interval_ns)
         return nc_fail(error, NC_EXIT_USAGE,
                        "target=%s, interval=%s: target may not exceed interval; 5 %% of it is usual",
@@ -209,6 +218,13 @@ static int find_algorithm(const char *name)
     return -1;
 }
 
+static void list_algorithms(char *out, size_t size)
+{
+    size_t used = 0;
+    for (int i = 0; i < AQM_N && used < size; i++)
+        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", algorithms[i].name);
+}
+
 int aqm_parse(const char *text, struct aqm_params *params, struct nc_error *error)
 {
     char copy[AQM_TEXT_MAX];
@@ -220,10 +236,12 @@ int aqm_parse(const char *text, struct aqm_params *params, struct nc_error *erro
     if (rest)
         *rest++ = '\0';
     struct aqm_params parsed = {.algorithm = find_algorithm(copy)};
-    if (parsed.algorithm < 0)
-        return nc_fail(error, NC_EXIT_USAGE,
-                       "%s: no such queue management; allowed is one of none, red, codel, pie, fq_codel",
-                       quote(copy).text);
+    if (parsed.algorithm < 0) {
+        char allowed[128];
+        list_algorithms(allowed, sizeof allowed);
+        return nc_fail(error, NC_EXIT_USAGE, "%s: no such queue management; allowed is one of %s", quote(copy).text,
+                       allowed);
+    }
     if (rest && parsed.algorithm == AQM_NONE)
         return nc_fail(error, NC_EXIT_USAGE, "none takes no keys; leave out %s", *rest ? quote(rest).text : "':'");
     for (const struct key *key = algorithms[parsed.algorithm].keys; key->name; key++)

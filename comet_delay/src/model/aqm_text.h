@@ -5,7 +5,8 @@
  *   red:min=30KB,max=90KB,p=10%,weight=0.2%,packet=1500,gentle=on,ecn=off
  *   codel:target=5ms,interval=100ms,ecn=off
  *   pie:target=15ms,update=15ms,alpha=0.125,beta=1.25,burst=150ms,ecn_threshold=10%,derandomize=off,ecn=off
- *   fq_codel:limit=10240,memory=32MB,quantum=1514,target=5ms,interval=100ms,ecn=on */
+ *   fq_codel:limit=10240,memory=32MB,quantum=1514,target=5ms,interval=100ms,ecn=on
+ *   policer:rate=10Mbit,burst=100KB,ecn=off */
 #ifndef COMET_AQM_TEXT_H
 #define COMET_AQM_TEXT_H
 

@@ -21,6 +21,11 @@ bool models_limit_rate(const struct models *models)
     return models->rate.kind != RATE_CONSTANT || models->rate.rate_bps > 0;
 }
 
+bool models_use_bottleneck(const struct models *models)
+{
+    return models_limit_rate(models) || models->aqm.algorithm == AQM_POLICER;
+}
+
 /* What jitter adds to the constant delay at most, approximately. */
 static uint64_t longest_jitter_ns(const struct jitter_model *jitter)
 {

@@ -21,6 +21,9 @@ struct models {
 /* True when there is a bottleneck. */
 bool models_limit_rate(const struct models *models);
 
+/* Whether packets meet the bottleneck: a policer needs no rate behind it. */
+bool models_use_bottleneck(const struct models *models);
+
 /* What the path holds at most: for each channel the highest rate times the longest delay, plus the queue. Without a
  * rate 10 Gbit/s is assumed, which only decides how much memory is touched in advance. Distributions without an upper
  * end count up to four standard deviations. */

@@ -59,12 +59,13 @@ static json_t *queues_json(const struct channels *channels)
 
 static json_t *drops_json(const struct direction_stats *s, uint64_t receive_ring_drops)
 {
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "loss",
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "loss",
                      (json_int_t)(s->drops[FATE_LOSS] + s->drops[FATE_OUTAGE]), "queue",
                      (json_int_t)s->drops[FATE_QUEUE], "aqm", (json_int_t)s->drops[FATE_AQM], "pace",
                      (json_int_t)s->drops[FATE_PACE], "drain", (json_int_t)s->drops[FATE_DRAIN], "memory",
                      (json_int_t)s->drops[FATE_MEMORY], "malformed", (json_int_t)s->drops_malformed, "receive_ring",
-                     (json_int_t)receive_ring_drops, "write", (json_int_t)s->drops[FATE_WRITE]);
+                     (json_int_t)receive_ring_drops, "write", (json_int_t)s->drops[FATE_WRITE], "policer",
+                     (json_int_t)s->drops[FATE_POLICER]);
 }
 
 json_t *direction_stats_json(struct direction *d, uint64_t receive_ring_drops, uint64_t now_ns)

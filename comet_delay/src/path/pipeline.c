@@ -277,7 +277,7 @@ void pipeline_offer(struct direction *d, struct wire_packet *packet)
         }
     }
     pipeline_advance(d, packet->time_ns);
-    if (!models_limit_rate(&d->models) && channels_turn_ns(&d->channels) == UINT64_MAX) {
+    if (!models_use_bottleneck(&d->models) && channels_turn_ns(&d->channels) == UINT64_MAX) {
         /* packets from before the rate was taken away go first */
         packet->time_ns = nc_max(packet->time_ns, channels_exit_ns(&d->channels));
         leave_bottleneck(d, packet);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_N };
+enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_POLICER, AQM_N };
 
 /* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
 struct red_params {
@@ -33,6 +33,11 @@ struct fq_codel_params {
     uint64_t quantum_bytes;               /* that a flow sends in its turn */
 };
 
+struct policer_params {
+    uint64_t rate_bps;    /* at which the bucket fills */
+    uint64_t burst_bytes; /* its depth */
+};
+
 struct aqm_params {
     int algorithm; /* enum aqm_algorithm */
     bool ecn;
@@ -43,6 +48,7 @@ struct aqm_params {
     struct codel_params codel; /* of FQ-CoDel, too */
     struct fq_codel_params fq_codel;
     struct pie_params pie;
+    struct policer_params policer;
 };
 
 #endif

@@ -18,8 +18,8 @@ void plain_leave(struct queue *queue, struct queued_list *waiting)
     queued_append(waiting, plain_list(queue));
 }
 
-static struct queued *dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
-                              enum fate *fate)
+struct queued *plain_dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                             enum fate *fate)
 {
     (void)settings;
     (void)now_ns;
@@ -27,8 +27,7 @@ static struct queued *dequeue(struct queue *queue, const struct queue_settings *
     return plain_take(queue);
 }
 
-/* With drop-tail nothing that follows can change the fate of a packet that was taken in. */
-static struct queue_next next(const struct queue *queue)
+struct queue_next plain_certain(const struct queue *queue)
 {
     struct queue_next next = plain_next(queue);
     next.certain = plain_list(queue)->head;
@@ -38,8 +37,8 @@ static struct queue_next next(const struct queue *queue)
 const struct discipline discipline_plain = {
     .own_bytes = sizeof(struct queued_list),
     .enqueue = plain_add,
-    .dequeue = dequeue,
-    .next = next,
+    .dequeue = plain_dequeue,
+    .next = plain_certain,
     .start = plain_start,
     .leave = plain_leave,
 };

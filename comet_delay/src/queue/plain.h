@@ -36,6 +36,11 @@ static inline enum fate plain_add(struct queue *queue, const struct queue_settin
 
 /* As a discipline's functions of these names, for those that judge a packet when it leaves. */
 struct queue_next plain_next(const struct queue *queue);
+/* The same for those that judge a packet when it comes: with drop-tail nothing that follows can change the fate of one
+ * that was taken in. */
+struct queued *plain_dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
+                             enum fate *fate);
+struct queue_next plain_certain(const struct queue *queue);
 void plain_start(struct queue *queue, const struct queue_settings *settings, struct queued_list *waiting);
 void plain_leave(struct queue *queue, struct queued_list *waiting);
 

@@ -4,15 +4,16 @@
 #define COMET_FATE_H
 
 enum fate {
-    FATE_PASS,   /* it leaves (DECIDED), it was sent (SENT) */
-    FATE_LOSS,   /* the loss model took it; exit_ns != 0: the model behind the bottleneck */
-    FATE_QUEUE,  /* the bottleneck's queue was full */
-    FATE_AQM,    /* active queue management dropped it */
-    FATE_PACE,   /* the pacer's buffer was full */
-    FATE_MEMORY, /* the box had no memory for it */
-    FATE_WRITE,  /* the far port did not take it */
-    FATE_DRAIN,  /* the receiver's buffer in front of its bus was full */
-    FATE_OUTAGE, /* as FATE_LOSS, by a model that lets nothing pass for a time: the path is down */
+    FATE_PASS,    /* it leaves (DECIDED), it was sent (SENT) */
+    FATE_LOSS,    /* the loss model took it; exit_ns != 0: the model behind the bottleneck */
+    FATE_QUEUE,   /* the bottleneck's queue was full */
+    FATE_AQM,     /* active queue management dropped it */
+    FATE_PACE,    /* the pacer's buffer was full */
+    FATE_MEMORY,  /* the box had no memory for it */
+    FATE_WRITE,   /* the far port did not take it */
+    FATE_DRAIN,   /* the receiver's buffer in front of its bus was full */
+    FATE_OUTAGE,  /* as FATE_LOSS, by a model that lets nothing pass for a time: the path is down */
+    FATE_POLICER, /* over the rate of a policer */
     FATE_N
 };
 

@@ -101,7 +101,7 @@ int comet_record_check(const uint8_t *data, size_t len, char *why, size_t why_si
 
 const char *fate_name(enum fate fate)
 {
-    static const char *const names[FATE_N] = {"sent",   "loss",  "queue", "aqm",   "pace",
-                                              "memory", "write", "drain", "outage"};
+    static const char *const names[FATE_N] = {"sent",   "loss",  "queue", "aqm",    "pace",
+                                              "memory", "write", "drain", "outage", "policer"};
     return fate < FATE_N ? names[fate] : "unknown";
 }

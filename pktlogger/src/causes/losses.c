@@ -105,6 +105,8 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
         return PL_LOSS_RECEIVER;
     case FATE_AQM:
         return PL_LOSS_AQM;
+    case FATE_POLICER:
+        return PL_LOSS_POLICER;
     case FATE_LOSS:
         if (seen == PL_LOSS_OUTAGE && !tells_outages)
             return seen;

@@ -38,7 +38,7 @@ const char *pl_loss_words(enum pl_loss_cause cause);
 /* What a path can do to a part, of a set of causes: bits 1 << cause. */
 #define PL_PATH_CAUSES                                                                                                 \
     (1U << PL_LOSS_TAIL_DROP | 1U << PL_LOSS_AQM | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND |                       \
-     1U << PL_LOSS_OUTAGE | 1U << PL_LOSS_RECEIVER)
+     1U << PL_LOSS_OUTAGE | 1U << PL_LOSS_RECEIVER | 1U << PL_LOSS_POLICER)
 
 /* What is left of a cause that the captures show when the path cannot have those in `ruled_out`. */
 enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out);

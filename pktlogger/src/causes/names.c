@@ -85,6 +85,9 @@ static const struct pl_cause_row losses[PL_LOSS_N] = {
     [PL_LOSS_UNKNOWN] = {"unknown", "a cause that the captures do not show", "unknown",
         "The captures do not tell.",
         "Captures of both ends, or the counters of the interfaces along the path, would tell why."},
+    [PL_LOSS_POLICER] = {"policer", "a policer", "path",
+        "A policer dropped it because it was over the rate.",
+        "Let the sender pace below the policer's rate, or ask the operator for a larger burst."},
 };
 static const struct pl_cause_row stops[PL_CAUSE_N] = {
     [PL_RTO_AFTER_TAIL_DROP] = {"rto_after_tail_drop", "a time-out after a tail drop", "recovery",

@@ -44,8 +44,8 @@ static int read_causes(const char *text, unsigned *causes, struct nc_error *erro
             cause++;
         if (cause == PL_LOSS_N || !(PL_PATH_CAUSES & 1U << cause))
             return nc_fail(error, NC_EXIT_USAGE,
-                           "--ruled-out '%s': want some of tail_drop, aqm, random_before, random_behind, outage and "
-                           "receiver, with commas between, as in aqm,random_before",
+                           "--ruled-out '%s': want some of tail_drop, aqm, random_before, random_behind, outage, "
+                           "receiver and policer, with commas between, as in aqm,random_before",
                            text);
         *causes |= 1U << cause;
     }

@@ -61,11 +61,25 @@ static json_t *load(const char *folder, const char *name, struct nc_error *error
     return value;
 }
 
-/* Whether fate FATE_OUTAGE is one: in earlier records its number says that the box held the packet still. */
-static bool tells_outages(const json_t *description)
+/* Earlier records number "held" as later ones a further fate, so names count. The description has the names of today's
+ * numbers afterwards, which are those of all that is made of the record. */
+static void read_fates(struct pl_box *box)
 {
-    const char *name = json_string_value(json_array_get(json_object_get(description, "fates"), FATE_OUTAGE));
-    return name && strcmp(name, fate_name(FATE_OUTAGE)) == 0;
+    const json_t *names = json_object_get(box->description, "fates");
+    memset(box->fate_of, FATE_N, sizeof box->fate_of);
+    for (size_t i = 0; i < json_array_size(names) && i < sizeof box->fate_of; i++)
+        for (int fate = 0; fate < FATE_N; fate++) {
+            const char *name = json_string_value(json_array_get(names, i));
+            if (!name || strcmp(name, fate_name((enum fate)fate)) != 0)
+                continue;
+            box->fate_of[i] = (uint8_t)fate;
+            box->tells_outages |= fate == FATE_OUTAGE;
+        }
+    json_t *today = json_array();
+    for (int fate = 0; fate < FATE_N; fate++)
+        json_array_append_new(today, json_string(fate_name((enum fate)fate)));
+    json_array_append_new(today, json_string("held"));
+    json_object_set_new(box->description, "fates", today);
 }
 
 static bool read_side(const json_t *from, uint8_t ip_version, struct pl_side *side)
@@ -135,7 +149,8 @@ int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error)
     if (box->description && result < 0)
         nc_fail(error, NC_EXIT_USAGE, "'%.200s/flows.json': a connection in it has no addresses", folder);
     json_decref(flows);
-    box->tells_outages = tells_outages(box->description);
+    if (box->description)
+        read_fates(box);
     struct nc_error why;
     if (result == 0 && find_ways(box) < 0)
         result = nc_fail(error, NC_EXIT_FAILED, "out of memory");
@@ -179,7 +194,6 @@ uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, boo
 struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
 {
     int64_t release_ns = i64(box, T_RELEASE, i), drop_ns = i64(box, T_DROP, i);
-    uint8_t fate = (uint8_t)u64(box, FATE, i);
     return (struct pl_box_row){
         .seq = u64(box, SEQ, i),
         .ack = u64(box, ACK, i),
@@ -190,7 +204,7 @@ struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
         .t_released_ns = release_ns,
         .len = (uint32_t)u64(box, LEN, i),
         .dir = (uint8_t)u64(box, DIR, i),
-        .fate = fate == FATE_OUTAGE && !box->tells_outages ? FATE_N : fate,
+        .fate = box->fate_of[u64(box, FATE, i) & UINT8_MAX],
         .corrupted = release_ns >= 0 && u64(box, EDITS, i) & EDIT_CORRUPT,
         .marked = u64(box, EDITS, i) & EDIT_CE,
     };

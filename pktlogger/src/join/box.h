@@ -30,10 +30,11 @@ struct pl_box {
     struct pl_flow *flows; /* addresses, ports, SYN and base of each side; nothing else is set */
     uint32_t flow_n;
     struct pl_column_map column[PL_BOX_COLUMNS];
-    json_t *description;   /* record.json */
-    bool tells_outages;    /* its fates do; an earlier box counted them as losses */
-    uint8_t *ways;         /* of direction 0 of each flow through the box */
-    struct pl_lines lines; /* what it let through; empty in records of earlier boxes */
+    json_t *description;            /* record.json */
+    uint8_t fate_of[UINT8_MAX + 1]; /* enum fate by the record's number; FATE_N: the box held it, or a name not known */
+    bool tells_outages;             /* its fates do; an earlier box counted them as losses */
+    uint8_t *ways;                  /* of direction 0 of each flow through the box */
+    struct pl_lines lines;          /* what it let through; empty in records of earlier boxes */
 };
 
 /* Returns 0, or -1 with a one-line reason; pl_box_close is allowed after either. */

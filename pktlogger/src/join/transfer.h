@@ -111,6 +111,7 @@ enum pl_loss_cause {
     PL_LOSS_CAPTURE,
     PL_LOSS_RECEIVER,
     PL_LOSS_UNKNOWN,
+    PL_LOSS_POLICER,
     PL_LOSS_N,
 };
 

@@ -316,7 +316,8 @@ def causes(trial: Trial) -> Iterator[str]:
         lost, seen = flow.get("losses_by_cause") or {}, flow.get("losses_seen") or {}
         if sum(dropped.values()) != sum(lost.values()):
             yield f"flow {flow['flow']}: the box dropped {dropped}, lost are {lost}"
-        if dropped.get("queue", 0) != lost.get("tail_drop", 0) or dropped.get("aqm", 0) != lost.get("aqm", 0):
+        pairs = (("queue", "tail_drop"), ("aqm", "aqm"), ("policer", "policer"))
+        if any(dropped.get(fate, 0) != lost.get(cause, 0) for fate, cause in pairs):
             yield f"flow {flow['flow']}: the box dropped {dropped}, causes are {lost}"
         if sum(seen.values()) != sum(lost.values()):
             yield f"flow {flow['flow']}: {sum(lost.values())} lost, {sum(seen.values())} explained by captures"

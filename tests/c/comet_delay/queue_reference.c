@@ -13,7 +13,7 @@
 enum { PACKETS = 12000, SECTION = 1500 };
 
 struct outcome {
-    uint64_t hash, sent, queue, aqm, marked;
+    uint64_t hash, sent, queue, aqm, marked; /* aqm: a policer, too */
 };
 
 /* What is set while packets flow: a section of packets each, in turn. */
@@ -49,6 +49,8 @@ static const struct {
       {"none", 0, 0, 0, QUEUE_DROP_TAIL},
       {"codel:ecn=on", 1 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"fq_codel", {{"fq_codel:memory=200KB", 0, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"policer", {{"policer:rate=8Mbit,burst=30KB", 60 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"policer, ECN, head", {{"policer:rate=12Mbit,burst=3000,ecn=on", 60 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD}}},
     {"fq_codel, changes",
      {{"fq_codel:target=2ms,interval=20ms", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL},
       {"none", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD},
@@ -139,6 +141,16 @@ static const struct outcome expected[DISCIPLINES][LOADS] = {
      {0xa3daa69ce508e047, 26835, 3779, 5386, 5404},
      {0x5d5dfd91493e9795, 24025, 11407, 568, 569},
      {0xdeea4fca536784c7, 29870, 2713, 3417, 3554}},
+    /* policer */
+    {{0xb7158503c36e379b, 35405, 595, 0, 0},
+     {0xe4748cce4002d1a1, 24855, 973, 10172, 0},
+     {0x6f7f1efd6ca10b99, 18495, 0, 17505, 0},
+     {0x5345c2d3f736489e, 23883, 703, 11414, 0}},
+    /* policer, ECN, head */
+    {{0x96e4e13962b9712b, 35373, 627, 0, 0},
+     {0x2181559bb909929f, 26621, 6743, 2636, 1871},
+     {0x3bff6546c7ea060e, 20055, 8147, 7798, 4456},
+     {0x130053d410c105c9, 19382, 785, 15833, 14971}},
     /* fq_codel, changes */
     {{0x95fb0327576c14fc, 34834, 1010, 156, 159},
      {0xce0cb3455b3d1b08, 28653, 5510, 1837, 1695},
@@ -159,7 +171,7 @@ static void note(struct outcome *o, const struct wire_packet *packet, enum fate 
     mix(o, (uint64_t)fate << 8 | packet->edits);
     o->sent += fate == FATE_PASS;
     o->queue += fate == FATE_QUEUE;
-    o->aqm += fate == FATE_AQM;
+    o->aqm += fate == FATE_AQM || fate == FATE_POLICER;
     o->marked += fate == FATE_PASS && packet->edits & EDIT_CE;
 }
 

@@ -180,9 +180,12 @@ static const struct params everything = {.delay_ns = 5000000,
                                          .reorder_ppb = NC_RATIO_ONE / 50,
                                          .reorder_by_ns = 1000000};
 
-static void every_packet_has_one_fate_and_the_counters_agree(void)
+/* `without`: a fate that this queue management does not know. */
+static void every_packet_has_one_fate(const char *aqm, enum fate without)
 {
-    struct bench *b = make(everything, 1 << 20);
+    struct params params = everything;
+    snprintf(params.aqm, sizeof params.aqm, "%s", aqm);
+    struct bench *b = make(params, 1 << 20);
     run(b, 3000, 7);
     const struct direction_stats *s = &b->d.stats;
     const struct pl_replay_direction *r = &b->reader.direction[0];
@@ -203,15 +206,23 @@ static void every_packet_has_one_fate_and_the_counters_agree(void)
     CHECK_EQ(r->dropped[FATE_LOSS], s->drops[FATE_LOSS]);
     CHECK_EQ(r->dropped[FATE_QUEUE], s->drops[FATE_QUEUE]);
     CHECK_EQ(r->dropped[FATE_AQM], s->drops[FATE_AQM]);
+    CHECK_EQ(r->dropped[FATE_POLICER], s->drops[FATE_POLICER]);
     CHECK_EQ(r->dropped[FATE_PACE], s->drops[FATE_PACE]);
     CHECK_EQ(r->dropped[FATE_DRAIN], s->drops[FATE_DRAIN]);
     CHECK_EQ(r->dropped[FATE_WRITE], s->drops[FATE_WRITE]);
     CHECK_EQ(fates[FATE_LOSS], s->drops[FATE_LOSS]);
     CHECK_EQ(fates[FATE_QUEUE], s->drops[FATE_QUEUE]);
     for (int cause = FATE_LOSS; cause < FATE_N; cause++)
-        CHECK(cause == FATE_MEMORY || cause == FATE_OUTAGE || r->dropped[cause] > 0); /* all were at work */
+        CHECK(cause == FATE_MEMORY || cause == FATE_OUTAGE || cause == (int)without ||
+              r->dropped[cause] > 0); /* all were at work */
     CHECK_EQ(recorder_skipped(&b->ring), 0);
     drop(b);
+}
+
+static void every_packet_has_one_fate_and_the_counters_agree(void)
+{
+    every_packet_has_one_fate("codel:ecn=on", FATE_POLICER);
+    every_packet_has_one_fate("policer:rate=390Mbit,burst=1MB", FATE_AQM);
 }
 
 static void times_are_the_models_to_the_nanosecond(void)

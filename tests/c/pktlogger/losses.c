@@ -255,7 +255,7 @@ static void the_boxs_record_decides_where_there_is_one(void)
         {FATE_LOSS, -1, PL_LOSS_BEFORE},        {FATE_LOSS, 5 * MS, PL_LOSS_BEHIND},
         {FATE_OUTAGE, -1, PL_LOSS_OUTAGE},      {FATE_MEMORY, -1, PL_LOSS_EMULATOR},
         {PL_NO_FATE, -1, PL_LOSS_UNKNOWN},      {FATE_PACE, 5 * MS, PL_LOSS_TAIL_DROP},
-        {FATE_DRAIN, 5 * MS, PL_LOSS_RECEIVER},
+        {FATE_DRAIN, 5 * MS, PL_LOSS_RECEIVER}, {FATE_POLICER, -1, PL_LOSS_POLICER},
     };
     static struct path path;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -291,7 +291,7 @@ static void what_the_path_cannot_have_is_not_seen(void)
 static void what_the_path_cannot_have_is_ruled_out(void)
 {
     const unsigned chance = 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND,
-                   rest = 1U << PL_LOSS_OUTAGE | 1U << PL_LOSS_RECEIVER;
+                   rest = 1U << PL_LOSS_OUTAGE | 1U << PL_LOSS_RECEIVER | 1U << PL_LOSS_POLICER;
     CHECK_EQ(pl_loss_possible(PL_LOSS_AQM, 0), PL_LOSS_AQM);
     CHECK_EQ(pl_loss_possible(PL_LOSS_UNKNOWN, 0), PL_LOSS_UNKNOWN);
     CHECK_EQ(pl_loss_possible(PL_LOSS_CAPTURE, chance), PL_LOSS_CAPTURE);

@@ -59,6 +59,8 @@ static struct params params_for(size_t size)
                             .reorder_by_ns = 3000000};
     if (size % 7 == 0)
         snprintf(params.aqm, sizeof params.aqm, "fq_codel:target=1ms,interval=10ms,memory=100KB");
+    if (size % 13 == 0)
+        snprintf(params.aqm, sizeof params.aqm, "policer:rate=5Mbit,burst=10KB,ecn=%s", size % 2 ? "on" : "off");
     if (size % 11 == 0)
         snprintf(params.only, sizeof params.only, "data,!fin,min-size=100,!dst=10.0.0.0/9");
     return params;
@@ -106,7 +108,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const struct direction_stats *s = &d.stats;
     assert(s->in_packets + s->duplicated == s->out_packets + s->drops[FATE_LOSS] + s->drops[FATE_QUEUE] +
                                                 s->drops[FATE_AQM] + s->drops[FATE_PACE] + s->drops[FATE_DRAIN] +
-                                                s->drops[FATE_OUTAGE] + s->drops[FATE_MEMORY]);
+                                                s->drops[FATE_OUTAGE] + s->drops[FATE_MEMORY] + s->drops[FATE_POLICER]);
     assert(d.pool.held_bytes == 0);
     assert(ring.reserved == 0 && shared.skipped_packets + shared.packets <= s->in_packets);
     direction_free(&d);

@@ -1,0 +1,98 @@
+"""A policer in virtual time: the box's record against a token bucket that is worked out from its arrivals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+
+from scenarios.virtual import kernel
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+ROOT = Path(__file__).resolve().parents[2]
+RATE_BPS, BURST = 20_000_000, 50_000
+LINK = 14  # bytes of a packet that framing "ip" does not count
+SCENARIO = f"""
+[scenario]
+name = "policed"
+[path]
+delay = "10ms"
+framing = "ip"
+ab_aqm = "policer:rate={RATE_BPS}bit,burst={BURST}"
+[transfer]
+duration = "4s"
+[capture]
+points = ["snd", "box", "rcv"]
+[case.marks.path]
+ab_aqm = "policer:rate={RATE_BPS}bit,burst={BURST},ecn=on"
+[case.marks.profile]
+sysctl = "net.ipv4.tcp_ecn=1"
+[case.drops.transfer]
+congestion = "cubic"
+[sweep]
+"scenario.case" = ["drops", "marks"]
+"""
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    folder = tmp_path_factory.mktemp("policed")
+    (folder / "policed.toml").write_text(SCENARIO)
+    lfp = [sys.executable, "-m", "scenarios.cli"]
+    run = [*lfp, "run", str(folder / "policed.toml"), "--time", "virtual", "--seed", "1"]
+    done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
+                          timeout=300)  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = (folder / "runs").iterdir()
+    show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    return {line["params"]["case"]: line for line in map(json.loads, show.stdout.splitlines())}
+
+
+def arrivals(folder: str) -> tuple[list[str], dict[str, Any]]:
+    """The names of fates, and the columns of what came in from the sender, in order."""
+    table = parquet.read_table(Path(folder) / "box.parquet")
+    fates = json.loads(table.schema.metadata[b"pktlogger.record"])["fates"]
+    rows = {
+        name: table[name].to_numpy() for name in ("direction", "number", "t_arrival_ns", "wire_len", "fate", "edits")
+    }
+    own = np.flatnonzero(rows["direction"] == 0)
+    own = own[np.argsort(rows["number"][own])]
+    return fates, {name: values[own] for name, values in rows.items()}
+
+
+def over(rows: dict[str, Any]) -> list[bool]:
+    """Which packets a bucket that begins full has too few tokens for: in bits times 1e9, without rounding."""
+    depth = BURST * 8 * 10**9
+    tokens, last_ns, found = depth, 0, []
+    for t_ns, length in zip(rows["t_arrival_ns"].tolist(), rows["wire_len"].tolist(), strict=True):
+        tokens = min(depth, tokens + (t_ns - last_ns) * RATE_BPS)
+        last_ns, need = t_ns, (length - LINK) * 8 * 10**9
+        found.append(need > tokens)
+        tokens -= 0 if found[-1] else need
+    return found
+
+
+@pytest.mark.parametrize("case", ["drops", "marks"])
+def test_every_packet_has_the_fate_of_a_bucket(shown: dict[str, dict[str, Any]], case: str) -> None:
+    fates, rows = arrivals(shown[case]["path"])
+    dropped = rows["fate"] == fates.index("policer")
+    hit = dropped | (rows["edits"] & 1 == 1)
+    assert hit.tolist() == over(rows)
+    assert hit.sum() > 50 and bool(dropped.sum() > 50) == (case == "drops")
+
+
+def test_losses_are_the_policers(shown: dict[str, dict[str, Any]]) -> None:
+    metrics = shown["drops"]["metrics"]
+    assert metrics["lost_policer"] > 50
+    assert metrics["lost_queue"] == metrics["lost_chance"] == metrics["lost_unknown"] == 0
+    assert shown["marks"]["metrics"]["ce_marked"] > 50
+    assert metrics["short_term_bps"] < RATE_BPS + BURST * 8 / 4
