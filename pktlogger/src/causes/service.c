@@ -25,7 +25,7 @@ static int look_back(struct pl_service *s, int i)
     if ((s->now.idle_ns - then->idle_ns) * BUSY_SHARE > took_ns)
         return 0;
     s->busy_ns[i] += took_ns - (s->now.idle_ns - then->idle_ns);
-    s->busy_bytes[i] += s->now.bytes - then->bytes;
+    s->busy_bytes[i] += s->now.queued_bytes - then->queued_bytes;
     if (took_ns <= 0)
         return 0;
     return pl_sample_add(&s->ns_a_byte[i], took_ns / (s->now.bytes - then->bytes));
@@ -37,6 +37,7 @@ int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64
     s->now.t_ns = segment->t_received_ns;
     s->now.bytes += segment->len + PL_HEADERS;
     s->now.idle_ns += idle_ns > 0 ? (double)idle_ns : 0;
+    s->now.queued_bytes += idle_ns > 0 ? 0 : segment->len + PL_HEADERS;
     for (int i = 0; i < PL_SERVICE_LENGTHS; i++)
         if (look_back(s, i) < 0)
             return -1;
@@ -64,7 +65,7 @@ double pl_service_end(struct pl_service *s)
             pl_sample_sort(sample);
             found = pl_sample_quantile(sample, QUICK);
             s->slow = pl_sample_quantile(sample, SLOW);
-            s->mean = fmax(s->busy_ns[i] / s->busy_bytes[i], 0);
+            s->mean = s->busy_bytes[i] > 0 ? fmax(s->busy_ns[i] / s->busy_bytes[i], 0) : 0;
         }
         pl_sample_free(sample);
         pl_sample_free(&s->all[i]);

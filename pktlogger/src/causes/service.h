@@ -15,6 +15,7 @@ enum { PL_SERVICE_LENGTHS = 3, PL_SERVICE_RING = 256, PL_HEADERS = 52 };
 struct pl_service_mark {
     int64_t t_ns;
     double bytes, idle_ns; /* since the beginning */
+    double queued_bytes;   /* of parts that found the bottleneck at work: the delay of another has its own time */
 };
 
 /* It starts as {0}. */
@@ -25,7 +26,8 @@ struct pl_service {
     uint64_t rows[PL_SERVICE_LENGTHS];                                  /* parts in a row that were looked at */
     struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS];                     /* of those that kept the bottleneck busy */
     struct pl_sample all[PL_SERVICE_LENGTHS];                           /* of all of them */
-    double busy_ns[PL_SERVICE_LENGTHS], busy_bytes[PL_SERVICE_LENGTHS]; /* of the busy ones, without what was idle */
+    double busy_ns[PL_SERVICE_LENGTHS], busy_bytes[PL_SERVICE_LENGTHS]; /* of the busy ones, without what was idle and
+                                                                           the parts that came then */
     double slow; /* pl_service_end sets it: of the slowest busy ones; 0 */
     double mean; /* and this: of all busy ones together; 0 */
 };

@@ -14,6 +14,7 @@ static const double delay_ms = 20, part_ms = 0.12;
 /* How the sender sends, and what moves arrivals. */
 struct path {
     double interval_ms; /* between packets; less than part_ms: a queue stands */
+    int burst;          /* packets that are sent at once, every burst × interval_ms; 0: each by itself */
     double jitter_ms;   /* even, from 0 on; packets keep their order */
     bool bunched;       /* packets arrive BUNCH at a time, with the last one of them */
     bool shared;        /* others have half of the bottleneck in every other 100 ms */
@@ -27,6 +28,12 @@ static double even(uint64_t *state)
     return (double)((*state * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
 }
 
+static double sent_ms_of(const struct path *path, size_t i)
+{
+    size_t first = path->burst ? i / (size_t)path->burst * (size_t)path->burst : i;
+    return (double)first * path->interval_ms;
+}
+
 /* The rate that is shown as a part of the bottleneck's: by the mean, and by the quickest rows. 0: none. */
 struct shown {
     double mean, quick;
@@ -38,7 +45,7 @@ static struct shown look(struct path path, uint64_t seed)
     struct pl_service service = {.n = 0};
     double free_ms = 0, last_ms = 0, truth = part_ms * 1e6 / (LEN + PL_HEADERS);
     for (size_t i = 0; i < PARTS; i++) {
-        double sent_ms = (double)i * path.interval_ms;
+        double sent_ms = sent_ms_of(&path, i);
         bool slow = path.shared && fmod(fmax(free_ms, sent_ms), 200) < 100;
         free_ms = fmax(free_ms, sent_ms) + part_ms * (slow ? 2 : 1);
         exits_ms[i] = free_ms;
@@ -50,7 +57,7 @@ static struct shown look(struct path path, uint64_t seed)
     }
     for (size_t i = 0; i < PARTS; i++) {
         const struct pl_segment part = {.len = LEN,
-                                        .t_sent_ns = (int64_t)((double)i * path.interval_ms * 1e6),
+                                        .t_sent_ns = (int64_t)(sent_ms_of(&path, i) * 1e6),
                                         .t_received_ns = (int64_t)(received_ms[i] * 1e6)};
         CHECK_EQ(pl_service_add(&service, &part, (int64_t)((delay_ms + part_ms) * 1e6)), 0);
     }
@@ -89,6 +96,16 @@ static void a_paced_sender_shows_its_own_pace_at_most(void)
     }
 }
 
+/* A window a round trip: the bottleneck is idle between bursts, and the first packet of each meets no queue. */
+static void bursts_with_pauses_show_no_more_than_the_bottleneck_carries(void)
+{
+    for (int burst = 10; burst <= 160; burst *= 2)
+        for (int percent = 101; percent <= 200; percent += 9) {
+            struct path path = {.interval_ms = part_ms * percent / 100, .burst = burst};
+            CHECK(look(path, 1).mean <= 1 + 1e-3);
+        }
+}
+
 static void others_make_it_less(void)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -101,6 +118,7 @@ int main(void)
 {
     RUN(nothing_that_moves_arrivals_changes_the_mean);
     RUN(a_paced_sender_shows_its_own_pace_at_most);
+    RUN(bursts_with_pauses_show_no_more_than_the_bottleneck_carries);
     RUN(others_make_it_less);
     return 0;
 }
