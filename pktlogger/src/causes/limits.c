@@ -134,6 +134,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle = gave_none && may_be_idle(l, round->t0_ns, l->high);
+    round->may_starve = may_be_idle(l, round->t0_ns, l->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
     round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known));

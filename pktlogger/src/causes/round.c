@@ -43,12 +43,18 @@ static bool light(const struct pl_round *round)
     return round->work_ns > 0 && round->work_ns < LIGHT * (double)(round->t1_ns - round->t0_ns);
 }
 
+/* True when acknowledgements set off most of it, as they do where a window or a buffer was full. */
+static bool set_off(const struct pl_round *round)
+{
+    return round->clocked >= CLOCKED_SHARE * round->bytes;
+}
+
 static bool paced(const struct pl_round *round, bool still)
 {
     if (round->packets < PACED_PACKETS || round->time_ns <= 0 || round->unpaced || round->spent)
         return false;
     double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
-    return (uneven < EVEN && round->clocked < CLOCKED_SHARE * round->bytes) || (still && uneven < VERY_EVEN);
+    return (uneven < EVEN && !set_off(round)) || (still && uneven < VERY_EVEN);
 }
 
 /* Whatever the path could carry. Few packets tell, too, for the kernel waits after each for as long as the rate asks. */
@@ -60,6 +66,12 @@ bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 static bool at_pace(const struct pl_round *round)
 {
     return pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s);
+}
+
+/* True when few packets left each in its own time: they are as the program gave them. */
+static bool few_by_themselves(const struct pl_round *round)
+{
+    return round->may_starve && round->packets < PACED_PACKETS && !set_off(round) && !round->shut && !round->blind;
 }
 
 /* True when the program had given no more. Behind less than a segment a congestion window has room. */
@@ -86,7 +98,7 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
 {
     if (cause == PL_LIMIT_RECEIVER_WINDOW)
         return round->shut;
-    return cause != PL_LIMIT_SEND_BUFFER || !(round->unheld || round->shut || round->blind);
+    return cause != PL_LIMIT_SEND_BUFFER || (set_off(round) && !(round->unheld || round->shut || round->blind));
 }
 
 /* What is left when neither the program's rate nor the path's, nor slow start, shows. */
@@ -105,7 +117,7 @@ static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round 
         return PL_LIMIT_PACING;
     if (round->spent && !round->shut && !round->blind)
         return PL_LIMIT_SEND_BUFFER;
-    if (given_no_more(rounds, round))
+    if (given_no_more(rounds, round) || (still && few_by_themselves(round)))
         return PL_LIMIT_APPLICATION;
     return pl_round_window(rounds, round->slow);
 }

@@ -117,6 +117,27 @@ static void even_packets_that_no_acknowledgement_clocks_are_paced(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
+/* The far leg of a relay: two packets arrive one after the other and are passed on at once, and the receiver next door
+ * acknowledges the second one. Room in a buffer or a window would be used when the acknowledgement comes. */
+static void few_packets_that_no_acknowledgement_sets_off_are_the_programs(void)
+{
+    for (int packets = 1; packets <= 3; packets++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin(&run);
+        burst(&run, 10);
+        for (int round = 0; round < 100; round++) {
+            for (int i = 0; i < packets; i++)
+                send(&run, MS, false);
+            acknowledge(&run, 10000, run.high - run.una, false);
+        }
+        send(&run, MS, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+        CHECK(ms[PL_LIMIT_APPLICATION] >= 99 * packets);
+    }
+}
+
 /* Each burst is as large as the one before because the application writes as much each time. */
 static void a_flight_that_stands_still_between_pauses_is_no_send_buffer(void)
 {
@@ -313,6 +334,7 @@ int main(void)
     RUN(a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit);
     RUN(a_window_without_room_for_another_super_packet_is_the_receivers);
     RUN(even_packets_that_no_acknowledgement_clocks_are_paced);
+    RUN(few_packets_that_no_acknowledgement_sets_off_are_the_programs);
     RUN(a_flight_that_stands_still_between_pauses_is_no_send_buffer);
     RUN(a_segments_own_time_at_the_bottleneck_is_no_queue);
     RUN(a_queue_that_no_packet_misses_is_the_paths_rate);
