@@ -86,7 +86,8 @@ def _of_samples(
     folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool
 ) -> Count | None:  # fmt: skip
     """From the last sample before a flow's first octet was acknowledged to the first one after its last. Where the
-    first sample came later, from the transfer's beginning. The kernel counts the SYN and the FIN as an octet each."""
+    first sample came later, from the transfer's beginning; to the sender's end where the last sample came later.
+    The kernel counts the SYN and the FIN as an octet each."""
     sender = end.get("sender") or {}
     streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
     samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
@@ -102,6 +103,9 @@ def _of_samples(
         edges, octets = np.append(began, edges), np.append(0.0, octets)
     if octets[-1] < sender["bytes"]:  # the last sample came before the last acknowledgement
         edges, octets = np.append(edges, max(ended, edges[-1] + 1)), np.append(octets, float(sender["bytes"]))
+    elif edges[-1] > ended:  # it came after it, and the flow was over
+        before = edges < ended
+        edges, octets = np.append(edges[before], ended), np.append(octets[before], octets[-1])
     first, last = np.searchsorted(octets, 0.5) - 1, np.searchsorted(octets, octets[-1])
     if first < 0 or last <= first:
         return None

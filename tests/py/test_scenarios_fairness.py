@@ -327,6 +327,25 @@ def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) ->
         assert sum(own) == pytest.approx(10**7, abs=1e-3)
 
 
+def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: Path) -> None:
+    """The last sample is taken a little later, 768 ns in virtual time, and the flow was longer than itself."""
+    each: dict[str, dict[str, Any]] = {}
+    for name, later_ns in (("main", 900), ("rival", 768)):
+        samples = {"t_ns": [5 * S, 6 * S, 7 * S + later_ns], "stream": [0, 0, 0], "bytes_acked": [1, 10**6, 10**7 + 2]}
+        sender = {"t0_monotonic_ns": 5 * S, "elapsed_ns": 2 * S, "bytes": 10**7, "streams": [{"stream": 0}]}
+        each[name] = {"sender": sender, "receiver": {}, "summary": {}}
+        folder = tmp_path / "flows" / name if name != "main" else tmp_path
+        folder.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.table(samples), folder / "tcp_info.parquet")
+    files = {"params": {"rate_bps": 10**9, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
+             "transfer": each["main"] | {"flows": {"rival": each["rival"]}}}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    found = sharing.of_trial(tmp_path)
+    assert found is not None and found.common_ns == 2 * S and found.edges_ns[-1] == 7 * S
+    assert found.common_bps == pytest.approx([4e7, 4e7])
+
+
 def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path) -> None:
     """Its samples say that all arrived at once; the receivers counted otherwise."""
     rival = end(6 * S, [30e6] * 20)
