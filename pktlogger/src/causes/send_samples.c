@@ -33,6 +33,8 @@ enum column {
     CONGESTION,
     ALWAYS,
     WAITING,
+    UNACKED,
+    WINDOW,
     COLUMNS
 };
 enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* of ca_state: the window shrinks to ssthresh */
@@ -61,6 +63,8 @@ static const struct {
     [CONGESTION] = {"congestion", 0, false}, /* a name */
     [ALWAYS] = {"always_data", 1, false},
     [WAITING] = {"waiting_bytes", UINT64_MAX - 1, false},
+    [UNACKED] = {"unacked", UINT32_MAX, false},
+    [WINDOW] = {"snd_wnd", UINT32_MAX, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -136,6 +140,8 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .kernel_pace_bytes_per_s = values[KERNEL_PACE],
         .ssthresh = (uint32_t)values[SSTHRESH],
         .cwnd = (uint32_t)values[CWND],
+        .unacked = (uint32_t)values[UNACKED],
+        .window = (uint32_t)values[WINDOW],
         .ca_state = (uint8_t)values[CA_STATE],
         .control = (uint8_t)values[CONGESTION],
         .always = (uint8_t)answer(values[ALWAYS]),
@@ -288,11 +294,20 @@ static bool finds_no_room(const struct pl_send_sample *sample, bool given)
     return sample->sndbuf_bytes ? sample->queued_bytes > sample->sndbuf_bytes / 3 * 2 : sample->waits == PL_YES;
 }
 
+/* Whether Nagle's rule holds back the last octets that the program gave: less than a segment, and both windows have room
+ * for it, as far as the packets that are outstanding have the full length. */
+static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
+{
+    return sample->unacked && sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
+           (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
+}
+
 static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, size_t at, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at];
     bool given = sample->waits == PL_NO || (of->written_ns && sample->t_ns >= of->written_ns);
-    bool unsent = sample->notsent_bytes >= (given ? 1 : mss), full = finds_no_room(sample, given);
+    bool unsent = sample->notsent_bytes >= (given && !held_back(sample, mss) ? 1 : mss);
+    bool full = finds_no_room(sample, given);
     bool known = sample->sndbuf_bytes || sample->waits != PL_UNKNOWN;
     seen->n++;
     seen->waits += sample->waits == PL_YES && !given;

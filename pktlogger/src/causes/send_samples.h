@@ -22,13 +22,13 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet.
  * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
- * is a cwnd of 0. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
+ * is a cwnd of 0. `unacked`: packets that are not acknowledged; `window`: octets, the peer's; 0: none, or not known. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
  * known, or not yet. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given
  * all that it has to send now. */
 struct pl_send_sample {
     int64_t t_ns, written_ns;
     uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, counted_us[PL_COUNTER_N];
-    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh;
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window;
     uint16_t local_port, remote_port;
     uint8_t ca_state, control;
     uint8_t always, waits; /* each an enum pl_answer; always: its program always has data to send */
@@ -49,7 +49,8 @@ struct pl_samples_of {
 };
 
 /* What the samples of a span of time show. A writer that has given all waits for no room, and any octet that is left
- * then is unsent, as a full segment is while it has more to give. */
+ * then is unsent, as a full segment is while it has more to give; but less than a segment for which both windows have
+ * room waits by Nagle's rule until the writer gives more (RFC 9293, 3.7.4). */
 struct pl_samples_seen {
     uint32_t n;
     uint32_t slow, past;              /* were in slow start, or past it; neither: BBR, say */

@@ -313,6 +313,36 @@ static void the_nearest_sample_may_be_before_or_behind(void)
     CHECK_EQ(pl_samples_near(&of, 1, 2, 5).n, 0);
 }
 
+/* A program has given all, and less than a segment of it is not sent. Where both windows have room, Nagle's rule keeps it
+ * back, and it would go if the program gave more. */
+static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(void)
+{
+    static const struct {
+        uint32_t unacked, cwnd, window, notsent;
+        bool unsent;
+    } rows[] = {
+        {2, 10, 3 * MSS - 1, MSS - 1, false}, {2, 3, 100 * MSS, 1, false},
+        {2, 2, 100 * MSS, 1, true},          /* the congestion window is full */
+        {2, 10, 3 * MSS - 2, MSS - 1, true}, /* the receiver's has no room for it */
+        {2, 10, 100 * MSS, MSS, true},       /* Nagle's rule lets a segment go */
+        {0, 10, 100 * MSS, 1, true},         /* not known, or nothing to wait for */
+        {2, 0, 100 * MSS, 1, true},           {2, 10, 0, 1, true},
+    };
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        const struct pl_send_sample list[] = {{.t_ns = 10,
+                                               .waits = PL_NO,
+                                               .notsent_bytes = rows[row].notsent,
+                                               .unacked = rows[row].unacked,
+                                               .cwnd = rows[row].cwnd,
+                                               .window = rows[row].window}};
+        struct pl_samples_of of = {.first = list, .n = 1};
+        struct pl_samples_seen seen = pl_samples_over(&of, 0, 20, MSS);
+        CHECK_EQ(seen.unsent, rows[row].unsent);
+        CHECK_EQ(seen.given, !rows[row].unsent);
+        CHECK_EQ(seen.idle, !rows[row].unsent);
+    }
+}
+
 static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
 {
     struct run run;
@@ -493,6 +523,7 @@ int main(void)
     RUN(a_flights_name_is_not_given_to_rounds_that_contradict_it);
     RUN(samples_near_a_silence_tell_of_it_where_none_is_within);
     RUN(the_nearest_sample_may_be_before_or_behind);
+    RUN(less_than_a_segment_with_room_in_both_windows_awaits_the_program);
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window);
     RUN(a_sender_at_its_congestion_controls_rate_is_paced);
