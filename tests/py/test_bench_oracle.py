@@ -36,7 +36,7 @@ def compared(records: Records, *spans: tuple[float, str]) -> Comparison:
     ends = np.array([round(until_s * S) for until_s, _ in spans])
     causes = np.array([NAMES.tolist().index(name) for _, name in spans])
     limits = {"t0_ns": np.concatenate(([0], ends[:-1])), "t1_ns": ends, "cause": causes}
-    return oracle.compare(oracle.account(records), limits, NAMES)
+    return oracle.compare(oracle.account(records, int(ends[-1])), limits, NAMES)
 
 
 BLOCKED = {"flags": int(Flag.BLOCKED)}
@@ -79,6 +79,14 @@ def test_the_wait_for_a_timeout_belongs_to_the_recovery() -> None:
                      (3, Why.CWND, {"flight": 100}))  # fmt: skip
     assert compared(records, (1, "slow_start"), (2, "timeout"), (3, "slow_start")).wrong_s == {}
     assert compared(records, (1, "timeout"), (3, "slow_start")).wrong_s.keys() == {("timeout", "congestion")}
+
+
+def test_a_kernel_that_awaits_an_answer_to_the_last_octets_writes_nothing_until_it_comes() -> None:
+    stalled = {"next": 8, "una": 7}
+    records = kernel((1, Why.CWND, {"flight": 100}), (1.02, Why.EMPTY, stalled))
+    assert compared(records, (1, "slow_start"), (1.3, "fast_recovery")).wrong_s == {}
+    acknowledged = kernel((1, Why.CWND, {"flight": 100}), (1.02, Why.EMPTY, {"next": 8, "una": 8}))
+    assert compared(acknowledged, (1, "slow_start"), (1.3, "fast_recovery")).wrong_s
 
 
 def test_a_pace_of_the_programs_is_not_the_congestion_controls() -> None:

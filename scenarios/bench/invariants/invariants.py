@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from scenarios.bench.invariants import shrink, trials
-from scenarios.bench.invariants.checks import CHECKS, KERNELS, broken
+from scenarios.bench.invariants.checks import CHECKS, broken
 from scenarios.bench.invariants.draws import Draw, draws
 from scenarios.bench.registry import Bench, Place, Result, Row
 
 DRAWS, SEED, AT_ONCE = 300, 1, 30
 BROKEN = Path("invariants-broken")  # where scenario files of draws go that break a check
-ALL = CHECKS | KERNELS
 MOST_SHRUNK = 5  # of a bench; each takes a trial for each dimension
 
 
@@ -32,12 +31,12 @@ def measure(place: Place) -> Iterator[Result]:
         drawn = draws(seed, min(AT_ONCE, count - first), first=first)
         for trial in trials.run(drawn, place.scratch / "runs", jobs=1):
             valid += bool(trial.rows[0]["valid"])
-            for name, text in broken(trial, ALL).items():
+            for name, text in broken(trial).items():
                 place.say(f"virtual.invariants: {trial.draw.name}: {name}: {text}")
                 _save(place, trial.draw, name, shrinks=found.total() < MOST_SHRUNK)
                 found[name] += 1
         shutil.rmtree(place.scratch / "runs")
-    rows = [Row(name, "trials", found[name], 0, 0) for name in ALL]
+    rows = [Row(name, "trials", found[name], 0, 0) for name in CHECKS]
     rows.append(Row("valid trials", "trials", valid, count / 2, count))
     method = f"{count} settings drawn with seed {seed}, one trial each, virtual time"
     yield Result("virtual.invariants", "within bounds", None, rows=rows, method=method)
@@ -48,7 +47,7 @@ def _save(place: Place, draw: Draw, check: str, *, shrinks: bool) -> None:
     BROKEN.mkdir(exist_ok=True)
     (BROKEN / f"{draw.name}.toml").write_text(draw.file(), encoding="utf-8")
     if shrinks:
-        plainer = shrink.shrunk(draw, lambda one: check in broken(trials.run([one], place.scratch / "shrink")[0], ALL))
+        plainer = shrink.shrunk(draw, lambda one: check in broken(trials.run([one], place.scratch / "shrink")[0]))
         (BROKEN / f"{draw.name}-plainer.toml").write_text(plainer.file(), encoding="utf-8")
     place.say(f"virtual.invariants: its scenario is in {BROKEN}/{draw.name}*.toml")
 

@@ -87,8 +87,8 @@ class Comparison:
         return f"{', '.join(said)}; {self.bound_s:.3f} s may be"
 
 
-def account(records: Records) -> Account:
-    """What a connection's records say."""
+def account(records: Records, end_ns: int) -> Account:
+    """What a connection's records say of the time until ``end_ns``: the last one holds until then."""
     why, state, flags = _whys(records), records["state"], records["flags"]
     blocked, by_program = flags & Flag.BLOCKED != 0, flags & Flag.BY_PROGRAM != 0
     no_more = np.isin(why, list(_NO_MORE))
@@ -106,7 +106,7 @@ def account(records: Records) -> Account:
     accepted[why == Why.DEFER] |= Group.CONGESTION
     repairs = state >= State.RECOVERY
     accepted[repairs | _before_repairs(records)] |= Group.RECOVERY | Group.CONGESTION
-    accepted[_overdue(records)] |= Group.RECOVERY
+    accepted[_overdue(records, end_ns)] |= Group.RECOVERY
     entered = repairs & ~np.concatenate(([False], repairs[:-1]))
     return Account(records["t_ns"].astype(np.int64), group, accepted, records["rtt_us"].astype(np.int64) * 1000,
                    int(entered.sum()))  # fmt: skip
@@ -135,15 +135,16 @@ def _before_repairs(records: Records) -> Array:
     return found
 
 
-def _overdue(records: Records) -> Array:
-    """Whether data are outstanding of which none is acknowledged for two round trips: a probe is due then."""
+def _overdue(records: Records, end_ns: int) -> Array:
+    """Whether data are outstanding of which none is acknowledged for two round trips: a probe is due then. Of the probe
+    itself, and of an acknowledgement of the last octet, the kernel writes nothing."""
     advanced = np.concatenate(([True], np.diff(records["una"]) != 0))
     waits_for = advanced | np.concatenate(([True], (records["una"] == records["next"])[:-1]))
     since = np.maximum.accumulate(np.where(waits_for, np.arange(records.size), 0))
-    until = np.append(np.flatnonzero(waits_for), records.size - 1)
-    end = until[np.searchsorted(until[:-1], np.arange(records.size), "right")]
     t_ns, rtt_ns = records["t_ns"].astype(np.int64), records["rtt_us"].astype(np.int64) * 1000
-    found: Array = (records["una"] != records["next"]) & (t_ns[end] - t_ns[since] > 2 * rtt_ns[since])
+    ended = np.flatnonzero(waits_for)
+    until_ns = np.append(t_ns[ended], max(end_ns, int(t_ns[-1])))[np.searchsorted(ended, np.arange(t_ns.size), "right")]
+    found: Array = (records["una"] != records["next"]) & (until_ns - t_ns[since] > 2 * rtt_ns[since])
     return found
 
 
@@ -214,4 +215,4 @@ def flows(trial: Trial) -> Iterator[tuple[Json, Comparison]]:
         own = waits.of_connection(records, local, sender["port"], receiver["port"])
         limits = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         if own.size and limits["t0_ns"].size and limits["t1_ns"][-1] > limits["t0_ns"][0]:
-            yield flow, compare(account(own), limits, names)
+            yield flow, compare(account(own, int(limits["t1_ns"][-1])), limits, names)
