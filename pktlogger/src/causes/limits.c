@@ -28,6 +28,8 @@ struct pl_limits {
     bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
     uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
+    uint64_t shrinks, una; /* the end of what had been sent when marks last reduced the window; first byte outstanding
+                              when this gap began */
     enum pl_sender_mode mode;
     struct pl_limit gap;              /* under way; its cause is open */
     int64_t room_ns;                  /* since when the window has room and something was acknowledged; -1: not yet */
@@ -266,6 +268,14 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
     return true;
 }
 
+/* Whether the flight had to shrink for marks before this packet was sent: the window has just been reduced; or what was
+ * outstanding when the gap began had been sent before it was, and an acknowledgement let the packet go. */
+static bool shrank(const struct pl_limits *l, const struct pl_limits_send *sent, const struct pl_evidence *known)
+{
+    bool shrinks = l->una < l->shrinks && at_once(l, sent->t_ns, 4) && !pl_idle(known);
+    return (sent->reduced || shrinks) && outstanding(sent);
+}
+
 /* Why there was silence although the window had room. What was queued and not sent says whether the application had
  * given enough; where nothing was, the size of the queue or what its silences have in common shows the send buffer. */
 static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -280,8 +290,8 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     bool always = never_idle(l, since_ns, sent->high - sent->len) || pl_waits(&known);
     bool sized = known.seen.n && known.seen.sized;
     bool given = pl_unsent(&known) || finished(l, since_ns) || (always && sized && !known.seen.full);
-    if (sent->reduced && outstanding(sent))
-        return PL_LIMIT_ECN;             /* the flight had to shrink first */
+    if (shrank(l, sent, &known))
+        return PL_LIMIT_ECN;
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
@@ -450,6 +460,7 @@ static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
         cut_round(l, sent->t_ns);
     l->rounds.opening = false;
     l->rounds.reduced = l->rounds.marked = true;
+    l->shrinks = sent->high;
     if (l->last_cause == PL_LIMIT_SLOW_START)
         l->last_cause = PL_LIMIT_ECN;
 }
@@ -481,6 +492,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         l->waits_ns = sent->t_ns;
     enter_mode(l, sent);
     l->high = sent->high;
+    l->una = sent->una;
     l->gap.packets++;
     l->gap.bytes += sent->len;
     l->gap.window_bytes = sent->window;

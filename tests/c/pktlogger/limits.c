@@ -288,6 +288,31 @@ static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
+/* It has reduced its window, and sends a packet for every second one that is acknowledged, at once, until the window is as
+ * small. A packet that no acknowledgement sets off, and one after that, tell of the program. */
+static void a_flight_that_still_shrinks_for_marks_leaves_the_program_nothing_to_do(void)
+{
+    for (int late = 0; late < 2; late++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin(&run);
+        for (int i = 0; i < 10; i++)
+            send(&run, 1000, false);
+        acknowledge(&run, RTT_NS - 10000, 2 * MSS, false);
+        run.reduced = true;
+        send(&run, 0, false);
+        acknowledge(&run, MS, MSS, false);
+        acknowledge(&run, 30 * MS, MSS, false);
+        send(&run, late ? 10 * MS : 0, false);
+        acknowledge(&run, 10 * MS, 7 * MSS, false);
+        acknowledge(&run, 20 * MS, MSS, false);
+        send(&run, late ? 10 * MS : 0, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_ECN] >= 31, !late);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION] >= 40, late);
+    }
+}
+
 static void recoveries_begin_and_end_where_they_do(void)
 {
     struct run run;
@@ -412,6 +437,7 @@ int main(void)
     RUN(a_path_that_is_up_again_leaves_the_wait_for_the_time_out);
     RUN(a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still);
     RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
+    RUN(a_flight_that_still_shrinks_for_marks_leaves_the_program_nothing_to_do);
     RUN(recoveries_begin_and_end_where_they_do);
     RUN(the_wait_for_a_probe_is_neither_the_application_nor_a_time_out);
     RUN(the_wait_for_the_answer_to_a_probe_is_part_of_the_recovery);
