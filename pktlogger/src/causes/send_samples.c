@@ -295,10 +295,12 @@ static bool finds_no_room(const struct pl_send_sample *sample, bool given)
 }
 
 /* Whether Nagle's rule holds back the last octets that the program gave: less than a segment, and both windows have room
- * for it, as far as the packets that are outstanding have the full length. */
+ * for it, as far as the packets that are outstanding have the full length. A rate that the program allows would hold it
+ * back, too. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
     return sample->unacked && sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
+           sample->pace_bytes_per_s >= INT64_MAX &&
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 

@@ -49,8 +49,8 @@ struct pl_samples_of {
 };
 
 /* What the samples of a span of time show. A writer that has given all waits for no room, and any octet that is left
- * then is unsent, as a full segment is while it has more to give; but less than a segment for which both windows have
- * room waits by Nagle's rule until the writer gives more (RFC 9293, 3.7.4). */
+ * then is unsent, as a full segment is while it has more to give; but less than a segment, of a program that allows any
+ * rate, for which both windows have room waits by Nagle's rule until the writer gives more (RFC 9293, 3.7.4). */
 struct pl_samples_seen {
     uint32_t n;
     uint32_t slow, past;              /* were in slow start, or past it; neither: BBR, say */

@@ -313,20 +313,25 @@ static void the_nearest_sample_may_be_before_or_behind(void)
     CHECK_EQ(pl_samples_near(&of, 1, 2, 5).n, 0);
 }
 
-/* A program has given all, and less than a segment of it is not sent. Where both windows have room, Nagle's rule keeps it
- * back, and it would go if the program gave more. */
+/* A program has given all, and less than a segment of it is not sent. Where both windows have room and nothing paces,
+ * Nagle's rule keeps it back, and it would go if the program gave more. */
 static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(void)
 {
     static const struct {
         uint32_t unacked, cwnd, window, notsent;
+        uint64_t pace;
         bool unsent;
     } rows[] = {
-        {2, 10, 3 * MSS - 1, MSS - 1, false}, {2, 3, 100 * MSS, 1, false},
-        {2, 2, 100 * MSS, 1, true},          /* the congestion window is full */
-        {2, 10, 3 * MSS - 2, MSS - 1, true}, /* the receiver's has no room for it */
-        {2, 10, 100 * MSS, MSS, true},       /* Nagle's rule lets a segment go */
-        {0, 10, 100 * MSS, 1, true},         /* not known, or nothing to wait for */
-        {2, 0, 100 * MSS, 1, true},           {2, 10, 0, 1, true},
+        {2, 10, 3 * MSS - 1, MSS - 1, INT64_MAX, false},
+        {2, 3, 100 * MSS, 1, INT64_MAX, false},
+        {2, 2, 100 * MSS, 1, INT64_MAX, true},          /* the congestion window is full */
+        {2, 10, 3 * MSS - 2, MSS - 1, INT64_MAX, true}, /* the receiver's has no room for it */
+        {2, 10, 100 * MSS, MSS, INT64_MAX, true},       /* Nagle's rule lets a segment go */
+        {2, 10, 100 * MSS, 1, 78125, true},             /* the kernel keeps it for the rate that the program allows */
+        {0, 10, 100 * MSS, 1, INT64_MAX, true},         /* not known, or nothing to wait for */
+        {2, 0, 100 * MSS, 1, INT64_MAX, true},
+        {2, 10, 0, 1, INT64_MAX, true},
+        {2, 10, 100 * MSS, 1, 0, true},
     };
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         const struct pl_send_sample list[] = {{.t_ns = 10,
@@ -334,7 +339,8 @@ static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(voi
                                                .notsent_bytes = rows[row].notsent,
                                                .unacked = rows[row].unacked,
                                                .cwnd = rows[row].cwnd,
-                                               .window = rows[row].window}};
+                                               .window = rows[row].window,
+                                               .pace_bytes_per_s = rows[row].pace}};
         struct pl_samples_of of = {.first = list, .n = 1};
         struct pl_samples_seen seen = pl_samples_over(&of, 0, 20, MSS);
         CHECK_EQ(seen.unsent, rows[row].unsent);
