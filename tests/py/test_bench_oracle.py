@@ -81,6 +81,15 @@ def test_the_wait_for_a_timeout_belongs_to_the_recovery() -> None:
     assert compared(records, (1, "timeout"), (3, "slow_start")).wrong_s.keys() == {("timeout", "congestion")}
 
 
+def test_recoveries_excuse_nothing_behind_them() -> None:
+    full, repairs = {"flight": 100}, {"flight": 100, "state": State.RECOVERY}
+    records = kernel((1, Why.CWND, full), (1.2, Why.CWND, repairs), (2, Why.CWND, full), (2.2, Why.CWND, repairs),
+                     (3, Why.CWND, full))  # fmt: skip
+    late = ((1, "slow_start"), (1.2, "fast_recovery"), (1.5, "congestion_avoidance"), (1.6, "application"))
+    found = compared(records, *late, (3, "congestion_avoidance"))
+    assert found.wrong_s == {("application", "congestion"): pytest.approx(0.1)} and found.bound_s < 0.1
+
+
 def test_a_kernel_that_awaits_an_answer_to_the_last_octets_writes_nothing_until_it_comes() -> None:
     stalled = {"next": 8, "una": 7}
     records = kernel((1, Why.CWND, {"flight": 100}), (1.02, Why.EMPTY, stalled))

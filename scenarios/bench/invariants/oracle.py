@@ -17,7 +17,8 @@ pktlogger gives a round one cause, so at a moment it is right where the kernel h
 from a round trip before to a round trip behind: a round that holds the moment lies within this time, is half of it, and
 has the cause for half of its own time at least. A silence is judged by itself, so a span that is shorter than that is
 right, too, where the kernel agrees for half of it. The last round, and one in which a recovery begins, have no end and
-the cause of the round before: a round trip each may be wrong. That is the bound.
+the cause of the round before. So nothing is compared for a round trip from when the first octet left that is
+outstanding then. Of all the rest a round trip may be wrong. That is the bound.
 """
 
 from __future__ import annotations
@@ -56,13 +57,14 @@ _NO_MORE = {Why.EMPTY, Why.NAGLE, Why.DEFER}  # the program has given no more th
 
 @dataclass(frozen=True)
 class Account:
-    """A flow's limits by its kernel: from ``t_ns`` of each record on, ``group`` alone, and any of ``accepted``."""
+    """A flow's limits by its kernel: from ``t_ns`` of each record on, ``group`` alone, and any of ``accepted``.
+    ``unfinished_ns``: when the rounds began that have no end."""
 
     t_ns: Array
     group: Array
     accepted: Array
     rtt_ns: Array
-    recoveries: int
+    unfinished_ns: Array
 
 
 @dataclass(frozen=True)
@@ -107,9 +109,8 @@ def account(records: Records, end_ns: int) -> Account:
     repairs = state >= State.RECOVERY
     accepted[repairs | _before_repairs(records)] |= Group.RECOVERY | Group.CONGESTION
     accepted[_overdue(records, end_ns)] |= Group.RECOVERY
-    entered = repairs & ~np.concatenate(([False], repairs[:-1]))
     return Account(records["t_ns"].astype(np.int64), group, accepted, records["rtt_us"].astype(np.int64) * 1000,
-                   int(entered.sum()))  # fmt: skip
+                   _unfinished(records, repairs))  # fmt: skip
 
 
 def _whys(records: Records) -> Array:
@@ -120,6 +121,16 @@ def _whys(records: Records) -> Array:
     why: Array = records["why"][last].astype(np.int64)
     why[~told & (why == Why.EMPTY) & (records["unsent"] > 0)] = Why.HOST
     return why
+
+
+def _unfinished(records: Records, repairs: Array) -> Array:
+    """When the last round of all began, and the longest one in which each recovery did: when the first octet was sent
+    that was outstanding at its end."""
+    entered = np.flatnonzero(repairs & ~np.concatenate(([False], repairs[:-1])))
+    una, sent = (np.maximum.accumulate((records[name] - records["una"][0]).view(np.int32)) for name in ("una", "next"))
+    first = np.searchsorted(sent, np.minimum(una[np.append(entered, -1)], sent[-1] - 1), "right")
+    began_ns: Array = records["t_ns"].astype(np.int64)[first]
+    return began_ns
 
 
 def _before_repairs(records: Records) -> Array:
@@ -169,11 +180,13 @@ def compare(own: Account, limits: Columns, names: Array) -> Comparison:
     of_row = np.bincount(row, lasted * agrees, limits["t0_ns"].size) / (limits["t1_ns"] - limits["t0_ns"]).clip(1)
     short = (limits["t1_ns"] - limits["t0_ns"])[row] < 2 * rtt_ns
     wrong = ~agrees & (near < 1 / 4) & ~(short & (of_row[row] >= 1 / 2))
+    for began_ns, lasted_ns in zip(own.unfinished_ns, _rtt(own, own.unfinished_ns), strict=True):
+        wrong &= (middle < began_ns) | (middle > began_ns + lasted_ns)
     causes = names[limits["cause"][row]]
     groups = np.array([_name(int(value)) for value in own.group[place]])
     return Comparison(
         _sums(groups, lasted), _sums(causes, lasted), *_pairs(causes, groups, lasted, middle - begin, wrong),
-        float(rtt_ns.max()) / 1e9 * (1 + own.recoveries),
+        float(rtt_ns.max()) / 1e9,
     )  # fmt: skip
 
 
