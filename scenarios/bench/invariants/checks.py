@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from scenarios.bench.invariants import oracle
-from scenarios.bench.invariants.trials import Array, Json, Trial
+from scenarios.bench.invariants.trials import Array, Json, Trial, until
 
 LATE_ECN = (0, 2, 5)  # of net.ipv4.tcp_ecn: a connection that is opened does not ask for ECN
 JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
@@ -207,7 +207,9 @@ def windows(trial: Trial) -> Iterator[str]:
     - In a recovery, after a time-out and while nothing passes the path, that is the cause, however full the window is
       (FORMAT.md section 4). The kernel counts there, too.
     - It waits for room for a whole super-packet (tcp_tso_should_defer), and pktlogger's rule asks for room for a
-      segment. Where there is that, the round decides, and a queue that stands comes first.
+      segment. Where there is that, by the kernel's own records, the round decides, and a queue that stands comes first.
+    - A gap between two packets has one cause. One behind a full window may end with another one, which counts from the
+      first acknowledgement in the gap on.
     - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
       congestion window is larger than what the window can hold, and data wait, unless it paces. The window may hold two
       segments that are shorter than the rest: its own remainder, and that of a super-packet.
@@ -218,7 +220,7 @@ def windows(trial: Trial) -> Iterator[str]:
             continue
         t_ns, counted = samples["t_ns"], np.diff(samples["rwnd_limited_us"].astype(np.int64)) * 1000
         lasted = np.diff(t_ns)
-        most = lasted - np.diff(trial.time_of(flow, *WINDOWS, *BEFORE_WINDOWS, or_room=True)(t_ns))
+        most = lasted - np.diff(_may_be_windows(trial, flow)(t_ns))
         if (wrong := (counted >= lasted - JIFFY_NS) & (most > 2 * JIFFY_NS)).any():
             yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows to the kernel alone"
         if row["congestion"] == "bbr" or row["sender_pace_bps"]:
@@ -232,6 +234,25 @@ def windows(trial: Trial) -> Iterator[str]:
 
 WINDOWS = "receiver_window", "zero_window"
 BEFORE_WINDOWS = ("path_down", "timeout", "fast_recovery", "emulator_late")
+
+
+def _may_be_windows(trial: Trial, flow: Json) -> Callable[[Array], Array]:
+    """How long until a time the kernel may have counted the window, by what pktlogger says and by its bounds."""
+    began, ended, named = trial.rows_of(flow, *WINDOWS, *BEFORE_WINDOWS)
+    came = trial.acks["t_received_ns"][trial.acks["flow"] == flow["flow"]]
+    came = np.append(np.sort(came[came >= 0]), ended[-1])
+    first = came[np.searchsorted(came[:-1], began, "right")]
+    behind = np.append(False, trial.rows_of(flow, *WINDOWS)[2][:-1])
+    own = trial.records_of(flow)
+    edges = np.unique(np.concatenate((began, ended, first, own["t_ns"].astype(np.int64))))
+    edges = np.unique(edges.clip(began[0], ended[-1]))
+    middle = (edges[:-1] + edges[1:]) / 2
+    row = np.searchsorted(began, middle, "right") - 1
+    may = named[row] | (behind[row] & (middle < first[row]))
+    if own.size:
+        room = own["room"][np.maximum(np.searchsorted(own["t_ns"], middle, "right") - 1, 0)]
+        may |= (room >= flow["mss_in_use"]) & (room < 65536)
+    return until(edges, may)
 
 
 def _told(wrong: Array, lasted: Array) -> str:

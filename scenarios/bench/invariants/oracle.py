@@ -26,12 +26,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntFlag
-from ipaddress import ip_address
 
 import numpy as np
 
 from scenarios.bench.invariants.trials import Array, Columns, Json, Trial
-from scenarios.virtual import waits
 from scenarios.virtual.waits import Flag, Records, State, Why
 
 GRID_NS = 1_000_000
@@ -218,14 +216,11 @@ def _pairs(
 
 def flows(trial: Trial) -> Iterator[tuple[Json, Comparison]]:
     """Each captured flow of a trial that its senders' kernels tell of, with its comparison."""
-    records = waits.load(trial.folder / waits.FILE)
-    if records is None or trial.gateway != "none":
+    if trial.records is None or trial.gateway != "none":
         return
     names = np.asarray(trial.summary["limit_causes"])
     for flow in trial.summary.get("flows") or ():
-        sender, receiver = flow["sender"], flow["receiver"]
-        local = ip_address(sender["address"]).packed
-        own = waits.of_connection(records, local, sender["port"], receiver["port"])
+        own = trial.records_of(flow)
         limits = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         if own.size and limits["t0_ns"].size and limits["t1_ns"][-1] > limits["t0_ns"][0]:
             yield flow, compare(account(own, int(limits["t1_ns"][-1])), limits, names)

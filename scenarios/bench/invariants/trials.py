@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from scenarios.run import results, runner
 from scenarios.trial import trial
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
+from scenarios.virtual import waits
 
 SYN, DELIVERED = 2, ("sent", "held")  # a flag of TCP; fates in the box's record
 Json = dict[str, Any]
@@ -92,18 +94,32 @@ class Trial:
     def segments(self) -> Columns:
         return self.table("segments")
 
-    def time_of(self, flow: Json, *causes: str, or_room: bool = False) -> Callable[[Array], Array]:
-        """A function of time: how long these causes have limited a captured flow until then. ``or_room``: or less than
-        a super-packet of 64 KB was left of the window, but room for a segment."""
+    def time_of(self, flow: Json, *causes: str) -> Callable[[Array], Array]:
+        """A function of time: how long these causes have limited a captured flow until then."""
+        begin_ns, end_ns, named = self.rows_of(flow, *causes)
+        return until(np.append(begin_ns, end_ns[-1:]), named)
+
+    def rows_of(self, flow: Json, *causes: str) -> tuple[Array, Array, Array]:
+        """The beginning and the end of each row of a captured flow's limits, and whether its cause is one of these."""
         own = self.limits["flow"] == flow["flow"]
-        edges = np.append(self.limits["t0_ns"][own], self.limits["t1_ns"][own][-1:])
         named = np.isin(np.asarray(self.summary["limit_causes"])[self.limits["cause"][own]], causes)
-        if or_room:
-            room = self.limits["window_bytes"][own].astype(np.int64) - self.limits["flight_bytes"][own].astype(np.int64)
-            named |= (room >= flow["mss_in_use"]) & (room < 65536)
-        sums = np.concatenate(([0], np.cumsum(np.diff(edges) * named)))
-        begin = edges[0]
-        return lambda t_ns: np.interp(t_ns - begin, edges - begin, sums)
+        return self.limits["t0_ns"][own], self.limits["t1_ns"][own], named
+
+    @cached_property
+    def acks(self) -> Columns:
+        return self.table("acks")
+
+    @cached_property
+    def records(self) -> waits.Records | None:
+        """What the kernels of the hosts say that their senders waited for; None without a whole file."""
+        return waits.load(self.folder / waits.FILE)
+
+    def records_of(self, flow: Json) -> waits.Records:
+        """The same of a captured flow. Empty without a whole file."""
+        if self.records is None:
+            return np.zeros(0, waits.RECORD)
+        local = ip_address(flow["sender"]["address"]).packed
+        return waits.of_connection(self.records, local, flow["sender"]["port"], flow["receiver"]["port"])
 
     def opened_ns(self, row: Json, flow: Json) -> int:
         """When the first stream of a row sent the first octet behind its opening, in which it awaits answers: with a
@@ -148,6 +164,13 @@ class Trial:
         first = {name: column[found["stream"] == found["stream"][:1]] for name, column in found.items()}
         offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
         return first | {"t_ns": first["t_ns"] + offset_ns}
+
+
+def until(edges_ns: Array, named: Array) -> Callable[[Array], Array]:
+    """A function of time: how much of the spans between these edges that are ``named`` has passed until then."""
+    sums = np.concatenate(([0], np.cumsum(np.diff(edges_ns) * named)))
+    begin_ns = edges_ns[0]
+    return lambda t_ns: np.interp(t_ns - begin_ns, edges_ns - begin_ns, sums)
 
 
 def run(drawn: list[Draw], runs_dir: Path, jobs: int = 1, *, with_waits: bool = True) -> list[Trial]:
