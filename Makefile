@@ -39,7 +39,8 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt debian-packages.txt $(VENV)/.m
 	@echo "== Python environment in $(VENV)"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/pip install --quiet --upgrade pip
-	@$(BIN)/pip install --quiet --editable '.[dev,docs]'
+	@$(BIN)/pip uninstall --quiet --yes lfp 2>/dev/null # what an older checkout installed under another name
+	@$(BIN)/pip install --quiet --editable '.[all,dev,docs]'
 	@touch $@
 
 setup: $(VENV)/.installed ## packages, Python environment, build: everything the other targets need

@@ -4,6 +4,15 @@ option(LFP_SANITIZE "build with AddressSanitizer and UndefinedBehaviorSanitizer"
 option(LFP_COST "build fuzz targets that count what an input costs (tests/fuzz/cost.c)" OFF)
 option(LFP_FUZZ "build fuzz targets with libFuzzer (needs clang); otherwise they only replay the corpus" OFF)
 
+# An editable installation and each preset compile the same sources: where ccache is installed, once.
+if(NOT DEFINED CMAKE_C_COMPILER_LAUNCHER)
+  find_program(LFP_CCACHE ccache)
+  if(LFP_CCACHE)
+    set(CMAKE_C_COMPILER_LAUNCHER ${LFP_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${LFP_CCACHE})
+  endif()
+endif()
+
 set(CMAKE_C_STANDARD 11)
 set(CMAKE_C_STANDARD_REQUIRED ON)
 set(CMAKE_C_EXTENSIONS OFF)

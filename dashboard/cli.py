@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from netcommon import extras
 from netcommon.errors import EXIT_FAILED, UsageError
 from netcommon.strangers import refuse_foreign
 
@@ -43,6 +44,7 @@ def dashboard(
     RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
     RUN, the page of that tool comes first, and there need not be any run. Ctrl-C ends the dashboard.
     """
+    extras.require("dashboard", "dashboard")
     from dashboard.launch import Shown, launch
     from netcommon.sandbox import Choice
     from scenarios.run import runs
@@ -74,6 +76,7 @@ def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bo
     RUN is a run directory, a run's name, or "last". With --markdown the same facts, figures and tables are a Markdown
     file for a paper or a pull request.
     """
+    extras.require("dashboard", "report")
     from dashboard.markdown import write_markdown
     from dashboard.report import write_report
     from scenarios.run import runs
@@ -86,6 +89,15 @@ def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bo
     written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path, output)]
     for file in written:
         click.echo(file)
+
+
+def report_after_run(run_dir: Path) -> Path | None:
+    """Writes the report of a run that has ended; None without the extra `dashboard`."""
+    if extras.missing("dashboard"):
+        return None
+    from dashboard.report import write_report
+
+    return write_report(run_dir)
 
 
 @click.command("certify")
@@ -102,6 +114,7 @@ def certify(run: str, output: Path | None, check: bool, entered: datetime | None
     RUN is a run directory, a run's name, or "last". Exit status 1: a rule other than R2 does not hold, or a file of
     the run has changed.
     """
+    extras.require("dashboard", "certify")
     from dashboard.dossier import write_dossier
     from scenarios.certify import dossier
     from scenarios.run import runs

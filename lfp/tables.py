@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
+from netcommon import extras
 from netcommon.errors import MissingError, UsageError
 from scenarios.run import results, runs
 from scenarios.trial import captured, clock
@@ -227,5 +228,5 @@ def _framed(table: pa.Table, frame: str) -> Any:
 
         return polars.from_arrow(table)
     except ModuleNotFoundError:
-        raise MissingError(f"frame = '{frame}': {frame} is not installed; pip install 'lfp[notebook]'") from None
+        raise MissingError(f"frame = '{frame}': {frame} is not installed; {extras.install('notebook')}") from None
 

@@ -14,7 +14,7 @@ import sys
 
 import click
 
-from netcommon import unprivileged
+from netcommon import extras, unprivileged
 from netcommon.errors import EXIT_INTERRUPTED, EXIT_USAGE, LfpError
 from scenarios.run import plugins
 from scenarios.run.interrupt import Interrupted, orderly
@@ -90,7 +90,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="lfp", message="lfp %(version)s")
+@click.version_option(package_name=extras.DISTRIBUTION, message="lfp %(version)s")
 def lfp() -> None:
     """Testbed and measurements for TCP over long fat pipes."""
 
@@ -110,8 +110,11 @@ def run(arguments: list[str]) -> int:
             result = lfp.main(arguments, prog_name="lfp", standalone_mode=False)
         return result if isinstance(result, int) else 0
     except LfpError as error:
-        click.echo(f"lfp: {error}", err=True)
-        return error.status
+        return _say(error)
+    except ModuleNotFoundError as error:
+        if (explained := extras.explained(error, _verb(arguments))) is None:
+            raise
+        return _say(explained)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()
         return EXIT_USAGE
@@ -127,6 +130,16 @@ def run(arguments: list[str]) -> int:
     except BrokenPipeError:
         sys.stderr.close()  # the reader has gone, so a message would reach nobody
         return 1
+
+
+def _say(error: LfpError) -> int:
+    """Prints an error's line; returns its exit status."""
+    click.echo(f"lfp: {error}", err=True)
+    return error.status
+
+
+def _verb(arguments: list[str]) -> str:
+    return next((one for one in arguments if not one.startswith("-")), "lfp")
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from netcommon import extras
 from netcommon.errors import LfpError, MissingError
 
 WIDTH, HEIGHT, SCALE = 1100, 620, 1.5  # of a page of text, at the resolution of print
@@ -28,7 +29,7 @@ START_S, EACH_S = 60.0, 20.0  # a busy machine takes seconds to start Chromium, 
 NO_BROWSER = 3  # exit status of the process that draws
 MISSING = (
     "--markdown: {what} is missing, which draws the pictures; "
-    "pip install 'lfp[pictures]' and apt-get install chromium, or give --no-pictures"
+    f"{extras.install('pictures')} and apt-get install chromium, or give --no-pictures"
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import importlib.util
 import os
 import shlex
 import shutil
@@ -15,6 +14,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from netcommon import extras
 from netcommon.errors import MissingError
 from scenarios.commands._time import choices
 from scenarios.plan import gateway_commands
@@ -32,6 +32,8 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
     virtual = virtual or len(existing) == len(plans)  # nothing is made, so no privilege is needed
     checks.require(list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan))), virtual=virtual)
     for plan in plans:
+        if plan.base.run.precision is not None:
+            extras.require("statistics", f"{plan.name}: run.precision")
         for case, programs in gateway_commands.missing(trial.setting for trial in plan.trials).items():
             others = f", or leave case '{case}' out (--set scenario.case=…)" if case else ""
             if "$gateway" in programs:
@@ -84,7 +86,9 @@ def finish(
 def _print_where(run_dirs: Sequence[Path], reports: Sequence[Path], out: Console) -> None:
     for path in reports:
         out.print(f"report     {path}", markup=False)
-    if run_dirs and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
+    if extras.missing("dashboard"):
+        out.print(f"report     none; {extras.install('dashboard')} brings reports and 'lfp dashboard'", markup=False)
+    elif run_dirs and "dashboard" in plugins.commands():  # one line is enough: that dashboard shows the other runs too
         out.print(f"dashboard  {_program()} dashboard {shlex.quote(str(run_dirs[0]))}", markup=False)
 
 
@@ -104,8 +108,7 @@ def workers_of(scheduler: str | None) -> Iterator[runner.Elsewhere | None]:
     if not scheduler:
         yield None
         return
-    if not importlib.util.find_spec("distributed"):
-        raise MissingError("--scheduler: the package 'distributed' is not installed; pip install 'lfp[cluster]'")
+    extras.require("cluster", "--scheduler")
     from scenarios.cluster.pool import Pool  # not on top: loading Dask takes longer than most verbs
 
     with Pool(scheduler) as pool:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from netcommon import extras
 from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from scenarios.commands import _gate_markdown, _running
 from scenarios.commands._options import (
@@ -70,6 +71,7 @@ def command(
     A cell is all trials of one setting. The exit status is 0 when every cell is the same, better or not worse, and 1
     when a cell is worse or undecided, when the run is not valid, or when an expectation of the scenario is not met.
     """
+    extras.require("statistics", "gate")  # not after the run
     base, most = runs.find(baseline, runs_dir), share(margin)
     chosen: Asked = clock or ("virtual" if runs.manifest(base).get("virtual") else "real")
     if chosen == "real" and (jobs or box):

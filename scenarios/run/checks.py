@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from netcommon import binaries, unprivileged
+from netcommon import binaries, extras, unprivileged
 from netcommon.errors import MissingError
 from scenarios.network import sysctls
 from scenarios.plan import profiles
@@ -124,6 +124,10 @@ def python_packages() -> Iterable[Check]:
     for package in PACKAGES:
         there = importlib.util.find_spec(package) is not None
         yield _check(f"python {package}", there, "installed" if there else "not found", f"pip install {package}")
+    for extra in extras.EXTRAS:
+        module = extras.missing(extra)
+        detail = "installed" if module is None else f"{module} not found"
+        yield _check(f"extra {extra}", module is None, detail, extras.install(extra), "note")
 
 
 def limits() -> Iterable[Check]:

@@ -16,8 +16,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import duckdb
-
 from netcommon import run_format
 from netcommon.errors import LfpError, UsageError
 from netcommon.strangers import refuse_links
@@ -150,6 +148,8 @@ def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: st
 def _cells(chosen: Mapping[Path, int], metric: str) -> Iterator[tuple[Path, tuple[Row, list[Row]]]]:
     """Setting and trials of each cell of each run, in the order of runs and trials. ``chosen``: the runs, each with its
     format."""
+    import duckdb  # not on top: it comes with an extra
+
     files = {str(run / "results.parquet"): run for run in chosen}
     with duckdb.connect() as catalog:
         table, given = "read_parquet(?, union_by_name = true, filename = true)", [list(files)]

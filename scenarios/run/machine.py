@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon import binaries
+from netcommon.extras import DISTRIBUTION
 
 _GIT_S = 10.0
 _LOADED = re.compile(r"^\s+(\S+) => (/.+) \(0x", re.MULTILINE)
@@ -40,11 +41,11 @@ def kernel() -> str:
 def versions() -> dict[str, str]:
     """Versions of the testbed, of the packages and of the C library that shape a run."""
     found = {"python": platform.python_version(), "libc": " ".join(platform.libc_ver())}
-    for package in ("lfp", *_PACKAGES):
+    for name, package in (("lfp", DISTRIBUTION), *((package, package) for package in _PACKAGES)):
         try:
-            found[package] = importlib.metadata.version(package)
+            found[name] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found[package] = "not installed (checkout)"
+            found[name] = "not installed (checkout)"
     return found
 
 

@@ -12,6 +12,7 @@ from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
+from netcommon import extras
 from netcommon.errors import MissingError
 
 COMMANDS = "lfp.commands"
@@ -26,7 +27,8 @@ def commands() -> dict[str, EntryPoint]:
 
 def after_run(run_dir: Path) -> list[Path]:
     """Calls every hook; returns the paths of the files that they wrote."""
-    written = [point.load()(run_dir) for point in entry_points(group=AFTER_RUN)]
+    points = {point.name: point for point in entry_points(group=AFTER_RUN)}
+    written = [point.load()(run_dir) for point in points.values()]
     return [path for path in written if path is not None]
 
 
@@ -34,6 +36,6 @@ def plot(name: str) -> Callable[..., Any]:
     """The function that draws ``name``. MissingError where no package brings one."""
     found = {point.name: point for point in entry_points(group=PLOTS)}
     if name not in found:
-        raise MissingError("--plot: no package here draws; install lfp as a whole (the dashboard draws)")
+        raise MissingError(f"--plot: no package here draws; {extras.install('dashboard')}")
     function: Callable[..., Any] = found[name].load()
     return function

@@ -98,7 +98,7 @@ def test_frames_have_the_columns_and_the_names_of_enumerations(
     tmp_path: Path, frame: Literal["pandas", "polars"]
 ) -> None:
     """Of a table of one trial, of one over all trials, and of the results."""
-    pytest.importorskip(frame, reason=f"{frame} is not installed; pip install 'lfp[notebook]'")
+    pytest.importorskip(frame, reason=f"{frame} is not installed; pip install 'lfp-testbed[notebook]'")
     run = lfp.load(seqack(tmp_path, segments=200))
     file = run.trial(0).path / "segments.parquet"
     names = {"pktlogger.names": json.dumps({"kind": ["new", "fast", "timeout", "tail"]})}
@@ -120,7 +120,7 @@ def test_frames_of_packages_that_are_not_there_are_named(
         monkeypatch.setitem(sys.modules, frame, None)
     elif importlib.util.find_spec(frame):
         pytest.skip("pandas is installed, and Arrow does not look for it again")
-    with pytest.raises(lfp.LfpError, match=rf"^frame = '{frame}': {frame} is not installed; pip install 'lfp\[noteb"):
+    with pytest.raises(lfp.LfpError, match=rf"^frame = '{frame}': {frame} is not installed; pip install 'lfp-test"):
         lfp.load(seqack(tmp_path, segments=200)).results(frame)
 
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from rich.console import Console
 
-from netcommon.errors import MissingError
+from netcommon import extras
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.bench.workers.daemons import scheduler, worker
 from scenarios.cluster import archive, sameness
@@ -72,10 +72,9 @@ def _fill(folder: Path, one: Trial) -> None:
 def measure(place: Place) -> Iterator[Result]:
     """One result. ``packets`` has no meaning here; ``seconds`` bounds the trials of each worker."""
     count = WORKERS * (place.seconds or TRIALS // WORKERS)
-    try:
-        from scenarios.cluster.pool import Pool
-    except ModuleNotFoundError:
-        raise MissingError(f"{NAME}: the package 'distributed' is not installed; pip install 'lfp[cluster]'") from None
+    extras.require("cluster", NAME)
+    from scenarios.cluster.pool import Pool
+
     path = place.scratch / "cost.toml"
     path.write_text(SCENARIO, encoding="utf-8")
     plan = load_plan(str(path), overrides=[f"run.repeat={count}"])

@@ -14,7 +14,7 @@ from typing import Any
 
 from rich.console import Console
 
-from netcommon.errors import MissingError
+from netcommon import extras
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.bench.workers.daemons import scheduler, worker
 from scenarios.plan.plan import Plan, load_plan
@@ -66,10 +66,9 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def _on_workers(plan: Plan, place: Place, *, kill: bool) -> Path:
-    try:
-        from scenarios.cluster.pool import Pool
-    except ModuleNotFoundError:
-        raise MissingError(f"{NAME}: the package 'distributed' is not installed; pip install 'lfp[cluster]'") from None
+    extras.require("cluster", NAME)
+    from scenarios.cluster.pool import Pool
+
     folder = place.scratch / f"workers-{kill}"
     folder.mkdir()
     run_dir = runner.start(plan, folder, virtual_box="auto")
