@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
-from pydantic import BeforeValidator, PlainSerializer, ValidationError, create_model, model_validator
+from pydantic import BeforeValidator, ValidationError, create_model, model_validator
 
 from netcommon import quantity
 from scenarios.plan import model_files, rate_trace
 from scenarios.plan.rate_trace import RateTrace
-from scenarios.plan.values import MS, Table, choice, count, model, of_option, ratio_or_model, whole, within
+from scenarios.plan.values import MS, Quantity, Table, choice, count, model, of_option, ratio_or_model, whole, within
 
 LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
 _FARTHEST_M = 10**9
@@ -94,7 +94,7 @@ def columns_of(key: str) -> tuple[str, ...]:
     return (parameter_of(key, PathKeys.model_fields[key].default),)
 
 
-def _amount(unit: quantity.Unit, key: str) -> tuple[BeforeValidator, PlainSerializer]:
+def _amount(unit: quantity.Unit, key: str) -> Quantity:
     return of_option(unit, "path", key)
 
 

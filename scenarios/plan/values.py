@@ -6,6 +6,8 @@ of their own here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Annotated, Any
 
@@ -13,9 +15,10 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, PlainSerializer
 
 from comet_delay.options import refusal
 from netcommon import quantity
-from scenarios.plan.tool_options import check_amount, check_choice, source_of
+from scenarios.plan.tool_options import Source, check_amount, check_choice, source_of
 
 MS, S = 10**6, 10**9
+_WHOLE = r"^ *-?[0-9]+ *$"
 PORTABLE_NAME = r"^[A-Za-z0-9][A-Za-z0-9._-]*$"
 
 
@@ -23,6 +26,30 @@ class Table(BaseModel):
     """A table of the file. Unknown keys are errors; instances do not change."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True, defer_build=True)
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a file may say, for the JSON Schema (schema.py): a validator turns it into another type. ``made`` is called
+    when the schema is, since it may ask a tool."""
+
+    made: Callable[[], dict[str, Any]]
+
+    def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
+        return self.made()
+
+
+Quantity = tuple[BeforeValidator, PlainSerializer, Written]
+Text = tuple[BeforeValidator, Written]
+
+
+def _written(unit: quantity.Unit, source: Source | None = None) -> Written:
+    return Written(lambda: {"type": ["string", "number"], "examples": unit.examples.split(", "), **_help(source)})
+
+
+def _help(source: Source | None) -> dict[str, Any]:
+    option = source.option() if source else None
+    return {"description": option.help} if option else {}
 
 
 def _parsed(unit: quantity.Unit, value: Any) -> int:
@@ -41,7 +68,7 @@ def _out_of_range(unit: quantity.Unit, low: int, high: int) -> str:
     return f"out of range; allowed is {quantity.format_value(unit, low)} to {quantity.format_value(unit, high)}"
 
 
-def within(unit: quantity.Unit, low: int, high: int) -> tuple[BeforeValidator, PlainSerializer]:
+def within(unit: quantity.Unit, low: int, high: int) -> Quantity:
     """Validator and serialiser of a quantity with bounds of its own, in base units."""
 
     def read(value: Any) -> int:
@@ -50,12 +77,10 @@ def within(unit: quantity.Unit, low: int, high: int) -> tuple[BeforeValidator, P
             raise ValueError(_out_of_range(unit, low, high))
         return number
 
-    return BeforeValidator(read), _shown(unit)
+    return BeforeValidator(read), _shown(unit), _written(unit)
 
 
-def of_option(
-    unit: quantity.Unit, table: str, key: str, *, zero: bool = False
-) -> tuple[BeforeValidator, PlainSerializer]:
+def of_option(unit: quantity.Unit, table: str, key: str, *, zero: bool = False) -> Quantity:
     """Validator and serialiser of a quantity with the bounds of a tool's option. ``zero``: 0 is allowed too and means
     none."""
     source = source_of(table, key)
@@ -65,10 +90,10 @@ def of_option(
         check_amount(source, number, zero=zero)
         return number
 
-    return BeforeValidator(read), _shown(unit)
+    return BeforeValidator(read), _shown(unit), _written(unit, source)
 
 
-def whole(low: int, high: int) -> tuple[BeforeValidator]:
+def whole(low: int, high: int) -> Text:
     """Validator of a number without a unit that has bounds of its own."""
 
     def read(value: Any) -> int:
@@ -79,7 +104,8 @@ def whole(low: int, high: int) -> tuple[BeforeValidator]:
             raise ValueError(f"out of range; allowed is {low} to {high}")
         return int(text)
 
-    return (BeforeValidator(read),)
+    numbers = {"anyOf": [{"type": "integer", "minimum": low, "maximum": high}, {"type": "string", "pattern": _WHOLE}]}
+    return BeforeValidator(read), Written(lambda: numbers)
 
 
 def _true_or_false(value: Any) -> bool:
@@ -91,7 +117,7 @@ def _true_or_false(value: Any) -> bool:
 Flag = Annotated[bool, BeforeValidator(_true_or_false)]
 
 
-def count(table: str, key: str) -> tuple[BeforeValidator]:
+def count(table: str, key: str) -> Text:
     """Validator of a number without a unit that a tool's option bounds."""
     source = source_of(table, key)
 
@@ -101,10 +127,11 @@ def count(table: str, key: str) -> tuple[BeforeValidator]:
         check_amount(source, int(value), zero=False)
         return int(value)
 
-    return (BeforeValidator(read),)
+    numbers = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": _WHOLE}]}
+    return BeforeValidator(read), Written(lambda: numbers | _help(source))
 
 
-def choice(table: str, key: str) -> tuple[BeforeValidator]:
+def choice(table: str, key: str) -> Text:
     """Validator of a word that is one of the choices of a tool's option."""
     source = source_of(table, key)
 
@@ -117,7 +144,11 @@ def choice(table: str, key: str) -> tuple[BeforeValidator]:
         check_choice(source, value)
         return value
 
-    return (BeforeValidator(read),)
+    def written() -> dict[str, Any]:
+        option = source.option()
+        return {"type": "string"} | ({"enum": list(option.choices), "description": option.help} if option else {})
+
+    return BeforeValidator(read), Written(written)
 
 
 def _checked(option: str, text: str) -> str:
@@ -138,7 +169,7 @@ def model(option: str) -> tuple[BeforeValidator]:
     return (BeforeValidator(read),)
 
 
-def ratio_or_model(option: str) -> tuple[BeforeValidator, PlainSerializer]:
+def ratio_or_model(option: str) -> Quantity:
     """A plain ratio becomes a number (ppb). A text with a colon is a model and stays a text."""
 
     def read(value: Any) -> int | str:
@@ -152,7 +183,7 @@ def ratio_or_model(option: str) -> tuple[BeforeValidator, PlainSerializer]:
     def show(value: int | str) -> str:
         return value if isinstance(value, str) else quantity.format_value(quantity.RATIO, value)
 
-    return BeforeValidator(read), PlainSerializer(show, when_used="json")
+    return BeforeValidator(read), PlainSerializer(show, when_used="json"), _written(quantity.RATIO)
 
 
 Span = Annotated[int, *within(quantity.DURATION, 100 * MS, 24 * 3600 * S)]
