@@ -16,7 +16,8 @@ from netcommon.errors import EXIT_FAILED, UsageError
 from netcommon.strangers import refuse_foreign
 
 runs_dir_option = click.option(
-    "--runs-dir", default="runs", show_default=True, type=click.Path(path_type=Path),
+    "--runs-dir", default="runs", show_default=True, type=click.Path(path_type=Path), envvar="LFP_RUNS_DIR",
+    show_envvar=True,
     help="Directory that holds the runs.",
 )  # fmt: skip
 

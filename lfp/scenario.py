@@ -19,7 +19,7 @@ from scenarios.commands import _running
 from scenarios.plan import params
 from scenarios.plan.document import Document, load_layers
 from scenarios.plan.plan import Plan, plan_of
-from scenarios.run import forecast, plugins, runner
+from scenarios.run import forecast, plugins, runner, runs
 
 _PYTHON = "Scenario(…)"  # where the keys of tables that Python gave were written
 
@@ -62,14 +62,16 @@ class Scenario:
         """What each trial asks for, units in the names."""
         return [dict(params.of(trial)) for trial in self.plan(0).trials]
 
-    def explain(self, *, time: Literal["real", "virtual"] = "virtual", runs_dir: str | Path = "runs") -> dict[str, Any]:
+    def explain(
+        self, *, time: Literal["real", "virtual"] = "virtual", runs_dir: str | Path | None = None
+    ) -> dict[str, Any]:
         """What a run takes: seconds, memory, disk, and whether this machine has them."""
-        found = forecast.forecast(self.plan(0), Path(runs_dir), virtual=time == "virtual")
+        found = forecast.forecast(self.plan(0), runs.directory(runs_dir), virtual=time == "virtual")
         return forecast.as_json(found)
 
     def run(
-        self, *, time: Literal["real", "virtual"] = "virtual", runs_dir: str | Path = "runs", seed: int | None = None,
-        jobs: int | None = None, box: str = "auto", report: bool = False, quiet: bool = True,
+        self, *, time: Literal["real", "virtual"] = "virtual", runs_dir: str | Path | None = None,
+        seed: int | None = None, jobs: int | None = None, box: str = "auto", report: bool = False, quiet: bool = True,
     ) -> Run:  # fmt: skip
         """Runs it and returns the run, whose trials may be valid or not. ``jobs``: trials at a time, in virtual time.
         ``report``: also writes report.html. LfpError when a measurement failed."""
@@ -81,7 +83,7 @@ class Scenario:
         except unprivileged.Outside:
             raise MissingError("time = 'real': a running Python cannot enter namespaces of its own; start it as root, "
                                "use time = 'virtual', or the command 'lfp run'") from None  # fmt: skip
-        run_dir = runner.start(plan, Path(runs_dir), quick=self._quick, virtual_box=box if virtual else None)
+        run_dir = runner.start(plan, runs.directory(runs_dir), quick=self._quick, virtual_box=box if virtual else None)
         out = Console(quiet=quiet)
         done = runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1)
         if report:

@@ -203,9 +203,9 @@ class Run:
         return Trial(folder, bool(self.manifest.get("virtual")), self.manifest.get("clock"))
 
 
-def load(run: str | Path = "last", *, runs_dir: str | Path = "runs") -> Run:
-    """A run by path, by name, or the last one in ``runs_dir``. UsageError when there is none."""
-    return Run(runs.find(str(run), Path(runs_dir)))
+def load(run: str | Path = "last", *, runs_dir: str | Path | None = None) -> Run:
+    """A run by path, by name, or the last one in ``runs_dir`` (LFP_RUNS_DIR, or runs). UsageError without one."""
+    return Run(runs.find(str(run), runs.directory(runs_dir)))
 
 
 def _plain(table: pa.Table) -> pa.Table:

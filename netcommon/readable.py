@@ -161,6 +161,15 @@ def distinct(name: str, values: Iterable[object]) -> list[str]:
     return texts
 
 
+def spoken(seconds: float) -> str:
+    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
+    whole = round(seconds)
+    if whole < 90:
+        return f"{whole} s"
+    minutes, rest = divmod(whole, 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
 def _scaled(value: float | None, scale: Scale, digits: int) -> str:
     """``value`` in the largest unit of ``scale`` in which its rounded amount is at least 1."""
     if value is None or not math.isfinite(value):

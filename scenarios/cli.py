@@ -29,6 +29,7 @@ GROUPS = {
     "Measure": {
         "list": "The scenarios of the library.",
         "new": "Write a scenario file to start from.",
+        "schema": "The JSON Schema of scenario files, for editors.",
         "explain": "What a scenario will do: settings, trials, time, memory.",
         "run": "Run scenarios.",
         "import": "Make a run of captures that others made.",

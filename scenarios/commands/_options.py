@@ -10,11 +10,11 @@ import click
 
 from netcommon import quantity, readable
 from netcommon.errors import UsageError
-from scenarios.run import judgement
+from scenarios.run import judgement, runs
 
 runs_dir_option = click.option(
     "--runs-dir", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
-    help="Directory that holds the runs.",
+    envvar=runs.DIRECTORY, show_envvar=True, help="Directory that holds the runs.",
 )  # fmt: skip
 quick_option = click.option(
     "--quick", is_flag=True, help="Use the scenario's [quick] values: the same shape in less time.",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from netcommon.readable import spoken as spoken  # others take it from here
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario, Transfer
 from scenarios.plan.path import Direction
@@ -147,10 +148,3 @@ class TimeLeft:
         return expected_s * (self._taken_s / self._expected_s if self._expected_s else 1.0)
 
 
-def spoken(seconds: float) -> str:
-    """``45 s``, ``3 min 20 s``, ``2 h 5 min``."""
-    whole = round(seconds)
-    if whole < 90:
-        return f"{whole} s"
-    minutes, rest = divmod(whole, 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import time
 from pathlib import Path
@@ -11,6 +12,13 @@ from netcommon import run_format
 from netcommon.errors import UsageError
 from netcommon.strangers import refuse_links
 from scenarios.trial.files import read_json
+
+DIRECTORY = "LFP_RUNS_DIR"  # names the folder of runs for every verb and for Python
+
+
+def directory(given: str | Path | None = None) -> Path:
+    """The folder of runs: the given one, that of the variable, or ``runs``."""
+    return Path(given or os.environ.get(DIRECTORY) or "runs")
 
 
 def named(runs_dir: Path, scenario: str) -> Path:
