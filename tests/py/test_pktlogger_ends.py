@@ -787,6 +787,32 @@ def test_a_slow_reader_is_told_from_a_small_buffer(
         assert f"It offers at most {readable.size(later * MSS)}, " in flow["verdict"]["text"], flow["verdict"]
 
 
+def _closing(cycles: int) -> Conversation:
+    """A reader that leaves room for 8 packets three times, for 3 twice, and then for none until 25 ms later."""
+    c = Conversation()
+    c.send(100, 1)
+    c.ack(110.1, 1 + MSS, window=8 * MSS)
+    seq, t = 1 + MSS, 121.0
+    for _ in range(cycles):
+        for window, room in ((8, 8), (8, 8), (8, 3), (3, 3), (3, 0)):
+            for i in range(window):
+                c.send(t + i / 100, seq + i * MSS)
+            seq += window * MSS
+            c.ack(t + 10.1, seq, window=room * MSS)
+            t += 20.3
+        c.ack(t + 14.7, seq, window=8 * MSS)
+        t += 25
+    return c
+
+
+def test_a_window_that_a_slow_reader_fills_and_closes_in_turn_is_one_limit(tmp_path: Path) -> None:
+    """The window is closed for more than a third of the time, and else full, two of five times below its size: the
+    sender never waits for anything else."""
+    verdict = alone(tmp_path, "sender", _closing(20).sender)[1]["verdict"]
+    assert verdict["cause"] == "slow_reader", verdict
+    assert verdict["share"] > 0.98 and "It had offered a window of 8000 B" in verdict["text"], verdict
+
+
 def _requests(parts: int, answered: bool, n: int = 30) -> Conversation:
     """Messages of so many packets. The program waits 20 ms for the acknowledgement, with an answer or without."""
     c, seq, t = Conversation(), 1, 100.0

@@ -20,7 +20,7 @@
 #define VARIES 1.25     /* a bottleneck that is slower by more has other rates, too, or others have a part of it */
 #define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p, p congestion signals a packet (Mathis, Semke, Mahdavi, Ott 1997) */
 
-enum { USUAL_MSS = 1448 };
+enum { USUAL_MSS = 1448, LEAST_TIMES = 5 };
 
 static void say(struct pl_verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -347,6 +347,17 @@ static bool waits(const struct pl_transfer *t)
     return (double)t->typical_queue_ns > few_ns + 1e6;
 }
 
+/* The time that the receiver's window took, full or closed: the sender waits for the same either way. */
+static int64_t window_ns(const struct pl_transfer *t)
+{
+    return t->limit_ns[PL_LIMIT_RECEIVER_WINDOW] + t->limit_ns[PL_LIMIT_ZERO_WINDOW];
+}
+
+static bool is_window(const struct pl_verdict *v)
+{
+    return v->finding < 0 && v->cause == PL_LIMIT_RECEIVER_WINDOW;
+}
+
 /* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
  * window behind a loss, where its growth took longer than the recoveries. */
 static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
@@ -383,13 +394,23 @@ static uint32_t passes(const struct pl_transfer *t)
     return t->ends == PL_BOTH_ENDS ? EVERY_PATH : UINT32_MAX;
 }
 
+/* True when the receiver's program left too little room for most of the time that the window was the limit: it was closed
+ * then, or full and smaller than it can be. */
+static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    const struct pl_signs *signs = &t->signs;
+    double small = signs->shut >= LEAST_TIMES ? (double)signs->shut_small / (double)signs->shut : 0;
+    double little_ns =
+        (double)t->limit_ns[PL_LIMIT_ZERO_WINDOW] + small * (double)t->limit_ns[PL_LIMIT_RECEIVER_WINDOW];
+    return is_window(v) && 2 * little_ns > (double)window_ns(t);
+}
+
 /* What lies behind the cause. */
 static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64_t all_ns)
 {
-    enum { LEAST_TIMES = 5, LEAST_TRIES = 3, NAGLE_PERCENT = 40 };
+    enum { LEAST_TRIES = 3, NAGLE_PERCENT = 40 };
     const struct pl_signs *signs = &t->signs;
     bool recovers = v->finding == PL_FOUND_LOSSES || v->cause == PL_LIMIT_TIMEOUT || v->cause == PL_LIMIT_PATH_DOWN;
-    bool shut = v->cause == PL_LIMIT_RECEIVER_WINDOW && signs->shut >= LEAST_TIMES;
     if (signs->delayed >= LEAST_TIMES && signs->delayed_ns > all_ns / 100 * NAGLE_PERCENT) {
         v->finding = PL_FOUND_NAGLE;
         v->share = (double)signs->delayed_ns / (double)all_ns;
@@ -407,9 +428,9 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
     else if (v->cause == PL_LIMIT_APPLICATION && signs->answers >= LEAST_TIMES &&
              2 * signs->answers_ns > t->limit_ns[PL_LIMIT_APPLICATION])
         v->finding = PL_FOUND_REQUESTS;
-    else if (signs->behind && (v->cause == PL_LIMIT_ZERO_WINDOW || v->cause == PL_LIMIT_RECEIVER_WINDOW))
+    else if (signs->behind && is_window(v))
         v->finding = PL_FOUND_GATEWAY;
-    else if (v->cause == PL_LIMIT_ZERO_WINDOW || (shut && signs->shut_small > signs->shut / 2))
+    else if (reads_slowly(v, t))
         v->finding = PL_FOUND_SLOW_READER;
 }
 
@@ -418,6 +439,11 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
     int64_t all_ns = 0, most_ns = losses_ns(t);
     v->finding = most_ns > 0 ? PL_FOUND_LOSSES : -1;
     v->cause = PL_LIMIT_CONGESTION_AVOIDANCE;
+    if (window_ns(t) > most_ns) {
+        most_ns = window_ns(t);
+        v->cause = PL_LIMIT_RECEIVER_WINDOW;
+        v->finding = -1;
+    }
     for (int i = 0; i < PL_LIMIT_N; i++) {
         all_ns += t->limit_ns[i];
         if (t->limit_ns[i] > most_ns) {
