@@ -10,12 +10,9 @@ import click
 
 from netcommon import quantity, readable
 from netcommon.errors import UsageError
-from scenarios.run import judgement, runs
+from scenarios.commands._runs_dir import runs_dir_option as runs_dir_option  # the others are here
+from scenarios.run import judgement
 
-runs_dir_option = click.option(
-    "--runs-dir", type=click.Path(path_type=Path, file_okay=False), default=Path("runs"), show_default=True,
-    envvar=runs.DIRECTORY, show_envvar=True, help="Directory that holds the runs.",
-)  # fmt: skip
 quick_option = click.option(
     "--quick", is_flag=True, help="Use the scenario's [quick] values: the same shape in less time.",
 )  # fmt: skip

@@ -16,12 +16,15 @@ from rich.console import Console
 
 from netcommon import extras
 from netcommon.errors import MissingError
+from scenarios.commands import _show
 from scenarios.commands._time import choices
 from scenarios.plan import gateway_commands
 from scenarios.plan.plan import Plan
-from scenarios.run import checks, imported, manifest, plugins, runner, runs
+from scenarios.run import checks, imported, manifest, plugins, runner, runs, shown
 from scenarios.run.time_choice import Asked
 from scenarios.virtual import randomness
+
+_KEPT_TRIALS = 200  # of a run whose view is made at its end
 
 
 def require(plans: Sequence[Plan], *, virtual: bool) -> None:
@@ -80,7 +83,15 @@ def finish(
     if helps := advice or next((done.verdict["help"] for done in finished if done.verdict["help"]), None):
         out.print(f"help       {helps}", markup=False)
     _print_where([done.run_dir for done in finished], reports, out)
+    for done in finished:
+        _keep_view(done.run_dir)
     return finished
+
+
+def _keep_view(run_dir: Path) -> None:
+    """Makes the first ``lfp show`` of a run as fast as the later ones, where that takes no time to speak of."""
+    if len(runs.trial_folders(run_dir.resolve())) <= _KEPT_TRIALS:
+        shown.keep(run_dir, _show.view(run_dir))
 
 
 def _print_where(run_dirs: Sequence[Path], reports: Sequence[Path], out: Console) -> None:

@@ -1,14 +1,18 @@
-"""tools/completion.bash in bash, against the real programs' verbs and options."""
+"""tools/completion.bash in bash, against the real programs' verbs and options; and what `lfp` answers a shell."""
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from netcommon.binaries import find
+from scenarios import cli
+from scenarios.commands import _complete
 
 COMPLETION = Path(__file__).resolve().parents[2] / "tools" / "completion.bash"
 
@@ -44,3 +48,85 @@ def test_an_option_with_choices_offers_them(words: tuple[str, ...]) -> None:
 def test_a_value_without_choices_is_left_to_file_names() -> None:
     assert offered("pktlogger", "index", "snd") == []
     assert offered("rttcp", "--samples", "") == []
+
+
+def lfp_offers(*words: str, shell: str = "bash", cwd: Path | None = None) -> list[str]:
+    """What `lfp` answers a shell's script for the last word of a command line."""
+    line, current = shlex.join(["lfp", *words]), str(len(words))
+    if shell == "fish":
+        current = words[-1]
+    elif not words[-1]:
+        line = shlex.join(["lfp", *words[:-1]])
+    variables = os.environ | {"_LFP_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": current}
+    variables.pop("LFP_RUNS_DIR", None)
+    argv = [sys.executable, "-c", "from scenarios.start import main; main()"]
+    done = subprocess.run(argv, env=variables, cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
+    assert not done.stderr
+    return done.stdout.splitlines()
+
+
+def test_what_lfp_completes_is_what_its_verbs_take() -> None:
+    kept = _complete.INDEX.read_text(encoding="utf-8")
+    assert kept == _complete.index(cli.lfp), "run .venv/bin/python tools/library-index"
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        (("sh",), ["plain,show"]),
+        (("run", "--ti"), ["plain,--time"]),
+        (("run", "--time", "v"), ["plain,virtual"]),
+        (("run", "--time", "=", "v"), ["plain,virtual"]),
+        (("run", "--time=v",), ["plain,virtual"]),
+        (("run", "lsr-ipv6"), ["plain,lsr-ipv6-multi", "plain,lsr-ipv6-single"]),
+        (("run", "lfp-line", "--set", "path.ab_dela"), ["plain,path.ab_delay="]),
+        (("run", "--set", "gateway.recovery=gbn-"), ["plain,gateway.recovery=gbn-strict"]),
+        (("run", "--set", "gateway.recovery", "=", "gbn-"), ["plain,gbn-strict"]),
+        (("run", "--set", "gateway.cipher", "="), []),
+        (("compare", "a", "b", "--metric", "peak_"), ["plain,peak_bps"]),
+        (("import", "x"), ["file,x"]),
+        (("show", ""), ["plain,last", "plain,new-2", "plain,old-1"]),
+        (("show", "--runs-dir", "elsewhere", ""), ["plain,last"]),
+        (("run", "mine/"), ["plain,mine/one.toml", "plain,mine/sub/"]),
+    ],
+)  # fmt: skip
+def test_lfp_completes(tmp_path: Path, words: tuple[str, ...], wanted: list[str]) -> None:
+    for number, name in enumerate(("old-1", "new-2"), 1):
+        run = tmp_path / "runs" / name
+        run.mkdir(parents=True)
+        (run / "manifest.json").touch()
+        os.utime(run, (number, number))
+    (tmp_path / "runs/no-run").mkdir()
+    (tmp_path / "mine/sub").mkdir(parents=True)
+    (tmp_path / "mine/one.toml").touch()
+    found = lfp_offers(*words, cwd=tmp_path)
+    if words[-1] == "=":
+        assert "plain,aes-128-gcm" in found
+    else:
+        assert found == wanted
+
+
+@pytest.mark.parametrize(("shell", "wanted"), [("zsh", ["plain", "show", "_"]), ("fish", ["plain,show"])])
+def test_lfp_completes_in_other_shells(shell: str, wanted: list[str]) -> None:
+    assert lfp_offers("sho", shell=shell) == wanted
+
+
+def test_completion_loads_nothing_that_takes_time() -> None:
+    loaded = "print([m for m in ('click', 'pydantic') if m in sys.modules])"
+    code = f"import sys; from scenarios.start import main; main(); {loaded}"
+    variables = os.environ | {"_LFP_COMPLETE": "bash_complete", "COMP_WORDS": "lfp sho", "COMP_CWORD": "1"}
+    done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout == "plain,show\n[]\n"
+
+
+def test_bash_itself_completes_lfp() -> None:
+    script = Path(sys.prefix) / "bin/lfp"
+    source = subprocess.run([script], env=os.environ | {"_LFP_COMPLETE": "bash_source"}, capture_output=True, text=True,
+                            check=True).stdout  # fmt: skip
+    name = next(word for word in source.split() if word.startswith("_lfp_completion"))
+    told = (
+        f"PATH={script.parent}:$PATH; {source}\nCOMP_WORDS=(lfp run --set transfer.tool = ip); COMP_CWORD=5; "
+        f"{name.removesuffix('()')} lfp; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    done = subprocess.run(["bash", "-c", told], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == ["iperf3"]

@@ -14,7 +14,7 @@ import pyarrow.parquet as parquet
 import pytest
 
 from rttcp.iperf3_tool import Ran, end_event
-from scenarios.commands import show
+from scenarios.commands import _show as show
 from scenarios.plan.columns import COLUMNS
 from scenarios.run import results
 from scenarios.run.progress import outcome

@@ -30,7 +30,7 @@ def test_a_changed_library_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert library_index.entries() == changed
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["list"], ["--version"], ["show", "--help"]])
 def test_what_must_be_fast_loads_nothing_that_takes_time(arguments: list[str]) -> None:
     heavy = ("pydantic", "numpy", "pyarrow", "rich", "scipy", "duckdb", "mininet", "pyroute2")
     code = (

@@ -1,0 +1,210 @@
+"""What ``lfp show`` shows of a run. The verb's own module prints and keeps it: loading this one takes most of the time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from netcommon import readable
+from scenarios.plan import cells, columns
+from scenarios.plan.shared_settings import shared_settings
+from scenarios.run import compare, imported, results, runs
+from scenarios.run.progress import outcome, together
+from scenarios.run.terminal import console, print_table
+from scenarios.statistics import intervals
+from scenarios.trial import attempts, verdicts
+from scenarios.trial.files import read_json
+
+Part = tuple[Any, ...]  # ("line", text) or ("table", headings, rows)
+
+
+def as_json(run_dir: Path) -> Iterator[str]:
+    """One JSON object for each trial."""
+    for folder in runs.trial_folders(run_dir.resolve()):
+        first, *others = _flows(folder)
+        flows = {"flows": [{"params": one["params"], "metrics": one["metrics"]} for one in others]}
+        yield json.dumps(first | (flows if others else {}), ensure_ascii=False)
+
+
+def view(run_dir: Path) -> list[Part]:
+    """What ``lfp show RUN`` prints, to be printed now or later."""
+    folders = runs.trial_folders(run_dir.resolve())
+    return list(_view(run_dir, [one for folder in folders for one in _flows(folder)], len(folders)))
+
+
+def _flows(folder: Path) -> list[dict[str, Any]]:
+    """A trial for ``--json``, once for each of its flows: resolved parameters, metrics with units in their names,
+    verdict, path of its files."""
+    params, status = read_json(folder / "params.json"), read_json(folder / "status.json")
+    apart = {*params, "state", "valid", "reasons"}
+    return [
+        {
+            "v": 1,
+            "trial": params["trial"],
+            "state": status["state"],
+            "error": status["error"],
+            "params": {key: row[key] for key in params},
+            "metrics": {key: value for key, value in row.items() if key not in apart},
+            "verdict": status["verdict"],
+            "asked": status.get("asked", []),
+            "path": str(folder),
+        }
+        for row in results.rows(folder)
+    ]
+
+
+def print_summary(run_dir: Path, metric: str) -> None:
+    """A line for each setting, with its interval and outliers."""
+    table = compare.Table.load(run_dir)
+    compare.check_metric(metric, table, option="--summary")
+    good, out = table.good(metric), console()
+    names = cells.telling(table.rows, (), cells.preferred(table.sweep))
+    found = intervals.summaries(good, metric, names)
+    texts = cells.texts_by_column(table.rows, names)
+    headings = (*(cells.heading(name, table.sweep) for name in names), "repeats", "median", "95 %", "outliers")
+    print_table(out, headings, [
+        (*(texts[name][one.setting[name]] for name in names), cells.repeats_text(one.trials, one.distinct),
+         readable.named(metric, one.median), _interval(metric, one.interval), _outliers(one.outliers))
+        for one in found
+    ])  # fmt: skip
+    out.print(f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
+              f"{intervals.ENOUGH} repeats that differ", markup=False)  # fmt: skip
+    if left_out := len(table.rows) - len(good):
+        out.print(f"left out: {left_out} without a valid {metric}", markup=False)
+
+
+def _interval(metric: str, ends: tuple[float, float] | None) -> str:
+    return "" if ends is None else " … ".join(readable.named(metric, end) for end in ends)
+
+
+def _outliers(numbers: tuple[int, ...]) -> str:
+    return f"trial {', '.join(map(str, numbers))}" if numbers else ""
+
+
+def _view(run_dir: Path, trials: list[dict[str, Any]], count: int) -> Iterator[Part]:
+    """``trials``: one for each flow; ``count``: how many trials these are."""
+    manifest = runs.manifest(run_dir)
+    sweep = list((manifest.get("scenario") or {}).get("sweep") or ())
+    paper = f"reproduces {manifest['paper']}" if manifest["paper"] else ""
+    seed = "" if manifest["seed"] is None else f"seed {manifest['seed']}"
+    heading = (str(run_dir), manifest["title"], paper, seed)
+    yield "line", "  ".join(part for part in heading if part)
+    summary = (manifest["verdict"] or {}).get("summary")  # older runs have none
+    state = f"{manifest['state']}, {count} of {manifest['plan']} trials"
+    if enough := len(manifest.get("enough") or []):
+        state += f", {enough} not needed: run.precision is reached"
+    yield "line", f"{state}; {summary}" if summary else state
+    settings = [trial["params"] for trial in trials]
+    if common := shared_settings(settings, sweep):
+        yield "line", "  ".join(f"{name} {text}" for name, text in common)
+    told = cells.telling(settings, (), cells.preferred(sweep))
+    captured = any(_limited(trial["metrics"]) for trial in trials)
+    several = any(trial["params"].get("beside") or trial["metrics"].get("flows_common_ns") for trial in trials)
+    headings = (
+        "trial",
+        *(cells.heading(name, sweep) for name in told),
+        "sender's RTT",
+        "s",
+        *(["most limited by"] if captured else []),
+        *(["share while all run"] if several else []),
+        "exchanges, verdict" if all(map(_exchanging, trials)) else "short-term average, verdict",
+    )
+    texts = cells.texts_by_column(settings, told)
+    rows = [
+        (str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told),
+         *_measured(trial, captured, several))
+        for trial in trials
+    ]
+    yield "table", headings, rows
+    for line in filter(None, (_longer(trials), _of_iperf3(trials), _steps(trials), _not_known(trials))):
+        yield "line", line
+    for line in attempts.lines(manifest.get("superseded") or []):
+        yield "line", line
+    for label, text in imported.facts(manifest):
+        yield "line", f"{label}: {text}"
+
+
+def _longer(trials: list[dict[str, Any]]) -> str:
+    """What the time of a short-term average is, where the transfers have a duration: it ends later."""
+    took = _took(trials, "rttcp")
+    return took and (f"short-term average: from connect until the last byte is acknowledged, which took {took}; "
+                     "transfer.duration is when the sender stops giving data")  # fmt: skip
+
+
+def _of_iperf3(trials: list[dict[str, Any]]) -> str:
+    """The same of iperf3, whose server reads no further when the time is over."""
+    took = _took(trials, "iperf3")
+    return took and (f"iperf3's short-term average: what its server had read when the test ended, over {took}; "
+                     "what was under way then does not count")  # fmt: skip
+
+
+def _took(trials: list[dict[str, Any]], tool: str) -> str:
+    """How long the tool's transfers with a duration took."""
+    took = [trial["metrics"]["elapsed_ns"] for trial in trials
+            if trial["params"].get("duration_ns") and trial["metrics"].get("elapsed_ns")
+            and trial["params"].get("tool", "rttcp") == tool and not _exchanging(trial)]  # fmt: skip
+    return " to ".join(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took)))) if took else ""
+
+
+def _steps(trials: list[dict[str, Any]]) -> str:
+    exchanging = any(map(_exchanging, trials))
+    return "latency: the median and p99 may be up to 3.2 % less, the width of the steps in which rttcp counts" if (
+        exchanging) else ""  # fmt: skip
+
+
+def _not_known(trials: list[dict[str, Any]]) -> str:
+    """The settings that were asked for and of which nothing says whether they ran."""
+    rows = [(trial["trial"], row) for trial in trials for row in trial["asked"]]
+    known = {(number, row["setting"]) for number, row in rows if row["ran"] is not None}
+    names = dict.fromkeys(row["setting"] for number, row in rows if (number, row["setting"]) not in known)
+    return f"asked for, and not known whether it ran: {', '.join(names)}" if names else ""
+
+
+def _exchanging(trial: dict[str, Any]) -> bool:
+    return bool(trial["metrics"].get("exchanges_per_s"))
+
+
+def _limited(metrics: dict[str, Any]) -> str:
+    """What limited the sender for most of the time, and its share of it; empty without captures. With request and
+    response the sender of the messages that it names, whose application waits for the other messages."""
+    shares = {name: metrics.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
+    most = max(shares, key=lambda name: shares[name])
+    if not shares[most]:
+        return ""
+    of = f"{metrics['limits_direction']}: " if metrics.get("limits_direction") else ""
+    return f"{of}{most.replace('_', ' ')}, {readable.share(shares[most], 2)}"
+
+
+def _shared(trial: dict[str, Any]) -> str:
+    """A flow's share of the time in which all flows run, and what all had; empty where it is alone."""
+    metrics = trial["metrics"]
+    if not (trial["params"].get("beside") or metrics.get("flows_common_ns")):
+        return ""
+    own = metrics.get("flow_share")
+    if own is None:
+        return together(metrics)
+    error = metrics.get("flow_share_error") or 0.0
+    return f"{readable.share(own, 3)}{f' ± {readable.share(error, 2)}' if error >= 0.0005 else ''}; {together(metrics)}"
+
+
+def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str, ...]:
+    metrics, verdict = trial["metrics"], trial["verdict"]
+    share = metrics["stopped_share"]
+    row = {**trial, **metrics, "valid": verdict["valid"], "reasons": "; ".join(verdict["reasons"])}
+    row |= {"cause": verdicts.short(verdict), "flows_common_ns": None}  # which has a column of its own
+    limited = (_limited(metrics),) if captured else ()
+    shared = (_shared(trial),) if several else ()
+    return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, *shared, outcome(row)
+
+
+def _round_trip(trial: dict[str, Any]) -> str:
+    """The round-trip time that the sender's TCP saw. Behind gateways this is the way to the near gateway only."""
+    rtt_ns, params = trial["metrics"]["rtt_median_ns"], trial["params"]
+    if rtt_ns is None:
+        least_ns = trial["metrics"].get("rtt_min_ns")
+        return f"{readable.duration(least_ns)} at least" if least_ns else ""
+    to_gateway = params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
+    return readable.duration(rtt_ns) + (" to the near gateway" if to_gateway else "")
