@@ -20,6 +20,7 @@ Step = dict[str, Any]
 WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 TABLE = "line.json"
 _TUN_HEADER = 4  # octets that mm-link counts with each packet
+_PER_FLOW = ("fq_codel",)
 _QUEUES_BEHIND = ("pace", "pace_packets", "drain_rate", "harmonize", "bunch")
 
 
@@ -30,7 +31,8 @@ def write(setting: Scenario, folder: Path, record: Path) -> None:
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
     """The same for who sends the other way."""
-    return line | {"ab": line["ba"], "ba": line["ab"]}
+    per_flow = {"ab": line["per_flow"]["ba"], "ba": line["per_flow"]["ab"]}
+    return line | {"ab": line["ba"], "ba": line["ab"], "per_flow": per_flow}
 
 
 def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) -> dict[str, Any]:
@@ -45,7 +47,13 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
         step["queues_behind"] = step["queues_behind"] or hops > 1
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
-    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps}
+    per_flow = {way: _per_flow(setting.path, way) for way in WAYS}
+    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, "per_flow": per_flow}
+
+
+def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:
+    """Whether flows have queues and shares of their own at the bottleneck, whatever becomes of the path."""
+    return all(str(phase.values["aqm"]).partition(":")[0] in _PER_FLOW for phase in path.phases(way))
 
 
 def of_path(path: PathTable, way: Literal["ab", "ba"], began_ns: int) -> list[Step]:

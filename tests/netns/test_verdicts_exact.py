@@ -102,3 +102,29 @@ def test_a_box_that_keeps_to_its_granularity_is_not_late(tmp_path: Path) -> None
     more."""
     for flow in flows(tmp_path, FAR):
         assert "emulator_late" not in flow["limits_ns"], flow["limits_ns"]
+
+
+FAIR = """
+[scenario]
+name = "fair"
+[path]
+rate = "30Mbit"
+delay = "10ms"
+queue = "300KB"
+aqm = "{aqm}"
+[transfer]
+duration = "3s"
+congestion = "cubic"
+[flow.other]
+congestion = "reno"
+"""
+
+
+@pytest.mark.parametrize("aqm", ["fq_codel", "codel"])
+def test_queues_for_each_flow_are_not_the_advice_where_there_are_such(tmp_path: Path, aqm: str) -> None:
+    found = [flow["verdict"] for flow in flows(tmp_path, FAIR.format(aqm=aqm))]
+    texts = [verdict["text"] for verdict in found if verdict["cause"] == "cross_traffic"]
+    assert texts, found
+    for text in texts:
+        assert ("a share of its own" in text) == (aqm == "fq_codel"), text
+        assert ("such as fq_codel" in text) == (aqm == "codel"), text

@@ -91,3 +91,11 @@ def test_what_the_box_recorded_comes_before_what_was_asked() -> None:
     assert path_line.of_trial(row, None, BEGAN)["ab"][0]["queues_behind"]
     turned = path_line.turned(found)
     assert (turned["ab"], turned["ba"]) == (found["ba"], found["ab"])
+
+
+def test_a_line_with_a_queue_for_each_flow_says_so() -> None:
+    fair = path_line.of_trial(setting(path={"rate": "60Mbit", "ab_aqm": "fq_codel:target=2ms"}), None, BEGAN)
+    assert fair["per_flow"] == {"ab": True, "ba": False}
+    assert path_line.turned(fair)["per_flow"] == {"ab": False, "ba": True}
+    later = setting(path={"rate": "60Mbit", "aqm": "fq_codel", "change": "1s aqm=codel"})
+    assert path_line.of_trial(later, None, BEGAN)["per_flow"] == {"ab": False, "ba": False}

@@ -251,6 +251,18 @@ static void say_gateway(struct pl_verdict *v, const struct pl_transfer *t)
         size_text((double)t->signs.behind->side[t->signs.behind_dir].bytes, size), address, to->port);
 }
 
+/* The advice is about queues for each flow, unless the path has such. */
+static void say_others(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char rate[32];
+    say(v, " %" PRIu32 " other connection%s of the captures carried %s meanwhile.", t->signs.others,
+        t->signs.others == 1 ? "" : "s", rate_text(t->signs.others_bps, rate));
+    if (pl_line_known(t->line) && t->line->per_flow)
+        say(v, " Each connection has a queue and a share of its own there: let the others send at other times.");
+    else
+        say_advice(v, PL_CAUSES_VERDICTS, PL_FOUND_CROSS_TRAFFIC);
+}
+
 static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
 {
     const struct pl_signs *signs = &t->signs;
@@ -278,8 +290,7 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
             "%.3g ms.",
             signs->delayed, seconds(signs->delayed_ns) * 1e3 / (double)signs->delayed, seconds(t->min_rtt_ns) * 1e3);
     else if (v->finding == PL_FOUND_CROSS_TRAFFIC)
-        say(v, " %" PRIu32 " other connection%s of the captures carried %s meanwhile.", signs->others,
-            signs->others == 1 ? "" : "s", rate_text(signs->others_bps, rate));
+        say_others(v, t);
     else if (v->finding == PL_FOUND_REQUESTS)
         say_requests(v, t);
     else if (v->finding == PL_FOUND_WAY_BACK)
@@ -291,7 +302,8 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
         say_gateway(v, t);
     else if (v->finding == PL_FOUND_SLOW_READER && t->window_max)
         say(v, " It had offered a window of %s.", size_text(offered(t), burst));
-    say_advice(v, PL_CAUSES_VERDICTS, (unsigned)v->finding);
+    if (v->finding != PL_FOUND_CROSS_TRAFFIC)
+        say_advice(v, PL_CAUSES_VERDICTS, (unsigned)v->finding);
 }
 
 static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)

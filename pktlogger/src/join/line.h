@@ -20,6 +20,7 @@ struct pl_line_step {
 
 struct pl_line {
     PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
+    bool per_flow;                        /* each flow has a queue and a share of its own */
 };
 
 struct pl_lines {
