@@ -6,8 +6,8 @@ clock: exact (each packet that arrived at the receiver, from captures), or count
 the senders, intervals of the receivers). Between two moments a flow's rate counts as even, and how wrong a share may be
 by that is worked out: with what each flow had at least and at most. A program, and a host behind a gateway, gets the
 octets behind a repaired hole at once, and a host those of a packet with its last one. So what is counted beyond the
-line's rate arrived earlier, and counts there, or, between two moments of its count, later. The shares of arrivals are
-those that were captured.
+line's rate counts earlier or later between two moments of its count, and what is left arrived earlier. The shares of
+arrivals are those that were captured.
 
 The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
 TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
@@ -199,16 +199,18 @@ def _uncertain(flows: Sequence[Count], cells: I64) -> NDArray[np.bool_]:
 def _keep_to_line(
     octets: F64, ran: NDArray[np.bool_], uncertain: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None
 ) -> None:
-    """Moves what a span has beyond the line's rate: to the span before it, of the flows that ran there, because what is
-    counted arrived earlier; then to the span behind it, of the flows whose count has no moment in between. Where all
-    together is beyond the line, it does not bound what was counted (a gateway compresses), and nothing moves."""
+    """Moves what a span has beyond the line's rate: to the span before it and then to the one behind, of the flows whose
+    count has no moment in between. What is left arrived earlier than it was counted, so it moves to the span before, of
+    any flow that ran there. Where all together is beyond the line, it does not bound what was counted (a gateway
+    compresses), and nothing moves."""
     if not line_bps or octets.sum() * 8e9 > line_bps * lasted_ns.sum():
         return
     most, last = line_bps * lasted_ns / 8e9, octets.shape[1] - 1
-    for span in range(last, 0, -1):
-        _move(octets, span, span - 1, ran[:, span - 1], most[span])
-    for span in range(last):
-        _move(octets, span, span + 1, ran[:, span + 1] & uncertain[:, span], most[span])
+    for before in (ran[:, :-1] & uncertain, ran[:, :-1]):
+        for span in range(last, 0, -1):
+            _move(octets, span, span - 1, before[:, span - 1], most[span])
+        for span in range(last):
+            _move(octets, span, span + 1, ran[:, span + 1] & uncertain[:, span], most[span])
 
 
 def _move(octets: F64, span: int, to: int, may: NDArray[np.bool_], most: float) -> None:

@@ -304,6 +304,20 @@ def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path
     assert found.common_bps == pytest.approx([8e6, 8e6], rel=1e-3)
 
 
+def test_a_second_has_no_more_than_the_line_when_counts_are_a_second_apart() -> None:
+    """Two flows of iperf3 on 5 Mbit/s. What the second one had within a second, and in which half of it, is a guess; the
+    line says more about that than an even rate."""
+    ms = S // 1000
+    main = fairness.Count("main", np.asarray([0, 1000, 2000, 3000, 3683]) * ms,
+                          np.cumsum([0.0, 610_876, 518_520, 286_080, 17_880]))  # fmt: skip
+    other = fairness.Count("other", np.asarray([1310, 2310, 2798]) * ms, np.cumsum([0.0, 306_916, 134_100]))
+    found = fairness.shared([main, other], 4.98e6)
+    assert found is not None
+    seconds = np.diff(found.edges_ns) / 1e9
+    assert (found.bps.sum(axis=0) <= 4.98e6 * (1 + 1e-9)).all(), found.bps
+    assert (found.bps @ seconds / 8).tolist() == pytest.approx([1_433_356, 441_016])
+
+
 def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) -> None:
     """On a short path 11 KB were gone when the first sample was taken. The SYN and the FIN count in the kernel."""
     each: dict[str, dict[str, Any]] = {}
