@@ -676,6 +676,30 @@ def test_a_time_out_among_duplicate_acknowledgements_is_the_kernels_word(tmp_pat
     assert flow["timeouts"] == int(counted)
 
 
+@pytest.mark.parametrize("counted", [1, 2])
+def test_a_second_time_out_among_duplicate_acknowledgements_is_the_kernels_word(tmp_path: Path, counted: int) -> None:
+    """The repair of the next hole is lost, too, and new packets bring duplicates until 3 ms before its time-out."""
+    path = Conversation()
+    path.send(30, 1, 5, [(4, 1, 10)])
+    path.send(250, 1)
+    path.ack(260, 1001)
+    path.send(260.1, 1001, 1, [])
+    for number in range(20):
+        path.send(270 + 10 * number, 5001 + number * 1000)
+        path.ack(280 + 10 * number, 1001)
+    path.send(483, 1001)
+    path.ack(493, 2001)
+    path.send(493.1, 2001, 2)
+    path.ack(503, 25001)
+    path.send(513, 25001)
+    path.ack(523, 26001)
+    rows = [f"{at(ms)},40000,5010,0,{(ms >= 250) + (counted == 2 and ms >= 483)}" for ms in range(0, 600, 10)]
+    samples = tmp_path / "samples.csv"
+    samples.write_text("\n".join(["t_ns,local_port,remote_port,notsent_bytes,total_rto", *rows]))
+    _, flow = path.analyse(tmp_path, "--samples", samples)
+    assert flow["timeouts"] == counted
+
+
 def test_after_a_probe_the_second_copy_is_a_time_out(tmp_path: Path) -> None:
     path = Conversation(sack=True)
     path.send(30, 1)

@@ -118,7 +118,8 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
     if (first->transmission == 1 || first->seq > s->una || first->seq + first->len <= s->una)
         return false;
     enum pl_counted counted = pl_samples_timeout(&s->explain.samples, now_ns);
-    if (counted == PL_COUNTED_ONE && s->mode != PL_MODE_TIMEOUT)
+    bool new = s->mode != PL_MODE_TIMEOUT || now_ns - s->timeout_ns >= 200 * MS; /* no two time-outs are closer */
+    if (counted == PL_COUNTED_ONE && new)
         quiet_ns = MS; /* what an acknowledgement sets off is sent sooner */
     else if (s->hint && half_ns > quiet_ns)
         quiet_ns = half_ns < 200 * MS ? half_ns : 200 * MS;
@@ -133,6 +134,7 @@ static void enter_timeout(struct pl_walk *s, int64_t now_ns)
     s->mode = PL_MODE_TIMEOUT;
     s->recover = s->high;
     s->timeout_segment = s->segment;
+    s->timeout_ns = now_ns;
     s->t->timeouts++;
     pl_losses_forget(&s->losses, s->timeout_segment, s->una);
     pl_walk_event(

@@ -29,6 +29,7 @@ struct pl_walk {
     struct pl_marks marks;
     uint64_t segment;         /* the number of the next one to be sent */
     uint64_t timeout_segment; /* the first one sent by the last time-out */
+    int64_t timeout_ns;       /* when that was */
     bool reset;
     int64_t now_ns;     /* of the last packet */
     bool started;       /* data has been sent */
