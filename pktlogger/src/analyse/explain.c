@@ -6,6 +6,7 @@
 #include "path_down.h"
 #include "policer.h"
 #include "service.h"
+#include "thresholds.h"
 
 #define SAME_SERVICE 0.99 /* what differs by less is measured well enough */
 #define NEIGHBOURS 0.02   /* share of arrivals that follow the one before at once, at least */
@@ -105,10 +106,55 @@ static int measure_path(struct pl_explain *explain, double *ns_a_byte)
     return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }
 
-/* Goes through the rows of a transfer that lost parts for the queues beside them. */
+/* Takes the next part in order of sending, for the queues beside those that were lost and for a policer. */
+static int study_part(struct pl_explain *explain, struct pl_policer *policer, const struct pl_segment *part)
+{
+    bool lost = pl_lost(explain->t, part), arrived = !lost && part->t_received_ns >= 0;
+    int result = lost      ? pl_loss_study_loss(&explain->study, part)
+                 : arrived ? pl_loss_study_arrival(&explain->study, part)
+                           : 0;
+    int32_t run = lost ? (int32_t)explain->study.runs.n - 1 : PL_POLICED_PASSED;
+    if (result < 0 || !(lost || arrived || part->unseen))
+        return result;
+    return pl_policer_add(policer, part->t_sent_ns, arrived ? part->t_received_ns : -1, part->len + PL_HEADERS, run);
+}
+
+/* Whether what the policer dropped met no queue: one that was served at its rate would have been as long as it takes for
+ * the burst. */
+static bool had_no_queue(const struct pl_loss_study *study, const struct pl_policer *policer,
+                         const struct pl_policed *policed)
+{
+    size_t n = 0, queued = 0;
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        const struct pl_policed_part *part = &policer->parts.at[i];
+        n += part->explained;
+        queued += part->explained &&
+                  study->runs.at[part->run].queue_ns >= PL_POLICER_QUEUE * policed->burst / policed->rate * 1e9;
+    }
+    return queued * 2 < n;
+}
+
+/* Looks for a policer, which has dropped what it explains. */
+static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
+{
+    struct pl_transfer *t = explain->t;
+    struct pl_policed policed =
+        pl_policer_find(policer, t->serial_ns > 0 ? 1e9 / t->serial_ns : 0, explain->study.late_ns);
+    bool possible = !(t->ruled_out & 1U << PL_LOSS_POLICER);
+    if (!possible || policed.rate <= 0 || !had_no_queue(&explain->study, policer, &policed))
+        return;
+    t->signs.policed_rate = policed.rate;
+    t->signs.policed_burst = policed.burst;
+    for (size_t i = 0; i < policer->parts.n; i++)
+        if (policer->parts.at[i].explained)
+            explain->study.runs.at[policer->parts.at[i].run].cause = PL_LOSS_POLICER;
+}
+
+/* Goes through the rows of a transfer that lost parts. */
 static int study_losses(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
+    struct pl_policer policer = {.runs = 0};
     struct pl_segment part;
     double ns_a_byte;
     int result = measure_path(explain, &ns_a_byte);
@@ -116,35 +162,12 @@ static int study_losses(struct pl_explain *explain)
         return -1;
     for (struct pl_cursor cursor = {0};
          result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
-        if (pl_lost(t, &part))
-            result = pl_loss_study_loss(&explain->study, &part);
-        else if (part.t_received_ns >= 0)
-            result = pl_loss_study_arrival(&explain->study, &part);
-    return result < 0 ? -1 : pl_loss_judge(&explain->study);
-}
-
-/* Looks for a policer: two passes over the rows, the second one for its burst. */
-static int find_policer(struct pl_explain *explain)
-{
-    struct pl_transfer *t = explain->t;
-    struct pl_policer policer = {.losses = 0};
-    struct pl_segment part;
-    double level = 0;
-    int64_t before_ns = t->first_ns;
-    int result = 0;
-    for (struct pl_cursor cursor = {0};
-         result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
-        if (pl_lost(t, &part) || part.t_received_ns >= 0 || part.unseen)
-            result = pl_policer_add(&policer, part.t_sent_ns, part.len + PL_HEADERS, pl_lost(t, &part));
-    t->signs.policed_rate = pl_policer_end(&policer);
-    for (struct pl_cursor cursor = {0};
-         t->signs.policed_rate > 0 && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++) {
-        if (pl_lost(t, &part))
-            continue;
-        pl_policer_burst(t->signs.policed_rate, (double)(part.t_sent_ns - before_ns) / 1e9, part.len + PL_HEADERS,
-                         &level, &t->signs.policed_burst);
-        before_ns = part.t_sent_ns;
-    }
+        result = study_part(explain, &policer, &part);
+    if (result == 0)
+        result = pl_loss_judge(&explain->study);
+    if (result == 0)
+        find_policer(explain, &policer);
+    pl_policer_free(&policer);
     return result;
 }
 
@@ -194,7 +217,7 @@ static int study(struct pl_explain *explain)
     struct pl_transfer *t = explain->t;
     int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
     if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 || judge_losses(explain) < 0 ||
-        find_policer(explain) < 0 || judge_acks(explain) < 0)
+        judge_acks(explain) < 0)
         return -1;
     return pl_time_spans_merge(&explain->down);
 }

@@ -270,8 +270,8 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
     if (v->finding == PL_FOUND_POLICER) {
         v->then_bps = 8 * signs->policed_rate * t->mss / (t->mss + 52.0);
         say(v,
-            " %s%" PRIu64 " of %" PRIu64 " packets were lost without a queue, and where losses were dense, %s passed: "
-            "that is its rate. Bursts of up to %s passed as well.",
+            " %s%" PRIu64 " of %" PRIu64 " packets were lost. A token bucket without a queue explains it: %s pass, and "
+            "bursts of up to %s.",
             t->lost_at_most ? "At most " : "", t->lost, t->segments, rate_text(8 * signs->policed_rate, rate),
             size_text(signs->policed_burst, burst));
     } else if (v->finding == PL_FOUND_PATH_MTU && !signs->largest_arrived)
@@ -351,14 +351,6 @@ static int64_t losses_ns(const struct pl_transfer *t)
                    : 0;
 }
 
-/* True when parts met a queue that held more than a few of them at the policer's rate. */
-static bool waits(const struct pl_transfer *t)
-{
-    enum { FEW = 4 };
-    double few_ns = FEW * (t->mss ? t->mss : 1460) * 1e9 / t->signs.policed_rate;
-    return (double)t->typical_queue_ns > few_ns + 1e6;
-}
-
 /* The time that the receiver's window took, full or closed: the sender waits for the same either way. */
 static int64_t window_ns(const struct pl_transfer *t)
 {
@@ -433,7 +425,7 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         if (v->and_losses)
             v->share += (double)t->limit_ns[PL_LIMIT_PATH_RATE] / (double)all_ns;
         v->finding = PL_FOUND_CROSS_TRAFFIC;
-    } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !waits(t))
+    } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0)
         v->finding = PL_FOUND_POLICER;
     else if (acks_wait(v, t))
         v->finding = PL_FOUND_WAY_BACK;

@@ -84,7 +84,7 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
                                      const struct pl_segment *next, const struct pl_loss *row)
 {
     enum pl_loss_cause cause = run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
-    if (!went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
+    if (cause == PL_LOSS_POLICER || !went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
         return cause;
     if (c->study->managed)
         return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM

@@ -115,7 +115,7 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
     [PL_FOUND_LOSSES] = {"losses", "losses and what followed them", "recovery",
         "Recoveries, time-outs and the congestion window that losses had reduced, together.", NULL},
     [PL_FOUND_POLICER] = {"policer", "a policer", "path",
-        "Where losses were dense, what passed was of one rate, and nothing waited in a queue.",
+        "One rate and one burst explain the losses: a token bucket was empty, and no queue stood.",
         "Let the sender pace below that rate (SO_MAX_PACING_RATE, or maxrate of the queueing discipline fq), or ask for a "
         "deeper bucket or a shaper."},
     [PL_FOUND_PATH_MTU] = {"path_mtu", "a black hole for large packets", "path",

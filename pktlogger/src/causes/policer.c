@@ -1,120 +1,220 @@
 /* Implements policer.h. */
 #include "policer.h"
 
-#define LOW 0.1
-#define HIGH 0.9
-#define MORE 1.25 /* is sent than what passes */
-#define SENT 0.05 /* by so much of the rate what is sent varies at least */
-#define NEAR 0.85 /* of the quickest windows' rate: windows that tell the same */
-#define SAME 0.1  /* how far apart these quantiles of the rates are at most, as a share of the median */
+#include <math.h>
 
-static void begin_window(struct pl_policer *policer, int64_t t_sent_ns)
-{
-    policer->first_ns = t_sent_ns;
-    policer->bytes = policer->lost_bytes = 0;
-    policer->parts = 0;
-    policer->losses = 1;
-}
+#include "thresholds.h"
 
-static int end_window(struct pl_policer *policer, int64_t t_sent_ns)
-{
-    double seconds = (double)(t_sent_ns - policer->first_ns) / 1e9;
-    int result = seconds <= 0 ? 0
-                 : pl_sample_add(&policer->rates, policer->bytes / seconds) < 0
-                     ? -1
-                     : pl_sample_add(&policer->sent, (policer->bytes + policer->lost_bytes) / seconds);
-    begin_window(policer, t_sent_ns);
-    return result;
-}
+enum { SPREAD = 64, SCALES = 10, QUICK = 3, AROUND = 25, TRIALS = SPREAD + SCALES * QUICK };
 
-/* Keeps the quickest windows, the quickest one first. */
-static void keep(struct pl_policer *policer, struct pl_policed_window window)
-{
-    const unsigned most = sizeof policer->quick / sizeof *policer->quick;
-    unsigned at = policer->quick_n;
-    while (at > 0 && policer->quick[at - 1].rate < window.rate)
-        at--;
-    if (at == most)
-        return;
-    policer->quick_n += policer->quick_n < most;
-    for (unsigned i = policer->quick_n - 1; i > at; i--)
-        policer->quick[i] = policer->quick[i - 1];
-    policer->quick[at] = window;
-}
+/* A rate that is tried. `explained`: runs of lost parts; `near`: parts that passed as close to the burst as those. */
+struct trial {
+    double rate, level, burst;
+    uint32_t explained, near;
+};
 
-static void add_wide(struct pl_policer *policer, int64_t t_sent_ns, uint32_t bytes, bool lost)
-{
-    policer->wide_bytes += lost ? 0 : bytes;
-    policer->wide_parts += !lost;
-    policer->wide_lost += lost ? bytes : 0;
-    if (!lost || (policer->wide && policer->wide_parts < PL_POLICED_PARTS))
-        return;
-    double seconds = (double)(t_sent_ns - policer->wide_ns) / 1e9;
-    if (policer->wide && seconds > 0)
-        keep(policer, (struct pl_policed_window){policer->wide_bytes / seconds,
-                                                 (policer->wide_bytes + policer->wide_lost) / seconds});
-    policer->wide = true;
-    policer->wide_ns = t_sent_ns;
-    policer->wide_bytes = policer->wide_lost = 0;
-    policer->wide_parts = 0;
-}
+struct trials {
+    struct trial at[TRIALS];
+    size_t n;
+    double late_s, part; /* octets of the largest part */
+    double step;         /* from one rate to the next, as a share of it */
+};
 
-int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, uint32_t bytes, bool lost)
+int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, int64_t t_received_ns, uint32_t bytes, int32_t run)
 {
-    add_wide(policer, t_sent_ns, bytes, lost);
-    if (!lost) {
-        policer->bytes += bytes;
-        policer->parts++;
-        policer->losses = ++policer->passed > PL_POLICED_BETWEEN ? 0 : policer->losses;
+    size_t n = policer->parts.n;
+    const struct pl_policed_part *last = n ? &policer->parts.at[n - 1] : NULL;
+    int64_t t_ns = t_received_ns >= 0 ? t_received_ns : t_sent_ns + policer->delay_ns;
+    if (n == PL_POLICED_MOST)
         return 0;
-    }
-    policer->passed = 0;
-    policer->lost_bytes += bytes;
-    if (!policer->losses) {
-        begin_window(policer, t_sent_ns);
-        return 0;
-    }
-    bool long_enough = ++policer->losses > PL_POLICED_LOSSES && policer->parts >= PL_POLICED_PARTS;
-    return long_enough ? end_window(policer, t_sent_ns) : 0;
+    if (t_received_ns >= 0)
+        policer->delay_ns = t_received_ns - t_sent_ns;
+    policer->runs += run >= 0 && (!last || last->run != run);
+    struct pl_policed_part part = {last && last->t_ns > t_ns ? last->t_ns : t_ns, bytes, run, false};
+    return PL_APPEND(&policer->parts, part);
 }
 
-/* The distance of the outer quantiles of a sorted sample, as a share of its median. */
-static double spread(const struct pl_sample *sample, double median)
+static void try(struct trials *trials, double rate, double least, double most)
 {
-    return (pl_sample_quantile(sample, HIGH) - pl_sample_quantile(sample, LOW)) / median;
+    if (rate >= least && rate <= most && trials->n < TRIALS)
+        trials->at[trials->n++] = (struct trial){.rate = rate};
 }
 
-/* What these windows say, the quickest one first: the rate, or 0. */
-static double rate_of(const struct pl_policed_window *quick, unsigned all)
+/* Keeps the highest rates, the highest first. */
+static void keep(double rates[QUICK], double rate)
 {
-    unsigned n = 0;
-    if (all < PL_POLICED_QUICK)
-        return 0;
-    double rate = quick[PL_POLICED_QUICK - 1].rate, least = quick[0].sent, most = quick[0].sent;
-    for (; n < all && quick[n].rate >= NEAR * rate; n++) {
-        least = quick[n].sent < least ? quick[n].sent : least;
-        most = quick[n].sent > most ? quick[n].sent : most;
-    }
-    double varies = (quick[0].rate - quick[n - 1].rate) / rate, sent_varies = (most - least) / rate;
-    return quick[0].rate <= (1 + SAME) * rate && sent_varies >= SENT && sent_varies >= 2 * varies ? rate : 0;
+    for (unsigned i = 0; i < QUICK; i++)
+        if (rate > rates[i]) {
+            double lower = rates[i];
+            rates[i] = rate;
+            rate = lower;
+        }
 }
 
-double pl_policer_end(struct pl_policer *policer)
+/* What passed at most from a loss to a later one, with `parts` between them. */
+static void find_quick(const struct pl_policer *policer, uint32_t parts, double rates[QUICK])
 {
-    double rate = 0;
-    pl_sample_sort(&policer->rates);
-    pl_sample_sort(&policer->sent);
-    if (policer->rates.given >= PL_POLICED_WINDOWS) {
-        double passed = pl_sample_quantile(&policer->rates, 0.5), sent = pl_sample_quantile(&policer->sent, 0.5);
-        double varies = spread(&policer->rates, passed), sent_varies = spread(&policer->sent, sent);
-        if (varies <= SAME && (sent >= MORE * passed || (sent_varies >= SAME && sent_varies >= 2 * varies)))
-            rate = passed;
+    const struct pl_policed_part *from = NULL;
+    double bytes = 0;
+    uint32_t passed = 0;
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        const struct pl_policed_part *part = &policer->parts.at[i];
+        bytes += part->run < 0 ? part->bytes : 0;
+        passed += part->run < 0;
+        if (part->run < 0 || (from && passed < parts))
+            continue;
+        if (from && part->t_ns > from->t_ns)
+            keep(rates, bytes * 1e9 / (double)(part->t_ns - from->t_ns));
+        from = part;
+        bytes = passed = 0;
     }
-    if (rate <= 0)
-        rate = rate_of(policer->quick, policer->quick_n);
-    if (rate <= 0 && policer->quick_n) /* the first one may have begun with a bucket that was not quite empty */
-        rate = rate_of(policer->quick + 1, policer->quick_n - 1);
-    pl_sample_free(&policer->rates);
-    pl_sample_free(&policer->sent);
-    return rate;
+}
+
+/* The level of a trial before a part that comes so many seconds behind the last one. */
+static double level_after(const struct trial *trial, double seconds)
+{
+    double level = trial->level - trial->rate * seconds;
+    return level > 0 ? level : 0;
+}
+
+/* A lost part shows the burst but for a part of its own, for what late time stamps move, and for what the rate may be
+ * off. */
+static double slack(const struct trials *trials, const struct trial *trial)
+{
+    return PL_POLICER_SLACK_PARTS * trials->part + trial->rate * trials->late_s + trials->step / 2 * trial->burst;
+}
+
+static void begin(struct trials *trials)
+{
+    for (size_t i = 0; i < trials->n; i++)
+        trials->at[i].level = trials->at[i].explained = trials->at[i].near = 0;
+}
+
+static double seconds_before(const struct pl_policer *policer, size_t i)
+{
+    return i ? (double)(policer->parts.at[i].t_ns - policer->parts.at[i - 1].t_ns) / 1e9 : 0;
+}
+
+static void find_bursts(const struct pl_policer *policer, struct trials *trials)
+{
+    begin(trials);
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        const struct pl_policed_part *part = &policer->parts.at[i];
+        double seconds = seconds_before(policer, i), passed = part->run < 0 ? part->bytes : 0;
+        for (size_t j = 0; j < trials->n; j++) {
+            struct trial *trial = &trials->at[j];
+            trial->level = level_after(trial, seconds) + passed;
+            trial->burst = trial->level > trial->burst ? trial->level : trial->burst;
+        }
+    }
+}
+
+static void count(const struct pl_policer *policer, struct trials *trials)
+{
+    int32_t run = PL_POLICED_PASSED;
+    begin(trials);
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        const struct pl_policed_part *part = &policer->parts.at[i];
+        double seconds = seconds_before(policer, i), passed = part->run < 0 ? part->bytes : 0;
+        bool first = part->run >= 0 && part->run != run;
+        for (size_t j = 0; j < trials->n; j++) {
+            struct trial *trial = &trials->at[j];
+            trial->level = level_after(trial, seconds) + passed;
+            bool near = trial->level + part->bytes - passed >= trial->burst - slack(trials, trial);
+            trial->near += near && part->run < 0;
+            trial->explained += near && first;
+        }
+        run = part->run;
+    }
+}
+
+/* The share of runs that a trial explains, less that of parts that passed at such a level. */
+static double worth(const struct pl_policer *policer, const struct trial *trial, double passed)
+{
+    return (double)trial->explained / policer->runs - (double)trial->near / passed;
+}
+
+/* The middle of the rates that are nearly as good as the best one. */
+static struct trial best_of(const struct pl_policer *policer, const struct trials *trials, double passed)
+{
+    const struct trial *best = &trials->at[0];
+    double most = -1, lowest = INFINITY, highest = 0;
+    for (size_t i = 0; i < trials->n; i++)
+        most = fmax(most, worth(policer, &trials->at[i], passed));
+    for (size_t i = 0; i < trials->n; i++)
+        if (worth(policer, &trials->at[i], passed) >= most - PL_POLICER_NEARLY) {
+            lowest = fmin(lowest, trials->at[i].rate);
+            highest = fmax(highest, trials->at[i].rate);
+        }
+    double middle = sqrt(lowest * highest), off = INFINITY;
+    for (size_t i = 0; i < trials->n; i++)
+        if (worth(policer, &trials->at[i], passed) >= most - PL_POLICER_NEARLY &&
+            fabs(trials->at[i].rate - middle) < off) {
+            off = fabs(trials->at[i].rate - middle);
+            best = &trials->at[i];
+        }
+    return *best;
+}
+
+/* Marks the lost parts that this policer explains. */
+static void mark(struct pl_policer *policer, struct trial trial, double slack_bytes)
+{
+    trial.level = 0;
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        struct pl_policed_part *part = &policer->parts.at[i];
+        trial.level = level_after(&trial, seconds_before(policer, i)) + (part->run < 0 ? part->bytes : 0);
+        part->explained = part->run >= 0 && trial.level + part->bytes >= trial.burst - slack_bytes;
+    }
+}
+
+/* Whether chance would hardly ever lose so many runs at such levels. */
+static bool beyond_chance(const struct pl_policer *policer, const struct trial *trial, double passed)
+{
+    double share = (double)trial->explained / policer->runs, near = fmax(trial->near, 1) / passed;
+    return share >= PL_POLICER_EXPLAINED && near < share && policer->runs * log(near / share) < log(PL_POLICER_LUCK);
+}
+
+struct pl_policed pl_policer_find(struct pl_policer *policer, double line_rate, double late_ns)
+{
+    struct trials trials = {.late_s = late_ns / 1e9};
+    double passed = 0, bytes = 0, seconds = 0, most = PL_POLICER_OF_LINE * line_rate;
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        passed += policer->parts.at[i].run < 0;
+        bytes += policer->parts.at[i].run < 0 ? policer->parts.at[i].bytes : 0;
+        seconds += seconds_before(policer, i);
+        trials.part = fmax(trials.part, policer->parts.at[i].bytes);
+    }
+    if (policer->runs < PL_POLICER_RUNS || passed < PL_POLICER_RUNS || seconds <= 0 || bytes / seconds > most)
+        return (struct pl_policed){0};
+    double least = PL_POLICER_OF_LINE * bytes / seconds;
+    trials.step = pow(most / least, 1.0 / (SPREAD - 1)) - 1;
+    for (int i = 0; i < SPREAD; i++)
+        try(&trials, least * pow(1 + trials.step, i), least, most);
+    for (int scale = 0; scale < SCALES; scale++) {
+        double rates[QUICK] = {0};
+        find_quick(policer, (uint32_t)PL_POLICER_BETWEEN << scale, rates);
+        for (int i = 0; i < QUICK; i++)
+            try(&trials, rates[i], least, most);
+    }
+    find_bursts(policer, &trials);
+    count(policer, &trials);
+    struct trial best = best_of(policer, &trials, passed);
+    trials.n = 0;
+    for (int i = 0; i < AROUND; i++)
+        try(&trials, best.rate * (1 + trials.step * (2.0 * i / (AROUND - 1) - 1)), 0, most);
+    trials.step = 0;
+    find_bursts(policer, &trials);
+    count(policer, &trials);
+    best = best_of(policer, &trials, passed);
+    if (!beyond_chance(policer, &best, passed))
+        return (struct pl_policed){0};
+    mark(policer, best, slack(&trials, &best));
+    return (struct pl_policed){best.rate, best.burst};
+}
+
+void pl_policer_free(struct pl_policer *policer)
+{
+    free(policer->parts.at);
+    policer->parts.at = NULL;
+    policer->parts.n = 0;
 }

@@ -1,29 +1,36 @@
-/* Whether a policer dropped what was lost: a token bucket that has no queue. While its bucket is empty, it lets octets
- * through at its rate and drops the rest, whatever comes. So where losses are dense (at most PL_POLICED_BETWEEN parts
- * pass between two of them), what passes is of one rate, and no part waits.
- * A full queue delivers at one rate as well, but parts wait in it. Chance takes parts of a share and not of a rate:
- * what passes follows what is sent. So either more is sent than what passes by a quarter, or what is sent varies while
- * what passes does not.
- * A sender that halves its window soon leaves few losses side by side. Then the quickest windows tell, whatever passes
- * between two losses: where at least PL_POLICED_QUICK of them agree on what passes and not on what was sent. Slower ones
- * are those in which the bucket filled up.
- * The burst is what passed beyond the rate at most: the depth of the bucket, where it was full before.
- * Rejected: the line through all losses (Flach and others, SIGCOMM 2016), because a bucket that fills up between two
- * recoveries moves it. */
+/* Whether a policer dropped what was lost: a token bucket that has no queue. Its bucket fills at the policer's rate up to
+ * the burst, and a part that finds too few octets in it is dropped. What the bucket lacks is its level: each part that
+ * passes adds its octets, and time takes the rate's, down to nothing. So a rate and a burst explain a transfer when all
+ * that passed stayed within the burst and each lost part would have gone beyond it (Flach and others, SIGCOMM 2016, look
+ * for that, too). The burst of a rate is the highest level that passed.
+ * Rates are tried: some that are spread over the range of what is possible, and what passed between losses at most,
+ * because behind a loss the bucket is empty. The rates that explain nearly as many losses as the best one does form a
+ * range, and its middle counts.
+ * A bottleneck's own queue is such a bucket, too, at the bottleneck's rate. So the policer's rate is clearly below the
+ * rate at which the line brings parts one behind the other, and what was lost met no queue as long as burst and rate ask
+ * of one. Chance and queue management do not know the level: they take parts at low levels, and let others pass at high
+ * ones.
+ * Times are those of arrival, for the queue of a line before the policer spreads what was sent at once. A lost part
+ * counts with the delay of the part before it.
+ * Rejected: windows between losses with one rate. They need losses that are dense for long, and a sender that halves its
+ * window soon, or whose bursts leave the bucket time to fill, has none. */
 #ifndef PL_POLICER_H
 #define PL_POLICER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sample.h"
+#include "vector.h"
 
-enum {
-    PL_POLICED_BETWEEN = 10,
-    PL_POLICED_LOSSES = 8,
-    PL_POLICED_PARTS = 40,
-    PL_POLICED_WINDOWS = 5,
-    PL_POLICED_QUICK = 3
+enum { PL_POLICED_MOST = 131072, PL_POLICED_PASSED = -1 };
+
+/* `run`: which of the runs of lost parts has it, from 0; PL_POLICED_PASSED: it passed. `explained`: pl_policer_find sets
+ * it for lost parts. */
+struct pl_policed_part {
+    int64_t t_ns;
+    uint32_t bytes;
+    int32_t run;
+    bool explained;
 };
 
 /* Octets per second and octets; rate 0: no policer shows. */
@@ -31,39 +38,20 @@ struct pl_policed {
     double rate, burst;
 };
 
-/* From a loss to a later one: octets per second that passed, and that were sent. */
-struct pl_policed_window {
-    double rate, sent;
-};
-
-/* Starts as {0}. */
+/* Starts as {0}. The first PL_POLICED_MOST parts count. */
 struct pl_policer {
-    struct pl_sample rates, sent; /* of windows from one loss to a later one: what passed, and what was sent */
-    int64_t first_ns;
-    double bytes, lost_bytes;          /* that passed, and were lost, since the window began */
-    uint64_t passed;                   /* parts, since the last loss */
-    uint64_t parts;                    /* that passed in the window */
-    unsigned losses;                   /* in the window; 0: none is open */
-    struct pl_policed_window quick[8]; /* the quickest ones with PL_POLICED_PARTS, however many losses are in them */
-    unsigned quick_n;
-    int64_t wide_ns; /* when the present one of these began; `wide`: one is open */
-    double wide_bytes, wide_lost;
-    uint64_t wide_parts;
-    bool wide;
+    PL_VECTOR(struct pl_policed_part) parts;
+    int64_t delay_ns; /* of the last part that arrived */
+    uint32_t runs;    /* of lost parts */
 };
 
-/* Take the next part in order of sending. Returns 0, or -1 without memory. */
-int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, uint32_t bytes, bool lost);
+/* Takes the next part in order of sending, with headers. t_received_ns -1: not known. Returns 0, or -1 without memory. */
+int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, int64_t t_received_ns, uint32_t bytes, int32_t run);
 
-/* Frees it. The rate, or 0. */
-double pl_policer_end(struct pl_policer *policer);
+/* The policer that explains most of the losses. line_rate: octets a second that the line carries at least; 0: not known.
+ * late_ns: how late time stamps are. */
+struct pl_policed pl_policer_find(struct pl_policer *policer, double line_rate, double late_ns);
 
-/* The burst in octets, given the rate: call it with each part that passed, in order; *level starts as 0. */
-static inline void pl_policer_burst(double rate, double seconds, uint32_t bytes, double *level, double *most)
-{
-    *level -= rate * seconds;
-    *level = (*level > 0 ? *level : 0) + bytes;
-    *most = *level > *most ? *level : *most;
-}
+void pl_policer_free(struct pl_policer *policer);
 
 #endif
