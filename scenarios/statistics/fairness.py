@@ -199,10 +199,10 @@ def _uncertain(flows: Sequence[Count], cells: I64) -> NDArray[np.bool_]:
 def _keep_to_line(
     octets: F64, ran: NDArray[np.bool_], uncertain: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None
 ) -> None:
-    """Moves what a span has beyond the line's rate: to the span before it and then to the one behind, of the flows whose
-    count has no moment in between. What is left arrived earlier than it was counted, so it moves to the span before, of
-    any flow that ran there. Where all together is beyond the line, it does not bound what was counted (a gateway
-    compresses), and nothing moves."""
+    """Moves what a span has beyond the line's rate: to the span before it and then to the one behind, of the flows
+    whose count has no moment in between. What is left arrived earlier than it was counted, so it moves to the span
+    before, of any flow that ran there. Where all together is beyond the line, it does not bound what was counted (a
+    gateway compresses), and nothing moves."""
     if not line_bps or octets.sum() * 8e9 > line_bps * lasted_ns.sum():
         return
     most, last = line_bps * lasted_ns / 8e9, octets.shape[1] - 1

@@ -305,8 +305,8 @@ def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path
 
 
 def test_a_second_has_no_more_than_the_line_when_counts_are_a_second_apart() -> None:
-    """Two flows of iperf3 on 5 Mbit/s. What the second one had within a second, and in which half of it, is a guess; the
-    line says more about that than an even rate."""
+    """Two flows of iperf3 on 5 Mbit/s. In which half of a second the other one had its octets is a guess; the line
+    says more about that than an even rate."""
     ms = S // 1000
     main = fairness.Count("main", np.asarray([0, 1000, 2000, 3000, 3683]) * ms,
                           np.cumsum([0.0, 610_876, 518_520, 286_080, 17_880]))  # fmt: skip
