@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "nc_log.h"
+#include "nc_near.h"
 
 enum { LONG_BASE = 0x1000 }; /* getopt value of row i: LONG_BASE + i, above every letter */
 enum { VALUE_HELP = LONG_BASE - 2, VALUE_JSON = LONG_BASE - 1 };
@@ -196,7 +197,20 @@ static void free_tables(struct getopt_tables *tables)
     free(tables->letters);
 }
 
-static void die_unparsed(int value, char **argv)
+/* Ends the program because of a word that is no option. `word` is as it was typed: --delya=5ms. */
+static void die_unknown(const char *word, const struct option *longs)
+{
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+    struct nc_near near = {.word = name};
+    for (size_t i = 0; longs[i].name; i++)
+        nc_near_show(&near, longs[i].name);
+    if (near.name)
+        nc_die(NC_EXIT_USAGE, "%s: no such option; did you mean --%s? see --help", word, near.name);
+    nc_die(NC_EXIT_USAGE, "%s: no such option, or short for several; see --help", word);
+}
+
+static void die_unparsed(int value, char **argv, const struct option *longs)
 {
     const char *word = argv[optind - 1];
     if (value == ':')
@@ -205,7 +219,7 @@ static void die_unparsed(int value, char **argv)
         nc_die(NC_EXIT_USAGE, "-%c: no such option; see --help", optopt);
     if (optopt)
         nc_die(NC_EXIT_USAGE, "%s: takes no value; see --help", word);
-    nc_die(NC_EXIT_USAGE, "%s: no such option, or short for several; see --help", word);
+    die_unknown(word, longs);
 }
 
 /* A verb's own argv begins with its name, a tool's with the program's. NULL: no verb. */
@@ -237,7 +251,7 @@ int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_us
                                       : value == '?' || value == ':' ? NULL
                                                                      : by_letter(table, n, value);
         if (!row)
-            die_unparsed(value, argv);
+            die_unparsed(value, argv, tables.longs);
         if (nc_option_set(row, optarg, settings, &error) < 0)
             nc_die(error.status, "%s", error.text);
         if (given)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "nc_log.h"
+#include "nc_near.h"
 
 enum { NAMES_MAX = 256 };
 
@@ -36,18 +37,30 @@ static void print_overview(const struct nc_program *program)
 }
 
 /* "run, show, set" */
-static const char *join_verbs(const struct nc_program *program, char *out, size_t size)
+static void join_verbs(const struct nc_program *program, char *out, size_t size)
 {
     out[0] = '\0';
     for (size_t i = 0, used = 0; i < program->verbs_n && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", program->verbs[i].name);
-    return out;
+}
+
+/* Ends the program because of a word that is no verb. */
+static void die_unknown(const struct nc_program *program, const char *word)
+{
+    char names[NAMES_MAX];
+    struct nc_near near = {.word = word};
+    for (size_t i = 0; i < program->verbs_n; i++)
+        nc_near_show(&near, program->verbs[i].name);
+    join_verbs(program, names, sizeof names);
+    if (near.name)
+        nc_die(NC_EXIT_USAGE, "'%.80s': did you mean %s? want one of %s; see %s --help", word, near.name, names,
+               program->name);
+    nc_die(NC_EXIT_USAGE, "'%.80s': want one of %s; see %s --help", word, names, program->name);
 }
 
 int nc_program_main(const struct nc_program *program, int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
-    char names[NAMES_MAX];
     for (size_t i = 0; i < program->verbs_n; i++)
         if (strcmp(word, program->verbs[i].name) == 0)
             return program->verbs[i].run(argc - 1, argv + 1);
@@ -60,8 +73,7 @@ int nc_program_main(const struct nc_program *program, int argc, char **argv)
     else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0)
         print_overview(program);
     else
-        nc_die(NC_EXIT_USAGE, "'%.80s': want one of %s; see %s --help", word, join_verbs(program, names, sizeof names),
-               program->name);
+        die_unknown(program, word);
     return NC_EXIT_OK;
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import os
 import secrets
 import time
@@ -54,8 +55,10 @@ def _named(text: str, runs_dir: Path) -> Path:
     for candidate in (Path(text), runs_dir / text):
         if (candidate / "manifest.json").is_file():
             return candidate
+    near = difflib.get_close_matches(Path(text).name, [run.name for run in _all(runs_dir)], 1)
+    hint = f" — did you mean '{near[0]}'? or" if near else ";"
     raise UsageError(
-        f"run '{text}': not the path of a run, and no run of this name in the folder {runs_dir.resolve()}; name "
+        f"run '{text}': not the path of a run, and no run of this name in the folder {runs_dir.resolve()}{hint} name "
         "another folder with --runs-dir"
     )
 

@@ -57,6 +57,8 @@ def test_the_variable_names_the_folder_of_runs(
     monkeypatch.setenv("LFP_RUNS_DIR", str(tmp_path / "mine"))
     assert cli.run(["show", "last"]) == 0
     assert cli.run(["tag", "last"]) == 0
+    assert cli.run(["show", "befor-format"]) == 2
+    assert "did you mean 'before-format-1'?" in capsys.readouterr().err
     assert lfp.load().path.parent == tmp_path / "mine"
     assert cli.run(["show", "last", "--runs-dir", "other"]) == 2  # what is said counts
     assert "no runs in other" in capsys.readouterr().err
