@@ -20,7 +20,7 @@ SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.ba
 	lft_ref/proof/run
 
 .PHONY: FORCE help setup packages build demo test test-c test-asan test-cost test-py test-uml mutants virtual bench \
-	papers docs pictures lint fuzz fuzz-crashes proof clean
+	findings papers docs pictures lint fuzz fuzz-crashes proof clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -91,6 +91,10 @@ virtual: setup ## the virtual-time kernel for lfp run --time virtual (about 3 mi
 
 test-uml: setup ## the netem back end and VLANs, inside user-mode Linux (a minute)
 	@$(BIN)/python -m pytest tests/uml
+
+findings: ## what programs of others do that nobody would guess, checked again (needs the network; some need root)
+	@for script in findings/*.sh; do echo "== $$script"; "$$script" || failed="$${failed:-} $$script"; done; \
+	    test -z "$${failed:-}" || { echo "findings: these have changed or could not run:$$failed" >&2; exit 1; }
 
 bench: setup ## ratios measured side by side, and the published accuracy table; appends to bench-results.jsonl
 	@tools/install-packages scenarios/bench/log/debian-packages.txt

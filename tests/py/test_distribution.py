@@ -56,6 +56,12 @@ def test_a_manifest_says_which_version_of_the_distribution_ran() -> None:
     assert machine.versions()["lfp"] == PROJECT["version"]
 
 
+def test_citation_and_changelog_are_of_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {PROJECT['version']}\n" in citation and PROJECT["name"] in citation
+    assert f"\n## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_no_file_installs_the_other_project_of_the_short_name() -> None:
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True).stdout
     wrong = []

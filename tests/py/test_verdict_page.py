@@ -1,4 +1,5 @@
-"""The reference page of the verdict has every kind of reason, by the name that runs print, and the code's bounds."""
+"""The page of the verdict and that of troubleshooting have every kind of reason, by the name that runs print; the first
+has the code's bounds, the second its help. And the glossary."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from netcommon import readable
 from scenarios.plan import lateness
 from scenarios.trial import asked, validity, verdicts
 
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "reference" / "verdict.md").read_text(encoding="utf-8")
+PAGE_FOLDER = Path(__file__).resolve().parents[2] / "docs"
+PAGE = (PAGE_FOLDER / "reference/verdict.md").read_text(encoding="utf-8")
 ROW = re.compile(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 
 
@@ -37,3 +39,26 @@ def test_what_is_compared_with_what_was_asked_is_named() -> None:
     names = (asked.CONTROL, asked.ECN, asked.MSS, asked.PATH_MTU, asked.WINDOW_SCALE, asked.SACK, asked.TIME_STAMPS,
              asked.PACING)  # fmt: skip
     assert all(name in row[3] for name in names)
+
+
+TROUBLE = (PAGE_FOLDER / "how-to/troubleshooting.md").read_text(encoding="utf-8")
+SECTION = re.compile(
+    r"^### `(\w+)`: (.+)\n\n\*\*What it means\.\*\* ((?:.+\n)+)\n\*\*What helps\.\*\* ((?:.+\n)+)", re.MULTILINE
+)
+
+
+def test_every_reason_is_explained_with_what_helps() -> None:
+    found = {one[1]: one for one in SECTION.finditer(TROUBLE)}
+    assert [(kind, one[2]) for kind, one in found.items()] == [
+        (kind, about.phrase) for kind, about in verdicts.KINDS.items()
+    ]
+    for kind, about in verdicts.KINDS.items():
+        helps = " ".join(found[kind][4].split())
+        assert helps == about.help if about.help else len(helps) > 40, kind
+
+
+def test_the_glossary_is_in_order_and_has_each_word_once() -> None:
+    glossary = (PAGE_FOLDER / "reference/glossary.md").read_text(encoding="utf-8")
+    words = re.findall(r"^\| \*\*(.+?)\*\* \| .{10,} \|$", glossary, re.MULTILINE)
+    assert len(words) > 40 and words == sorted(set(words), key=str.lower)
+    assert len(words) == glossary.count("\n| **")
