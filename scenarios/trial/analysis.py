@@ -130,6 +130,12 @@ def ruled_out(path: PathTable) -> list[str]:
     return [cause for cause, there in possible.items() if not there]
 
 
+def gateways(number: int, connections: int) -> list[str]:
+    """The options that say which ends of a connection are gateways. ``number``: of ``connections`` that the data take
+    one after the other."""
+    return [*(["--from-gateway"] if number else []), *(["--to-gateway"] if number + 1 < connections else [])]
+
+
 def _join_legs(
     points: Set[str], folder: Path, legs: tuple[tuple[str, str], tuple[str, str]], target: Path, ledger: Ledger,
     told: Sequence[str], *, back: bool = False,
@@ -138,9 +144,9 @@ def _join_legs(
     points of each, in the order in which the data pass them. ``back``: from those who accepted the connections."""
     (near, far), whose = legs, ["--sender-accepted"] if back else []
     if set(near) <= points:
-        _join(folder, *near, target, ledger, [*told, *whose])
+        _join(folder, *near, target, ledger, [*told, *whose, *gateways(0, 2)])
     if set(far) <= points:
-        _join(folder, *far, target / SERVER, ledger, whose)
+        _join(folder, *far, target / SERVER, ledger, [*whose, *gateways(1, 2)])
     if {*near, *far} <= points:
         write_through(target)
 

@@ -73,9 +73,9 @@ def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
 
     with tempfile.TemporaryDirectory(prefix="lfp-legs-") as scratch:
         folders = [Path(scratch) / str(number) for number in range(len(legs))]
-        for (sender, receiver, box), folder in zip(legs, folders, strict=True):
+        for number, ((sender, receiver, box), folder) in enumerate(zip(legs, folders, strict=True)):
             argv = [str(binaries.find("pktlogger")), "analyse", "--sender", str(sender), "--receiver", str(receiver)]
-            argv += ["-o", str(folder), *(["--box", str(box)] if box else [])]
+            argv += ["-o", str(folder), *(["--box", str(box)] if box else []), *analysis.gateways(number, len(legs))]
             with Tool(argv, name="pktlogger analyse") as tool:
                 tool.finish(analysis.ANALYSE_TIMEOUT_S)
         names = [[sender.name, receiver.name] for sender, receiver, _ in legs]

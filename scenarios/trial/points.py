@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -70,9 +70,10 @@ def digest(folder: Path, points: Sequence[Point], told: Sequence[str], ledger: L
     else:
         _join_neighbours(work, found)
         connections = _connections(found.legs)
-        _join_whole(work, found, connections[0], ".")
+        _name_gateways(work, found, connections)
+        _join_whole(work, found, connections[0], ".", analysis.gateways(0, len(connections)))
         if len(connections) > 1:
-            _join_whole(work, found, connections[-1], SERVER)
+            _join_whole(work, found, connections[-1], SERVER, analysis.gateways(1, 2))
             _onto_first_clock(folder, found.legs, connections[-1][0])
         if len(connections) == 2:
             analysis.write_through(folder)
@@ -145,12 +146,20 @@ def _connections(legs: Sequence[Leg]) -> list[list[Leg]]:
     return rows
 
 
-def _join_whole(work: _Work, found: Found, legs: Sequence[Leg], target: str) -> None:
+def _name_gateways(work: _Work, found: Found, connections: Sequence[Sequence[Leg]]) -> None:
+    """Analyses the legs again of a connection that begins or ends at a gateway, which only now is known."""
+    for number, legs in enumerate(connections):
+        if told := analysis.gateways(number, len(connections)):
+            for leg in legs:
+                _join(replace(work, told=[*work.told, *told]), found, leg.near, leg.far, leg.path)
+
+
+def _join_whole(work: _Work, found: Found, legs: Sequence[Leg], target: str, told: Sequence[str]) -> None:
     """A connection from its first point to its last one."""
     if len(legs) == 1:
         shutil.copytree(work.folder / legs[0].path, work.folder / target, dirs_exist_ok=True)
         return
-    _join(work, found, legs[0].near, legs[-1].far, target)
+    _join(replace(work, told=[*work.told, *told]), found, legs[0].near, legs[-1].far, target)
 
 
 def _onto_first_clock(folder: Path, legs: Sequence[Leg], behind: Leg) -> None:

@@ -118,6 +118,29 @@ def test_an_outage_that_begins_with_a_full_queue_is_told_from_it(tmp_path: Path)
     assert flow["losses_by_cause"] == flow["losses_seen"]
 
 
+SHORT_QUEUE = """
+[scenario]
+name = "short"
+[path]
+delay = "20ms"
+rate = "1Mbit"
+queue = "1 BDP"
+[transfer]
+duration = "8s"
+congestion = "reno"
+[capture]
+points = ["snd", "box", "rcv"]
+"""
+
+
+def test_a_queue_of_three_packets_in_the_record_is_no_policer(tmp_path: Path) -> None:
+    """5,000 octets: bursts and losses look like those of a policer, and the record says that a queue was full."""
+    flow = main_flow(trial_of(tmp_path, SHORT_QUEUE))
+    assert flow["losses_by_cause"] == {"tail_drop": flow["box"]["queue"]}
+    assert flow["verdict"]["cause"] in ("losses", "path_rate", "congestion_avoidance"), flow["verdict"]
+    assert "policer" not in flow["verdict"]["text"]
+
+
 LONGER = """
 [scenario]
 name = "longer"

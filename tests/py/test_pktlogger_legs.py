@@ -1,11 +1,14 @@
-"""pktlogger.legs: what a delay box between two gateways did to their packets."""
+"""Legs that begin or end at a gateway: what is said of them, and what a delay box between two gateways did."""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pytest
+from pktlogger_conversation import MSS, Conversation
 
 import pktlogger
 
@@ -28,3 +31,66 @@ def test_hosts_that_go_around_the_gateways_are_not_the_tunnel() -> None:
     assert (around["packets"], around["lost"]) == (2, {"queue": 1})
     assert set(around["dwell_ns"].values()) == {7}
     assert pktlogger.tunnel(table)["packets"] == 5
+
+
+def _slow_reader() -> Conversation:
+    """The receiver's program reads 2 packets a round trip, and its window closes to that."""
+    c, seq = Conversation(), 1
+    for number in range(60):
+        parts = 8 if number < 4 else 2
+        c.send(100 + 21 * number, seq, parts)
+        seq += parts * MSS
+        window = 8 if number < 3 else 2
+        c.ack(110.2 + 21 * number, seq, window=window * MSS)
+    return c
+
+
+def _flights(gap_ms: float) -> Conversation:
+    """8 packets in each round trip, as acknowledgements come, behind a window with room for 60."""
+    c = Conversation()
+    for number in range(480):
+        t = 100 + 20.01 * (number // 8) + number % 8 * gap_ms
+        c.send(t, 1 + number * MSS)
+        c.ack(t + 10, 1 + (number + 1) * MSS)
+    return c
+
+
+def _same_flight() -> Conversation:
+    return _flights(0.3)
+
+
+def _same_rate() -> Conversation:
+    return _flights(2.5)
+
+
+def _dribble() -> Conversation:
+    """A packet every 30 ms."""
+    c = Conversation()
+    for number in range(60):
+        c.send(100 + 30 * number, 1 + number * MSS)
+        c.ack(110 + 30 * number, 1 + (number + 1) * MSS)
+    return c
+
+
+@pytest.mark.parametrize(
+    ("made", "option", "cause", "names"),
+    [(_slow_reader, "", "slow_reader", "disk"), (_slow_reader, "--to-gateway", "gateway", "is a gateway"),
+     (_dribble, "", "application", "disk"), (_dribble, "--from-gateway", "gateway_feed", "in front of it"),
+     (_same_flight, "", "send_buffer", "tcp_wmem"),
+     (_same_flight, "--from-gateway", "gateway_feed", "in front of it"),
+     (_same_rate, "", "pacing", "SO_MAX_PACING_RATE"),
+     (_same_rate, "--from-gateway", "gateway_feed", "in front of it")],
+    ids=["reader", "to a gateway", "program", "from a gateway", "flight", "flight from a gateway", "rate",
+         "rate from a gateway"],
+)  # fmt: skip
+def test_a_leg_names_its_gateway_and_not_a_disk(made: Any, option: str, cause: str, names: str, tmp_path: Path) -> None:
+    """What waits at a gateway waits for the next leg, and what a gateway does not send has not come to it. How it waits
+    shows neither a send buffer nor pacing: data come to it as the leg in front lets them."""
+    _, flow = made().analyse(tmp_path, *([option] if option else []))
+    verdict = flow["verdict"]
+    assert verdict["cause"] == cause, verdict
+    assert names in verdict["text"], verdict
+    if option:
+        assert "disk" not in verdict["text"] and "program" not in verdict["text"], verdict
+    if option == "--from-gateway":
+        assert not {"send_buffer", "pacing"} & set(flow["limits_ns"]), flow["limits_ns"]

@@ -183,6 +183,8 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         analysis->transfers[i].up = analysis->up;
         set_line(analysis, &analysis->transfers[i]);
         analysis->transfers[i].samples = analysis->samples;
+        analysis->transfers[i].from_gateway = analysis->from_gateway;
+        analysis->transfers[i].to_gateway = analysis->to_gateway;
         analysis->transfers[i].always_data = analysis->always_data;
         analysis->transfers[i].opening_bytes = analysis->opening_bytes;
         analysis->transfers[i].lateness.from_ns = analysis->late_from_ns;

@@ -174,6 +174,8 @@ static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *
             !offers[0] && !offers[1] ? "sender and the receiver"
             : offers[0]              ? "receiver"
                                      : "sender");
+    else if (t->to_gateway)
+        say(v, " The receiver is a gateway: raise its buffer for this connection.");
     else
         say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_RECEIVER_WINDOW);
     say_window(v, t);
@@ -245,6 +247,10 @@ static void say_requests(struct pl_verdict *v, const struct pl_transfer *t)
 static void say_gateway(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char address[INET6_ADDRSTRLEN] = "?", size[32];
+    if (!t->signs.behind) {
+        say(v, " The receiver is a gateway, and its buffer was full.");
+        return;
+    }
     const struct pl_side *to = &t->signs.behind->side[!t->signs.behind_dir];
     inet_ntop(t->signs.behind->ip_version == 4 ? AF_INET : AF_INET6, to->address, address, sizeof address);
     say(v, " The receiver is a gateway, which passed %s on to %s port %u.",
@@ -362,6 +368,12 @@ static bool is_window(const struct pl_verdict *v)
     return v->finding < 0 && v->cause == PL_LIMIT_RECEIVER_WINDOW;
 }
 
+/* True when the box's record says that a full queue took most packets. */
+static bool recorded_queue(const struct pl_transfer *t)
+{
+    return t->box && most_lost(t) == PL_LOSS_TAIL_DROP;
+}
+
 /* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
  * window behind a loss, where its growth took longer than the recoveries. */
 static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
@@ -425,17 +437,21 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         if (v->and_losses)
             v->share += (double)t->limit_ns[PL_LIMIT_PATH_RATE] / (double)all_ns;
         v->finding = PL_FOUND_CROSS_TRAFFIC;
-    } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0)
+    } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !recorded_queue(t))
         v->finding = PL_FOUND_POLICER;
     else if (acks_wait(v, t))
         v->finding = PL_FOUND_WAY_BACK;
+    else if (t->from_gateway && v->finding < 0 && v->cause == PL_LIMIT_APPLICATION)
+        v->finding = PL_FOUND_GATEWAY_FEED;
     else if (v->cause == PL_LIMIT_APPLICATION && signs->answers >= LEAST_TIMES &&
              2 * signs->answers_ns > t->limit_ns[PL_LIMIT_APPLICATION])
         v->finding = PL_FOUND_REQUESTS;
     else if (signs->behind && is_window(v))
         v->finding = PL_FOUND_GATEWAY;
     else if (reads_slowly(v, t))
-        v->finding = PL_FOUND_SLOW_READER;
+        v->finding = t->to_gateway ? PL_FOUND_GATEWAY : PL_FOUND_SLOW_READER;
+    else if (t->to_gateway && is_window(v) && t->limit_ns[PL_LIMIT_ZERO_WINDOW] > 0)
+        v->finding = PL_FOUND_GATEWAY;
 }
 
 static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)

@@ -79,6 +79,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         .standing_ns = standing_ns(path),
         .opening = true,
         .middle = path->middle,
+        .passes_on = path->passes_on,
     };
     l->last_cause = path->middle ? PL_LIMIT_CONGESTION_AVOIDANCE : PL_LIMIT_SLOW_START;
     l->recovered_ns = l->room_ns = l->closed_ns = l->last_ack_ns = -1;
@@ -296,7 +297,7 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
         return OF_ROUND; /* the line worked all the time on what had been sent before */
-    if (known.buffer == PL_YES || (sized ? known.seen.full : buffer_was_full(l, sent)))
+    if (known.buffer == PL_YES || (sized ? known.seen.full : !l->path.passes_on && buffer_was_full(l, sent)))
         return PL_LIMIT_SEND_BUFFER;
     return always ? SILENCE : PL_LIMIT_APPLICATION;
 }

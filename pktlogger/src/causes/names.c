@@ -142,8 +142,13 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "Take the load off the other direction, keep its queue short (fq_codel or cake), or let acknowledgements go "
         "first there."},
     [PL_FOUND_GATEWAY] = {"gateway", "a gateway's buffer, behind which the data went on too slowly", "host",
-        "The receiver's window was full, and its machine sent as many octets on by another connection meanwhile.",
+        "The receiver's window was full, and its machine is a gateway, or sent as many octets on by another connection "
+        "meanwhile.",
         "Look at the connection behind the gateway: captures at both of its ends tell what limits it (lfp legs)."},
+    [PL_FOUND_GATEWAY_FEED] = {"gateway_feed", "the gateway that sends, which had nothing more to pass on", "host",
+        "The sender is a gateway, and all that had come to it had been sent.",
+        "Look at what the data took to that gateway: captures at the connection in front of it tell what limits them (lfp "
+        "legs)."},
 };
 /* clang-format on */
 

@@ -101,23 +101,30 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
     return cause != PL_LIMIT_SEND_BUFFER || (set_off(round) && !(round->unheld || round->shut || round->blind));
 }
 
-/* What is left when neither the program's rate nor the path's, nor slow start, shows. */
+/* True when nothing more had come to a gateway: a window that nothing has reduced grows when it is used up. */
+static bool not_fed(const struct pl_rounds *rounds)
+{
+    return rounds->passes_on && !rounds->reduced && !rounds->grew;
+}
+
+/* What is left when neither the program's rate nor the path's, nor slow start, shows. What comes to a gateway at a rate
+ * looks as if it was paced, and what comes to it a window at a time as if its send buffer held the rest. */
 static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round *round, bool still)
 {
     bool held = still && pl_round_may_be(round, PL_LIMIT_SEND_BUFFER);
     if (held && !rounds->reduced)
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->reduced && !round->blind))
-        return PL_LIMIT_PACING;
+        return rounds->passes_on ? PL_LIMIT_APPLICATION : PL_LIMIT_PACING;
     if (still && pl_round_may_be(round, PL_LIMIT_RECEIVER_WINDOW))
         return PL_LIMIT_RECEIVER_WINDOW;
     if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
-        return PL_LIMIT_SEND_BUFFER;
+        return rounds->passes_on ? PL_LIMIT_APPLICATION : PL_LIMIT_SEND_BUFFER;
     if (at_kernel_pace(round))
         return PL_LIMIT_PACING;
     if (round->spent && !round->shut && !round->blind)
         return PL_LIMIT_SEND_BUFFER;
-    if (given_no_more(rounds, round) || (still && few_by_themselves(round)))
+    if (given_no_more(rounds, round) || (still && few_by_themselves(round)) || not_fed(rounds))
         return PL_LIMIT_APPLICATION;
     return pl_round_window(rounds, round->slow);
 }
@@ -125,7 +132,8 @@ static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round 
 struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round)
 {
     bool still = steady(rounds, round);
-    bool slow = grown(rounds, round) && rounds->opening && round->slow != PL_NO && !round->idle && !round->spent;
+    rounds->grew = grown(rounds, round);
+    bool slow = rounds->grew && rounds->opening && round->slow != PL_NO && !round->idle && !round->spent;
     rounds->last_flight = round->flight;
     rounds->filled = rounds->filled || standing(rounds, round);
     if (at_pace(round))
@@ -156,7 +164,7 @@ enum pl_limit_cause pl_round_carry(const struct pl_rounds *rounds, const struct 
         return PL_LIMIT_APPLICATION;
     switch (before) {
     case PL_LIMIT_APPLICATION:
-        return window;
+        return not_fed(rounds) ? before : window;
     case PL_LIMIT_SLOW_START:
         return round->slow == PL_NO ? window : before;
     case PL_LIMIT_CONGESTION_AVOIDANCE:

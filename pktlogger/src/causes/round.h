@@ -41,6 +41,7 @@ struct pl_rounds {
     uint32_t mss;
     int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
     uint64_t last_flight;   /* 0: none */
+    bool passes_on, grew;   /* the sender is a gateway; the last round's flight was larger than the one before */
     bool middle;            /* what was before the first round is not known */
     bool opening, reduced;  /* slow start may go on; the congestion window has been reduced */
     bool marked;            /* last because of marks and not of a loss */

@@ -35,7 +35,7 @@ struct settings {
     const char *sender, *receiver, *box, *line, *interface, *output, *flow_folder, *scales, *ruled_out, *samples,
         *clock, *up;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
-    bool tunnels, xplot, csv, human, json, always_data, sender_accepted;
+    bool tunnels, xplot, csv, human, json, always_data, sender_accepted, from_gateway, to_gateway;
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
@@ -111,6 +111,14 @@ struct settings {
          .offset = AT(sender_accepted),                                                                                \
          .help = "the sender's machine accepted the connections; it tells directions apart where every packet has "    \
                  "one time in both captures"},                                                                         \
+        {.name = "from-gateway",                                                                                       \
+         .kind = NC_OPT_FLAG,                                                                                          \
+         .offset = AT(from_gateway),                                                                                   \
+         .help = "the sender's machine is a gateway: it sends on what comes to it by other connections"},              \
+        {.name = "to-gateway",                                                                                         \
+         .kind = NC_OPT_FLAG,                                                                                          \
+         .offset = AT(to_gateway),                                                                                     \
+         .help = "the receiver's machine is a gateway: it sends on what it receives by other connections"},            \
         {.name = "opening",                                                                                            \
          .kind = NC_OPT_QUANTITY,                                                                                      \
          .unit = NC_UNIT_BYTES,                                                                                        \
@@ -407,6 +415,8 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
         analysis.up = (struct pl_up_times){.at_ns = lists->up_ns, .n = lists->up_n};
         analysis.samples = settings->samples ? &lists->samples : NULL;
         analysis.lines = settings->line ? &lists->lines : NULL;
+        analysis.from_gateway = settings->from_gateway;
+        analysis.to_gateway = settings->to_gateway;
         analysis.always_data = settings->always_data;
         analysis.opening_bytes = settings->opening_bytes;
         analysis.late_from_ns = (int64_t)settings->late_from_ns;
@@ -464,6 +474,8 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
         {"samples", one, with},
         {"line", one, with},
         {"always-data", one, with},
+        {"from-gateway", one, with},
+        {"to-gateway", one, with},
         {"clock", one, with},
         {"box", single, alone},
         {"clock", single, alone},

@@ -133,6 +133,7 @@ enum pl_finding {
     PL_FOUND_REQUESTS,
     PL_FOUND_WAY_BACK,
     PL_FOUND_GATEWAY,
+    PL_FOUND_GATEWAY_FEED,
     PL_FINDING_N,
 };
 
@@ -309,7 +310,8 @@ struct pl_transfer {
     uint32_t overtaken_max;
     int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */
     const struct pl_pace *pace;
-    bool always_data; /* see --always-data and --opening */
+    bool from_gateway, to_gateway; /* its sender, or receiver, passes on what another connection carries */
+    bool always_data;              /* see --always-data and --opening */
     uint64_t opening_bytes;
     const struct pl_send_samples *samples; /* of all senders; NULL: none */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */

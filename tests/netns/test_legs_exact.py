@@ -1,0 +1,78 @@
+"""What is said of each leg of a proxy's transfers, against what the senders' kernels waited for, in virtual time."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+from rich.console import Console
+
+from scenarios.bench.invariants import oracle
+from scenarios.plan.document import Document
+from scenarios.plan.plan import make_plan
+from scenarios.run import runner
+from scenarios.virtual import kernel, waits
+
+pytestmark = [
+    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]  # fmt: skip
+
+SCENARIO = """
+[scenario]
+name = "legs"
+[path]
+delay = "20ms"
+rate = "{rate}"
+queue = "1 BDP"
+[gateway]
+kind = "lft"
+model = "proxy"
+rate = "{rate}"
+[transfer]
+{transfer}
+[capture]
+points = ["snd", "gw1-in", "gw2-out", "rcv"]
+"""
+EXCHANGES = 'exchanges = 3\nrequest = "2KB"\nresponse = "300KB"'
+WAYS = {"bulk": ("20Mbit", 'bytes = "4MB"', (".", "server")),
+        "responses": ("1Mbit", EXCHANGES, ("reverse", "reverse/server"))}  # fmt: skip
+
+
+def _main_flow(folder: Path) -> dict[str, Any]:
+    summary = json.loads((folder / "summary.json").read_text())
+    (flow,) = (flow for flow in summary["flows"] if flow["flow"] == summary["main_flow"])
+    return dict(flow) | {"names": np.asarray(summary["limit_causes"])}
+
+
+def _compared(records: waits.Records, folder: Path, flow: dict[str, Any]) -> oracle.Comparison:
+    table = parquet.read_table(folder / "limits.parquet")
+    limits = {name: table[name].to_numpy()[table["flow"].to_numpy() == flow["flow"]] for name in table.column_names}
+    sender, receiver = flow["sender"], flow["receiver"]
+    own = waits.of_connection(records, ip_address(sender["address"]).packed, sender["port"], receiver["port"])
+    return oracle.compare(oracle.account(own, int(limits["t1_ns"][-1])), limits, flow["names"])
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_leg_of_a_proxy_is_limited_by_what_its_kernel_waits_for(way: str, tmp_path: Path) -> None:
+    """The near leg waits for the gateway's buffer, or for the next request. The far leg waits for what the tunnel
+    brings, at the line's rate: neither its send buffer nor its congestion window keeps that."""
+    rate, transfer, legs = WAYS[way]
+    plan = make_plan(Document("legs", tomllib.loads(SCENARIO.format(rate=rate, transfer=transfer))), 1)
+    run = runner.start(plan, tmp_path, virtual_box="auto")
+    runner.resume(run, Console(quiet=True), jobs=1, with_waits=True)
+    folder = run / "trials" / "0000"
+    records = waits.load(folder / waits.FILE)
+    assert records is not None
+    near, far = (_main_flow(folder / leg) for leg in legs)
+    assert near["verdict"]["cause"] == ("gateway" if way == "bulk" else "application")
+    assert far["verdict"]["cause"] == "gateway_feed" and far["verdict"]["share"] > 0.99
+    assert "disk" not in far["verdict"]["text"]
+    for flow, leg in ((near, legs[0]), (far, legs[1])):
+        found = _compared(records, folder / leg, flow)
+        assert sum(found.wrong_s.values()) <= found.bound_s, f"{leg}: {found.told()}"
