@@ -30,6 +30,8 @@ def setting(folder: Path, transfer: str) -> Scenario:
         ('[transfer]\nduration = "1s"\npace = "1Mbit"', False),
         ('[transfer]\nduration = "1s"\nrequest = "100B"\nresponse = "1KB"', False),
         ('[transfer]\nduration = "1s"\n[flow.slow]\npace = "1Mbit"', False),
+        ('[transfer]\nduration = "1s"\n[cpu]\nof = "hosts"\ncall = "1us"', True),
+        ('[transfer]\nduration = "1s"\ntool = "iperf3"\n[cpu]\nof = "hosts"\ncall = "1us"', False),
     ],
 )
 def test_bulk_transfers_always_have_data(tmp_path: Path, transfer: str, always: bool) -> None:

@@ -2,7 +2,8 @@
  *
  *   1. The program. It is limited by the rate that it asked for, always has data to send until it has given its last
  *      octet, and when all of these have been sent it waits for nothing but repairs. Its own account of what it has to
- *      send says whether it waits for room, and is never the limit, or has given all, and waits for none.
+ *      send says whether it waits for room, and is never the limit, or has given all, and waits for none. A program that
+ *      leaves room in both windows and in its buffer is the limit all the same: its processor is too slow.
  *   2. The kernel. Its counters of time say whether the receiver's window or the send buffer held data back, what is
  *      unsent says whether there were any, and the congestion control's name, the rate that an option allows, cwnd and
  *      ssthresh say whether anything paces, and whether a congestion window grows by slow start.
@@ -45,6 +46,12 @@ static inline bool pl_idle(const struct pl_evidence *known)
 static inline bool pl_waits(const struct pl_evidence *known)
 {
     return known->seen.waits * 2 > known->seen.n;
+}
+
+/* By most samples, the program had not given what could have been sent, though it may have had it. */
+static inline bool pl_late(const struct pl_evidence *known)
+{
+    return known->seen.late * 2 > known->seen.n;
 }
 
 /* By most of the samples within, and its own account, it had given all, and all was sent: what is to come is a repair or

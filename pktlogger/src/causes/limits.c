@@ -113,7 +113,7 @@ static bool may_be_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 /* Whether it has given no more, by most samples. */
 static bool gave_no_more(const struct pl_limits *l, const struct pl_evidence *known, int64_t t0_ns, uint64_t sent)
 {
-    return pl_idle(known) && may_be_idle(l, t0_ns, sent);
+    return (pl_idle(known) && may_be_idle(l, t0_ns, sent)) || (pl_late(known) && !finished(l, t0_ns));
 }
 
 /* Whether the line was idle for long while this round was sent: then no queue that it met shows the path's rate. */
@@ -136,7 +136,8 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->t1_ns = now_ns;
     round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
     round->spent = known.seen.spent * 2 > known.seen.n;
-    round->idle = gave_none && may_be_idle(l, round->t0_ns, l->high);
+    round->idle =
+        (gave_none && may_be_idle(l, round->t0_ns, l->high)) || gave_no_more(l, &known, round->t0_ns, l->high);
     round->may_starve = may_be_idle(l, round->t0_ns, l->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;

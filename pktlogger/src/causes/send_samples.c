@@ -294,9 +294,9 @@ static bool finds_no_room(const struct pl_send_sample *sample, bool given)
     return sample->sndbuf_bytes ? sample->queued_bytes > sample->sndbuf_bytes / 3 * 2 : sample->waits == PL_YES;
 }
 
-/* Whether Nagle's rule holds back the last octets that the program gave: less than a segment, and both windows have room
- * for it, as far as the packets that are outstanding have the full length. A rate that the program allows would hold it
- * back, too. */
+/* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding have
+ * the full length: Nagle's rule may hold back the last octets that the program gave. A rate that the program allows would
+ * hold them back, too. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
     return sample->unacked && sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
@@ -316,6 +316,7 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     seen->given += sample->waits == PL_NO && !unsent;
     seen->unsent += unsent;
     seen->full = full;
+    seen->late += sample->sndbuf_bytes && !full && !given && held_back(sample, mss);
     seen->spent += full && !unsent;
     seen->room += known && !full && !unsent;
     seen->idle += known && !full && !unsent && sample->waits != PL_YES;

@@ -43,6 +43,44 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
     CHECK_EQ(pl_samples_counted(&of, PL_SNDBUF_LIMITED, 32 * MS, 38 * MS), PL_UNKNOWN);
 }
 
+/* A program on a slow processor: it says that it has more to give, and always has data. Yet both windows and the buffer
+ * have room, and less than a segment is unsent. */
+static void a_program_that_leaves_windows_and_buffer_unused_is_the_limit(void)
+{
+    static const struct {
+        uint32_t unacked, window, queued, notsent;
+        bool late;
+    } rows[] = {{30, OPEN_WINDOW, SNDBUF / 3, MSS / 2, true},
+                {40, OPEN_WINDOW, SNDBUF / 3, MSS / 2, false},  /* the congestion window is full */
+                {30, 30 * MSS, SNDBUF / 3, MSS / 2, false},     /* the peer's */
+                {30, OPEN_WINDOW, SNDBUF, MSS / 2, false},      /* the buffer */
+                {30, OPEN_WINDOW, SNDBUF / 3, 2 * MSS, false}}; /* something else holds back what it has given */
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].unacked = rows[row].unacked;
+            samples[i].window = rows[row].window;
+            samples[i].queued_bytes = rows[row].queued;
+            samples[i].sndbuf_bytes = SNDBUF;
+            samples[i].notsent_bytes = rows[row].notsent;
+            samples[i].waits = PL_YES;
+        }
+        of.always = PL_YES;
+        begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = true});
+        for (int n = 0; n < 40; n++)
+            send(&run, MS, false);
+        for (int n = 0; n < 400; n++) {
+            acknowledge(&run, MS / 2, MSS, false);
+            send(&run, MS / 2, false);
+        }
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION] >= 350, rows[row].late);
+    }
+}
+
 static void controls_are_known_by_their_names(void)
 {
     CHECK_EQ(pl_control_named("cubic", 5), PL_CONTROL_WINDOW);
@@ -514,6 +552,7 @@ static void the_wait_for_a_repair_begins_at_the_last_acknowledgement(void)
 int main(void)
 {
     RUN(a_counter_answers_where_it_cannot_be_otherwise);
+    RUN(a_program_that_leaves_windows_and_buffer_unused_is_the_limit);
     RUN(controls_are_known_by_their_names);
     RUN(a_program_that_has_written_all_waits_for_no_room);
     RUN(a_program_says_whether_it_waits_for_room);
