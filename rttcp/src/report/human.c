@@ -34,7 +34,33 @@ static const char *volume(uint64_t bytes, char *out, size_t size)
     return out;
 }
 
-void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval)
+void rttcp_human_heading(FILE *out, bool sends, bool exchanges)
+{
+    if (exchanges)
+        return;
+    fprintf(out, "%19s  %10s  %12s%s\n", "interval", sends ? "written" : "read", "rate",
+            sends ? "   retr        cwnd       rtt" : "");
+}
+
+/* What a sender's TCP did in an interval: all its streams together, and their mean round-trip time. */
+static void print_details(FILE *out, const json_t *streams)
+{
+    size_t i, n = json_array_size(streams);
+    json_t *row;
+    json_int_t retransmits = 0, cwnd = 0, rtt_us = 0;
+    char window[32];
+    json_array_foreach(streams, i, row)
+    {
+        retransmits += json_integer_value(json_array_get(row, DETAIL_RETRANSMITS));
+        cwnd += json_integer_value(json_array_get(row, DETAIL_CWND_BYTES));
+        rtt_us += json_integer_value(json_array_get(row, DETAIL_RTT_US));
+    }
+    if (n)
+        fprintf(out, "  %5" JSON_INTEGER_FORMAT "  %10s  %5.1f ms", retransmits,
+                volume((uint64_t)cwnd, window, sizeof window), (double)rtt_us / (double)n / 1000);
+}
+
+void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval, bool sends, const json_t *streams)
 {
     char bytes[32], bps[32];
     if (interval->has_exchanges) {
@@ -42,9 +68,13 @@ void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval)
                 seconds(interval->end_ns), interval->exchanges);
         return;
     }
-    fprintf(out, "%8.2f-%-8.2f s  %10s  %12s\n", seconds(interval->start_ns), seconds(interval->end_ns),
+    bool drains = sends && !interval->full; /* a rate of what was written would count the time of waiting, too */
+    fprintf(out, "%8.2f-%-8.2f s  %10s  %12s", seconds(interval->start_ns), seconds(interval->end_ns),
             volume(interval->bytes, bytes, sizeof bytes),
-            rate(rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns), bps, sizeof bps));
+            drains ? "" : rate(rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns), bps, sizeof bps));
+    if (sends)
+        print_details(out, streams);
+    fprintf(out, "%s\n", drains ? "  the last octets, until all are acknowledged" : "");
 }
 
 static void print_side(FILE *out, const char *role, const struct rttcp_side *side)

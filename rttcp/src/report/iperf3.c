@@ -1,6 +1,7 @@
 /* A session as the JSON document of iperf3 3.12, so that programs that read iperf3's document read ours: the same keys
  * with the same meaning, and everything else under the one key `rttcp` (the `end` object). As in iperf3, the sums at
- * the end count what each end's application moved, and `sum_received` includes the bytes of the omitted time. */
+ * the end count what each end's application moved in its own time: a sender's ends with its last write. `sum_received`
+ * includes the bytes of the omitted time, and, unlike iperf3's, those that were under way when the time was over. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,6 +115,12 @@ static json_t *start_of(const struct rttcp_report *report, const struct shown *s
                      "test_start", test);
 }
 
+/* How long a sender wrote, which is iperf3's time of a sender; ours goes on until the receiver has confirmed all. */
+static uint64_t written_ns(const struct rttcp_side *sender)
+{
+    return sender->elapsed_ns > sender->drain_ns ? sender->elapsed_ns - sender->drain_ns : sender->elapsed_ns;
+}
+
 static json_t *rate_object(uint64_t start_ns, uint64_t end_ns, uint64_t bytes, bool sends)
 {
     double length = seconds(end_ns - start_ns);
@@ -132,6 +139,9 @@ static void add_interval(json_t *interval, const struct rttcp_report *report, co
     const json_t *row = json_array_get(ours_of(shown)->intervals, i), *times = row ? row : other;
     json_int_t retransmits = 0;
     uint64_t start = (uint64_t)column(times, 0), end = (uint64_t)column(times, 1);
+    uint64_t wrote_ns = written_ns(&shown->way->sender);
+    if (shown->sends && start < wrote_ns && wrote_ns < end)
+        end = wrote_ns; /* what follows is waiting */
     bool omitted = end <= report->params.omit_ns, sends = shown->sends;
     json_array_foreach(json_array_get(shown->details, i), at, detail)
     {
@@ -156,6 +166,12 @@ static void add_interval(json_t *interval, const struct rttcp_report *report, co
     json_object_set_new(interval, sum_key, sum);
 }
 
+/* Whether a sender did nothing in this interval but wait for the confirmation; iperf3 has no such row. */
+static bool only_waits(const struct shown *shown, const json_t *row)
+{
+    return shown->sends && column(row, 2) == 0 && (uint64_t)column(row, 0) >= written_ns(&shown->way->sender);
+}
+
 /* With --bidir an interval has the streams of both directions, and a sum of each. */
 static json_t *intervals_of(const struct rttcp_report *report)
 {
@@ -163,6 +179,8 @@ static json_t *intervals_of(const struct rttcp_report *report)
     struct shown first = shown_of(report, rttcp_report_main(report)), second = shown_of(report, REVERSE);
     const json_t *rows = ours_of(&first)->intervals, *more = both_ways(report) ? ours_of(&second)->intervals : NULL;
     for (size_t i = 0; i < json_array_size(rows) || i < json_array_size(more); i++) {
+        if (!more && only_waits(&first, json_array_get(rows, i)))
+            continue;
         json_t *interval = json_pack("{s:[]}", "streams");
         add_interval(interval, report, &first, i, json_array_get(more, i), "sum");
         if (more)
@@ -210,7 +228,7 @@ static void add_end_streams(json_t *streams, const struct shown *shown)
     json_array_foreach(ours_of(shown)->streams, i, row)
     {
         const json_t *sent = json_array_get(way->sender.streams, i), *got = json_array_get(way->receiver.streams, i);
-        json_t *sender = rate_object(0, way->sender.elapsed_ns, number(sent, "bytes"), sends);
+        json_t *sender = rate_object(0, written_ns(&way->sender), number(sent, "bytes"), sends);
         json_t *receiver = rate_object(0, way->receiver.elapsed_ns, number(got, "bytes"), sends);
         json_int_t socket = (json_int_t)number(row, "stream") + 1;
         json_object_set_new(sender, "socket", json_integer(socket));
@@ -239,7 +257,7 @@ static json_t *processor(const struct rttcp_side *host, const struct rttcp_side 
 static void add_sums(json_t *end, const struct rttcp_way *way, bool sends, const char *suffix)
 {
     char key[40];
-    json_t *sent = rate_object(0, way->sender.elapsed_ns, way->sender.bytes, sends);
+    json_t *sent = rate_object(0, written_ns(&way->sender), way->sender.bytes, sends);
     json_object_set_new(sent, "retransmits", json_integer((json_int_t)way->sender.retransmits));
     snprintf(key, sizeof key, "sum_sent%s", suffix);
     json_object_set_new(end, key, sent);

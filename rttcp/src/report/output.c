@@ -55,6 +55,8 @@ void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_re
                         (json_int_t)ours->t0_realtime_ns));
     else if (output->format != FORMAT_IPERF3)
         printf("rttcp-t: %s -> %s\n", ours->local, ours->remote);
+    if (output->format == FORMAT_HUMAN)
+        rttcp_human_heading(stdout, report->params.forward > 0, report->params.request_bytes > 0);
     fflush(stdout);
 }
 
@@ -68,12 +70,13 @@ static json_t *interval_fields(const struct rttcp_interval *interval)
     return fields;
 }
 
-void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval)
+void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval, bool sends,
+                           const json_t *streams)
 {
     if (output->format == FORMAT_JSON)
         event(output, "interval", interval_fields(interval));
     else if (output->format == FORMAT_HUMAN)
-        rttcp_human_interval(stdout, interval);
+        rttcp_human_interval(stdout, interval, sends, streams);
     fflush(stdout);
 }
 

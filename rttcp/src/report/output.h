@@ -24,7 +24,9 @@ int rttcp_output_lock_create(void);
 void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where, json_t *sandbox);
 /* The sender is connected. */
 void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report);
-void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval);
+/* `sends`: this end. `streams`: the interval's details (meter.h), or NULL. */
+void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval, bool sends,
+                           const json_t *streams);
 void rttcp_output_end(const struct rttcp_output *output, const struct rttcp_report *report);
 /* A proposal that the receiver refused. */
 void rttcp_output_refused(const struct rttcp_output *output, const char *peer, const struct nc_error *error);
@@ -43,7 +45,8 @@ json_t *rttcp_iperf3_encode(const struct rttcp_report *report);
 /* … of a tool that failed before there was a session. */
 json_t *rttcp_iperf3_error(const char *text);
 /* human.c */
-void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval);
+void rttcp_human_heading(FILE *out, bool sends, bool exchanges);
+void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval, bool sends, const json_t *streams);
 /* One line that begins with `lead`. */
 void rttcp_human_exchange(FILE *out, const char *lead, const struct rttcp_params *params,
                           const struct rttcp_exchange_account *account);

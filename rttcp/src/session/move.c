@@ -12,9 +12,14 @@
 #define PROGRESS_NS NC_NS_PER_S         /* between two progress messages, which are all the peer knows if we die */
 #define EXPLAIN_NS (2 * RTTCP_SLICE_NS) /* time for the peer to explain why a data connection broke */
 
+/* `context`: the session. Called by the meter of its main direction, which has just added the interval's details. */
 static void print_interval(void *context, const struct rttcp_interval *interval)
 {
-    rttcp_output_interval(context, interval);
+    const struct rttcp_session *s = context;
+    const struct rttcp_flow *flow = &s->flows[rttcp_report_main(&s->report)];
+    const json_t *details = flow->meter.intervals_dropped ? NULL : flow->meter.details;
+    const json_t *streams = json_array_get(details, json_array_size(details) - 1);
+    rttcp_output_interval(s->output, interval, flow->sending, streams);
 }
 
 static int start(struct rttcp_session *s)
@@ -29,9 +34,9 @@ static int start(struct rttcp_session *s)
         if (!s->report.serving || flow->sending || params->request_bytes)
             flow->meter.sample_ns = s->sample_ns;
         if (!s->report.serving) {
-            flow->meter.with_details = s->output->format == FORMAT_IPERF3;
+            flow->meter.with_details = s->output->format == FORMAT_IPERF3 || s->output->format == FORMAT_HUMAN;
             flow->meter.on_interval = d == rttcp_report_main(&s->report) ? print_interval : NULL;
-            flow->meter.context = (void *)(uintptr_t)s->output;
+            flow->meter.context = s;
         }
         if (rttcp_flow_start(flow, s->t0_ns, s->wake_fd, &s->error) < 0)
             return -1;
