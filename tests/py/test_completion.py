@@ -119,14 +119,21 @@ def test_completion_loads_nothing_that_takes_time() -> None:
     assert done.stdout == "plain,show\n[]\n"
 
 
-def test_bash_itself_completes_lfp() -> None:
-    script = Path(sys.prefix) / "bin/lfp"
-    source = subprocess.run([script], env=os.environ | {"_LFP_COMPLETE": "bash_source"}, capture_output=True, text=True,
-                            check=True).stdout  # fmt: skip
-    name = next(word for word in source.split() if word.startswith("_lfp_completion"))
+@pytest.mark.parametrize(
+    ("line", "at", "wanted"),
+    [
+        ("lfp run --set transfer.tool = ip", 5, ["iperf3"]),
+        ("lfp run --ti", 2, ["--time"]),
+        ("lfp import ''", 2, ["/of/files"]),  # what bash itself completes
+        ("lfp run --set path.ab_dela", 3, ["path.ab_delay=", "/no/space"]),
+    ],
+)
+def test_bash_itself_completes_lfp(line: str, at: int, wanted: list[str]) -> None:
+    script = COMPLETION.with_name("lfp-completion.bash")
     told = (
-        f"PATH={script.parent}:$PATH; {source}\nCOMP_WORDS=(lfp run --set transfer.tool = ip); COMP_CWORD=5; "
-        f"{name.removesuffix('()')} lfp; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+        "compopt() { [ \"$2\" = default ] && COMPREPLY+=(/of/files) || COMPREPLY+=(/no/space); }; "
+        f"PATH={Path(sys.prefix) / 'bin'}:$PATH; . {script}; COMP_WORDS=({line}); COMP_CWORD={at}; "
+        "_lfp_completion lfp; printf '%s\\n' \"${COMPREPLY[@]}\""
     )
-    done = subprocess.run(["bash", "-c", told], capture_output=True, text=True, timeout=60, check=True)
-    assert done.stdout.split() == ["iperf3"]
+    done = subprocess.run(["bash", "-uc", told], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.split() == wanted and not done.stderr
