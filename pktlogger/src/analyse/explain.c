@@ -8,9 +8,6 @@
 #include "service.h"
 #include "thresholds.h"
 
-#define SAME_SERVICE 0.99 /* what differs by less is measured well enough */
-#define NEIGHBOURS 0.02   /* share of arrivals that follow the one before at once, at least */
-
 static void put_limit(void *context, const struct pl_limit *limit)
 {
     struct pl_explain *explain = context;
@@ -59,7 +56,7 @@ static double end_neighbours(struct neighbours *n)
     double found = 0;
     pl_sample_sort(&n->ns_a_byte);
     if (n->ns_a_byte.given >= LEAST)
-        found = pl_sample_quantile(&n->ns_a_byte, NEIGHBOURS);
+        found = pl_sample_quantile(&n->ns_a_byte, PL_NEIGHBOURS);
     pl_sample_free(&n->ns_a_byte);
     return found;
 }
@@ -100,7 +97,7 @@ static int measure_path(struct pl_explain *explain, double *ns_a_byte)
     first = *ns_a_byte < quickest ? *ns_a_byte : quickest;
     if (pl_path_base_see(t, explain->tables, first) < 0)
         return -1;
-    if ((t->seen_base.levels.n > 1 || first < *ns_a_byte * SAME_SERVICE) &&
+    if ((t->seen_base.levels.n > 1 || first < *ns_a_byte * PL_SERVICE_SAME) &&
         (measure_service(explain, ns_a_byte, &quickest) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0))
         return -1;
     return pl_path_base_find(t, explain->tables, *ns_a_byte);

@@ -3,9 +3,7 @@
 
 #include "base_finder.h"
 #include "service.h"
-
-#define SHARED 0.01 /* of the bytes of the transfer: others that carried more had a part of the line */
-#define LONG 0.95   /* share of the delays that are shorter than those of long queues */
+#include "thresholds.h"
 
 /* What both passes do with the next row. `part` NULL: it was lost. */
 struct pass {
@@ -51,7 +49,7 @@ static double work_of(const struct pl_segment *part, double service)
 double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service)
 {
     double others = t->signs.others_bps / 8e9 * (double)(t->last_ns - t->first_ns);
-    bool shared = others > SHARED * (double)t->segments * t->mss && t->serial_ns > 0 && t->serial_ns < service;
+    bool shared = others > PL_BASE_SHARED * (double)t->segments * t->mss && t->serial_ns > 0 && t->serial_ns < service;
     return work_of(part, shared ? t->serial_ns : service);
 }
 
@@ -118,7 +116,7 @@ static int find_long_queue(struct pl_transfer *t, const struct pl_tables *tables
         if (part.t_received_ns >= 0)
             result = pl_sample_add(&queues, (double)(pl_settled_ns(t, &part) - part.t_sent_ns - t->min_delay_ns));
     pl_sample_sort(&queues);
-    double long_ns = pl_sample_quantile(&queues, LONG);
+    double long_ns = pl_sample_quantile(&queues, PL_LONG_QUEUES);
     t->typical_queue_ns = long_ns > 0 ? (int64_t)long_ns : 0;
     pl_sample_free(&queues);
     return result;

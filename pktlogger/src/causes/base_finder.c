@@ -1,15 +1,6 @@
 /* Implements base_finder.h. */
 #include "base_finder.h"
-
-#define LEAST_TOLERANCE_NS 50000.0
-#define MARGIN 3 /* times what 99 % of all steps are off by at most */
-#define USUAL 0.99
-#define PACKETS 3
-#define RISE_NS 100000.0
-#define FEW 3
-#define RISES 0.02 /* so many of all steps may rise, */
-#define TIMES 4    /* and so many times as many as at the level before */
-#define LEAK 0.03  /* of time: the bottleneck is at least so much faster than it was measured */
+#include "thresholds.h"
 
 static double larger(double a, double b)
 {
@@ -69,9 +60,9 @@ void pl_base_noise_lost(struct pl_base_noise *noise, double work_ns)
 double pl_base_noise_end(struct pl_base_noise *noise)
 {
     pl_sample_sort(&noise->off);
-    double off_ns = pl_sample_quantile(&noise->off, USUAL);
+    double off_ns = pl_sample_quantile(&noise->off, PL_BASE_USUAL);
     pl_sample_free(&noise->off);
-    return larger(LEAST_TOLERANCE_NS, MARGIN * off_ns);
+    return larger(PL_BASE_TOLERANCE_NS, PL_BASE_MARGIN * off_ns);
 }
 
 void pl_base_finder_begin(struct pl_base_finder *f, double tolerance_ns, double before_ns)
@@ -87,7 +78,7 @@ static struct pl_base_candidate *present(struct pl_base_finder *f)
 static bool lasted(const struct pl_base_candidate *level)
 {
     double lasts_ns = larger((double)PL_BASE_LASTS_NS, 2 * level->high_ns);
-    return level->packets >= PACKETS && level->rises <= FEW + level->most_rises * level->steps &&
+    return level->packets >= PL_BASE_PACKETS && level->rises <= PL_BASE_FEW + level->most_rises * level->steps &&
            (double)(level->shown_ns - level->since_ns) >= lasts_ns;
 }
 
@@ -113,7 +104,7 @@ static struct bounds bounds_of(const struct pl_base_finder *f, const struct pl_b
     const struct pl_base_step *step = &f->step;
     double most_ns = step->last.delay_ns - level->low_ns + step->last.work_ns + step->lost_ns - gap_ns(step, part);
     double queue_ns = part->queued ? f->queue_ns + queued_ns(step) - gap_ns(step, part) : 0;
-    queue_ns = larger(queue_ns - (f->tolerance_ns - LEAST_TOLERANCE_NS), 0);
+    queue_ns = larger(queue_ns - (f->tolerance_ns - PL_BASE_TOLERANCE_NS), 0);
     return (struct bounds){queue_ns, part->delay_ns - larger(most_ns, 0), part->delay_ns - queue_ns};
 }
 
@@ -160,7 +151,7 @@ static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
     } else if (level.fell)
         last->high_ns = last->earlier_ns[0]; /* small falls on the way to this one were part of it */
     const struct pl_base_candidate *before = f->levels.n && !level.fell ? present(f) : NULL;
-    level.most_rises = before ? RISES + TIMES * before->rises / larger(before->steps, 1) : 1;
+    level.most_rises = before ? PL_BASE_RISES + PL_BASE_TIMES * before->rises / larger(before->steps, 1) : 1;
     if (PL_APPEND(&f->levels, level) < 0)
         return -1;
     show(f, t_ns);
@@ -221,7 +212,7 @@ static bool shorter(const struct pl_base_finder *f, const struct pl_base_part *p
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
     if (below(f, part))
         return lasted(level) || fallen_ns(&f->step, part) > f->tolerance_ns;
-    return b->queue_ns > 0 && b->high_ns < level->high_ns - LEAST_TOLERANCE_NS;
+    return b->queue_ns > 0 && b->high_ns < level->high_ns - PL_BASE_TOLERANCE_NS;
 }
 
 static int judge(struct pl_base_finder *f, const struct pl_base_part *part, struct bounds *b)
@@ -239,7 +230,7 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     }
     bool falls = level->fell && !lasted(level);
     note_height(level, part->t_ns);
-    if (falls && b->high_ns < level->high_ns - LEAST_TOLERANCE_NS)
+    if (falls && b->high_ns < level->high_ns - PL_BASE_TOLERANCE_NS)
         level->t_ns = part->t_ns; /* until then what was sent before held up what came behind it */
     if (b->low_ns >= level->low_ns - f->tolerance_ns)
         show(f, part->t_ns);
@@ -253,7 +244,7 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
 static void follow(struct pl_base_finder *f, const struct pl_base_part *part, double queue_ns)
 {
     if (f->step.begun)
-        f->excess_ns = larger(f->excess_ns + fallen_ns(&f->step, part) - LEAK * gap_ns(&f->step, part), 0);
+        f->excess_ns = larger(f->excess_ns + fallen_ns(&f->step, part) - PL_BASE_LEAK * gap_ns(&f->step, part), 0);
     double now_ns = part->delay_ns - present(f)->high_ns;
     f->queue_ns = f->excess_ns > 0 ? larger(queue_ns, now_ns) : now_ns;
 }
@@ -270,7 +261,7 @@ int pl_base_finder_add(struct pl_base_finder *f, const struct pl_base_part *part
     }
     if (result == 0) {
         present(f)->steps++;
-        present(f)->rises += f->step.begun && risen_ns(&f->step, part) > RISE_NS;
+        present(f)->rises += f->step.begun && risen_ns(&f->step, part) > PL_BASE_RISE_NS;
         follow(f, part, b.queue_ns);
     }
     f->least_ns = f->step.begun ? lesser(f->least_ns, part->delay_ns) : part->delay_ns;

@@ -4,10 +4,7 @@
 
 #include "round.h"
 #include "send_buffer.h"
-
-#define MS INT64_C(1000000)
-#define IDLE_RESTART_NS (200 * MS) /* the least retransmission time-out, after which Linux starts slowly again */
-#define DELAYED_ACK_NS (50 * MS)   /* Linux waits 40 ms for a second segment to acknowledge */
+#include "thresholds.h"
 
 /* What gap_cause says where the gap alone does not show the cause: its round will; or pacing where its round was paced,
  * and else the send buffer (of a silence that ends with more data at once) or the application (by samples). */
@@ -57,7 +54,7 @@ static int64_t at_least(int64_t ns, int64_t least_ns)
 /* The smallest delay may be that of a short segment, which takes no time at the bottleneck. */
 static int64_t standing_ns(const struct pl_limits_path *path)
 {
-    return at_least(at_least(path->min_rtt_ns / 128, MS / 2), path->segment_ns * 3 / 2);
+    return at_least(at_least(path->min_rtt_ns / PL_STANDING_OF_RTT, PL_STANDING_NS), path->segment_ns * 3 / 2);
 }
 
 struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
@@ -221,7 +218,8 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 {
     int64_t silent_ns = now_ns - l->room_ns;
     bool woken = at_once(l, now_ns, 4);
-    return silent_ns >= at_least(l->path.min_rtt_ns / (woken ? 4 : 12), 4 * MS);
+    return silent_ns >=
+           at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
 }
 
 /* Whether data were outstanding before this packet was sent. */
@@ -233,7 +231,7 @@ static bool outstanding(const struct pl_limits_send *sent)
 /* True when acknowledgements were overdue, so that neither the application nor the path's rate was the limit. */
 static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + DELAYED_ACK_NS;
+    return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + PL_DELAYED_ACK_NS;
 }
 
 /* Whether the receiver's window held the sender up until t_ns: it left no room by the packets, and the kernel does not
@@ -448,7 +446,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     if ((idle || cause == SILENCE) && l->held && !answered(l, sent) &&
         end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
         return -1;
-    if (idle && l->room_ns >= 0 && sent->t_ns - l->room_ns >= IDLE_RESTART_NS + l->path.min_rtt_ns) {
+    if (idle && l->room_ns >= 0 && sent->t_ns - l->room_ns >= PL_IDLE_RESTART_NS + l->path.min_rtt_ns) {
         l->rounds.opening = true;
         l->rounds.last_flight = l->rounds.steady_n = 0;
     }

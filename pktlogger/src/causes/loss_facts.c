@@ -4,15 +4,13 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define MS 1e6
-#define PACKET 1500.0
-#define FULL_PARTS 1.25    /* a full queue has no room for a part from here on */
-#define FULL_SUPER_PARTS 2 /* or for a super-packet, so that SUPER_PARTS or more are lost in a row */
-#define SUPER_PARTS 4
+#include "thresholds.h"
+
+#define NORMAL_90 1.64 /* nine tenths of a normal distribution are within so many deviations */
 
 double pl_loss_facts_no_queue_ns(const struct pl_loss_facts *f)
 {
-    return fmax(3 * f->part_ns, 2 * f->late_ns);
+    return fmax(PL_NO_QUEUE_PARTS * f->part_ns, PL_NO_QUEUE_LATE * f->late_ns);
 }
 
 /* Median and spread of the gaps where a queue stood and nothing was lost. */
@@ -26,13 +24,13 @@ static int measure_gaps(const struct pl_loss_study *study, struct pl_loss_facts 
     for (size_t i = 0; i < study->gaps.n; i++)
         if (study->gaps.at[i].steady_ns - study->base_ns > pl_loss_facts_no_queue_ns(f))
             sorted[n++] = study->gaps.at[i].gap_ns;
-    if (n > 20) {
+    if (n > PL_GAPS_LEAST) {
         pl_sort_numbers(sorted, n);
         f->gap_middle_ns = sorted[n / 2];
         for (size_t i = 0; i < n; i++)
             sorted[i] = fabs(sorted[i]);
         pl_sort_numbers(sorted, n);
-        f->gap_late_ns = sorted[n * 9 / 10] / 1.64;
+        f->gap_late_ns = sorted[n * 9 / 10] / NORMAL_90;
     }
     free(sorted);
     return 0;
@@ -47,17 +45,18 @@ static double share_from(const struct pl_loss_study *study, double queue_ns)
 /* True where exact time stamps show that the queue had no room for what was lost. */
 static bool had_no_room(const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
-    double parts_ns = (run->n < SUPER_PARTS ? FULL_PARTS : FULL_SUPER_PARTS) * f->part_ns;
-    return f->longest_ns >= MS && run->left_ns >= f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns);
+    double parts_ns = (run->n < PL_SUPER_PARTS ? PL_FULL_PARTS : PL_FULL_SUPER_PARTS) * f->part_ns;
+    return f->longest_ns >= PL_QUEUE_NS && run->left_ns >= f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns);
 }
 
 /* The same where time stamps are late: there are hardly any places with a longer queue. */
 static bool seems_full(const struct pl_loss_study *study, const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
-    double least_ns = fmax(fmax(MS, f->late_ns), f->longest_ns - fmax(3 * f->near_ns, f->longest_ns / 4));
+    double least_ns = fmax(fmax(PL_QUEUE_NS, f->late_ns),
+                           f->longest_ns - fmax(PL_FULL_NEAR * f->near_ns, PL_FULL_LATE * f->longest_ns));
     double above = 1 - pl_sample_below(&study->delays, study->base_ns + run->queue_ns + f->near_ns, true);
     double alike = share_from(study, run->queue_ns - f->near_ns) - above;
-    return run->queue_ns >= least_ns && above <= 0.15 * alike;
+    return run->queue_ns >= least_ns && above <= PL_FULL_ABOVE * alike;
 }
 
 /* Marks the runs beside a full queue. */
@@ -107,14 +106,15 @@ double pl_loss_facts_share_behind(const struct pl_loss_facts *f, const struct pl
 
 static void add_other(const struct pl_loss_study *study, struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
-    double low_ns = fmax(fmax(MS / 2, f->longest_ns / 16), fmax(1.5 * f->late_ns, 3 * f->part_ns));
+    double low_ns =
+        fmax(fmax(PL_LOW_NS, PL_LOW * f->longest_ns), fmax(PL_LOW_LATE * f->late_ns, PL_LOW_PARTS * f->part_ns));
     f->others_surprise += surprise_of(study, f, run);
     f->others_low_n += run->queue_ns <= low_ns;
     f->low_share = 1 - share_from(study, low_ns);
     if (!pl_loss_facts_sided(study, f, run))
         return;
     f->sided_n++;
-    f->behind_n += fabs(pl_loss_facts_share_behind(f, run) - 1) < 0.5;
+    f->behind_n += fabs(pl_loss_facts_share_behind(f, run) - 1) < PL_SIDE_OFF;
 }
 
 static int measure_others(const struct pl_loss_study *study, struct pl_loss_facts *f)
@@ -141,9 +141,10 @@ static int measure_others(const struct pl_loss_study *study, struct pl_loss_fact
 static int measure_lateness(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     f->late_ns = pl_sample_quantile(&study->shortfalls, 0.5);
-    f->exact = f->late_ns <= fmax(3 * f->part_ns, 0.7 * MS) && pl_sample_quantile(&study->moves, 0.9) <= f->part_ns / 4;
-    f->longest_ns = pl_sample_quantile(&study->delays, f->exact ? 1 : 0.999) - study->base_ns;
-    f->near_ns = fmax(fmax(2 * f->part_ns, f->late_ns), MS / 10);
+    f->exact = f->late_ns <= fmax(PL_EXACT_PARTS * f->part_ns, PL_EXACT_NS) &&
+               pl_sample_quantile(&study->moves, PL_EXACT_MOST) <= PL_EXACT_MOVED * f->part_ns;
+    f->longest_ns = pl_sample_quantile(&study->delays, f->exact ? 1 : PL_LONGEST_LATE) - study->base_ns;
+    f->near_ns = fmax(fmax(PL_ALIKE_PARTS * f->part_ns, f->late_ns), PL_ALIKE_NS);
     if (measure_gaps(study, f) < 0)
         return -1;
     if (!f->exact && isfinite(f->gap_late_ns))
@@ -153,8 +154,8 @@ static int measure_lateness(struct pl_loss_study *study, struct pl_loss_facts *f
 
 int pl_loss_facts_find(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
-    *f = (struct pl_loss_facts){.part_ns = study->service * PACKET};
-    study->base_ns = pl_sample_quantile(&study->delays, 0.01);
+    *f = (struct pl_loss_facts){.part_ns = study->service * PL_FULL_PACKET};
+    study->base_ns = pl_sample_quantile(&study->delays, PL_BASE_SHARE);
     for (size_t i = 0; i < study->runs.n; i++) {
         study->runs.at[i].queue_ns -= study->base_ns;
         study->runs.at[i].left_ns -= study->base_ns;

@@ -4,17 +4,7 @@
 #include <math.h>
 
 #include "loss_facts.h"
-
-#define MS 1e6
-/* How likely chance must be at least, or at most, for it to be named, or not to be. Late time stamps blur what queue a
- * part met, so there both are stricter. */
-#define EVEN_LUCK 0.02
-#define EVEN_LUCK_LATE 0.1
-#define MANAGED_LUCK 0.02
-#define MANAGED_LUCK_LATE 0.01
-#define NO_LUCK 1e-6
-#define DENSE 0.05 /* share of the parts lost that met a full queue */
-enum { SIDED = 3, FEW = 4, SEVERAL = 5, MANY = 8, VERY_MANY = 32 };
+#include "thresholds.h"
 
 struct verdict {
     bool full;    /* a full queue lost parts */
@@ -39,7 +29,8 @@ static double luck(double n, double surprise)
 /* Where all queues are alike, each of n runs has ln 2 instead of 1. */
 static bool is_even(const struct pl_loss_facts *f, double n, double surprise)
 {
-    return luck(n, surprise) > (f->exact ? EVEN_LUCK : EVEN_LUCK_LATE) && surprise > log(2) * n - 2 * sqrt(n);
+    return luck(n, surprise) > (f->exact ? PL_CHANCE_LUCK : PL_CHANCE_LUCK_LATE) &&
+           surprise > log(2) * n - PL_CHANCE_OFF * sqrt(n);
 }
 
 /* Of the parts that met a full queue, the share that was lost. */
@@ -52,38 +43,42 @@ static double density(const struct pl_loss_study *study, const struct pl_loss_fa
 static bool prefers_full(const struct pl_loss_facts *f)
 {
     double expected = f->full_places * f->n, spread = sqrt(expected * (1 - f->full_places));
-    return f->full_n > 3 * expected || (f->full_n * 10 >= f->n * 9 && f->full_n > expected + 4 * spread);
+    return f->full_n > PL_FULL_TIMES * expected ||
+           (f->full_n >= PL_FULL_MOST * f->n && f->full_n > expected + PL_FULL_OFF * spread);
 }
 
 static bool is_full(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     double dense = density(study, f);
-    bool again = f->full_episodes >= 2 && f->full_n >= FEW && (dense >= 0.02 || f->longest_ns > 8 * f->near_ns);
+    bool again = f->full_episodes >= PL_FULL_AGAIN && f->full_n >= PL_FULL_AGAIN_RUNS &&
+                 (dense >= PL_FULL_AGAIN_DENSE || f->longest_ns > PL_FULL_AGAIN_NEAR * f->near_ns);
     if (!prefers_full(f))
         return false;
     if (f->exact)
-        return f->full_n >= SEVERAL || f->full_parts >= MANY;
-    return f->full_n * 3 >= f->n && (again || (f->full_n >= SEVERAL && dense >= 0.03));
+        return f->full_n >= PL_FULL_RUNS || f->full_parts >= PL_FULL_RUN_PARTS;
+    return f->full_n * PL_FULL_LATE_OF >= f->n && (again || (f->full_n >= PL_FULL_RUNS && dense >= PL_FULL_DENSE));
 }
 
 static bool is_managed(const struct pl_loss_facts *f, bool full)
 {
     double others = f->n - f->full_n, lucky = luck(others, f->others_surprise);
-    bool deep = f->longest_ns > 6 * f->late_ns && f->others_depth_ns > f->near_ns + 3 * f->late_ns;
-    bool low = f->others_low_n * 4 > others;
-    if (others < 2 || !deep)
+    bool deep = f->longest_ns > PL_MANAGED_LONGEST_LATE * f->late_ns &&
+                f->others_depth_ns > f->near_ns + PL_MANAGED_DEPTH_LATE * f->late_ns;
+    bool low = f->others_low_n > PL_MANAGED_LOW * others;
+    if (others < PL_MANAGED_RUNS || !deep)
         return false;
     if (!f->exact)
-        return lucky < MANAGED_LUCK_LATE && f->others_depth_ns > f->longest_ns / 5 &&
-               (!low || (lucky < NO_LUCK && f->others_low_n * 2 <= others));
-    bool all_agree = !full && lucky < 0.05 && luck(f->n, f->surprise) < 0.005;
-    return (!low && (lucky < MANAGED_LUCK || all_agree)) || lucky < NO_LUCK;
+        return lucky < PL_MANAGED_LUCK_LATE && f->others_depth_ns > f->longest_ns / PL_DEPTH_OF_LONGEST &&
+               (!low || (lucky < PL_NO_LUCK && f->others_low_n <= PL_MANAGED_LOW_LATE * others));
+    bool all_agree = !full && lucky < PL_MANAGED_LUCK_AGREE && luck(f->n, f->surprise) < PL_MANAGED_LUCK_ALL;
+    return (!low && (lucky < PL_MANAGED_LUCK || all_agree)) || lucky < PL_NO_LUCK;
 }
 
 /* Queue management and a full queue take a part before the bottleneck works on it, so its time shows behind it only. */
 static bool shows_time_at_bottleneck(const struct pl_loss_facts *f)
 {
-    return f->exact && f->gap_late_ns < 0.2 * f->part_ns && f->sided_n >= SIDED && f->behind_n == f->sided_n;
+    return f->exact && f->gap_late_ns < PL_SIDE_EXACT * f->part_ns && f->sided_n >= PL_SIDED &&
+           f->behind_n == f->sided_n;
 }
 
 /* Whether the path can have one of the causes, a set of bits. */
@@ -100,26 +95,30 @@ static struct verdict weigh(const struct pl_loss_study *study, const struct pl_l
     bool even = weighed > 0 && is_even(f, weighed, v.full ? f->others_surprise : f->surprise);
     v.managed = !behind && possible(study, 1U << PL_LOSS_AQM) && is_managed(f, v.full);
     even = even && possible(study, 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND);
-    v.chance = behind || (even && f->low_share > 0.02 && f->others_low_n >= fmax(1, 0.3 * others * f->low_share));
-    bool unexplained = others * 4 >= f->n && f->others_depth_ns > f->longest_ns / 5 && !v.chance;
+    v.chance = behind || (even && f->low_share > PL_CHANCE_LOW_PLACES &&
+                          f->others_low_n >= fmax(1, PL_CHANCE_LOW * others * f->low_share));
+    bool unexplained =
+        others >= PL_MIXED_OTHERS * f->n && f->others_depth_ns > f->longest_ns / PL_DEPTH_OF_LONGEST && !v.chance;
     v.mixed = f->exact ? v.managed && v.full
-                       : (v.managed || unexplained) && f->full_n > 0 && (v.full || density(study, f) >= DENSE);
+                       : (v.managed || unexplained) && f->full_n > 0 && (v.full || density(study, f) >= PL_MIXED_DENSE);
     return v;
 }
 
 static enum pl_loss_cause managed_cause(const struct pl_loss_facts *f, const struct verdict *v,
                                         const struct pl_lost_run *run)
 {
-    double near_full_ns = f->exact ? 6 * f->part_ns : fmax(f->longest_ns / 4, 6 * f->late_ns);
-    bool told = f->n - f->full_n >= (f->exact ? MANY : VERY_MANY) && f->longest_ns - run->queue_ns >= near_full_ns;
+    double near_full_ns = f->exact ? PL_MIXED_NEAR_PARTS * f->part_ns
+                                   : fmax(PL_MIXED_NEAR * f->longest_ns, PL_MIXED_NEAR_LATE * f->late_ns);
+    bool told = f->n - f->full_n >= (f->exact ? PL_MIXED_RUNS : PL_MIXED_RUNS_LATE) &&
+                f->longest_ns - run->queue_ns >= near_full_ns;
     return v->mixed && !told ? PL_LOSS_UNKNOWN : PL_LOSS_AQM;
 }
 
 static enum pl_loss_cause cause_of(const struct pl_loss_facts *f, const struct verdict *v,
                                    const struct pl_lost_run *run)
 {
-    if (f->longest_ns <= fmax(MS, pl_loss_facts_no_queue_ns(f))) /* there was no queue, or it does not show */
-        return f->longest_ns < MS && is_even(f, f->n, f->surprise) ? PL_LOSS_ANYWHERE : PL_LOSS_UNKNOWN;
+    if (f->longest_ns <= fmax(PL_QUEUE_NS, pl_loss_facts_no_queue_ns(f))) /* there was no queue, or it does not show */
+        return f->longest_ns < PL_QUEUE_NS && is_even(f, f->n, f->surprise) ? PL_LOSS_ANYWHERE : PL_LOSS_UNKNOWN;
     if (run->full && v->full)
         return v->mixed ? PL_LOSS_UNKNOWN : PL_LOSS_TAIL_DROP;
     if (v->managed)
@@ -138,18 +137,18 @@ static void find_sides(struct pl_loss_study *study, const struct pl_loss_facts *
     double sum = 0, n = 0, late = f->gap_late_ns / f->part_ns;
     for (size_t i = 0; i < study->runs.n; i++)
         if (tells_side(study, f, &study->runs.at[i])) {
-            sum += fmin(fmax(pl_loss_facts_share_behind(f, &study->runs.at[i]), -2), 3);
+            sum += fmin(fmax(pl_loss_facts_share_behind(f, &study->runs.at[i]), -PL_SIDE_CUT), 1 + PL_SIDE_CUT);
             n++;
         }
-    if (n == 0 || !(late < 2))
+    if (n == 0 || !(late < PL_SIDES_EXACT))
         return;
     double off = sum / n - 0.5;
-    bool clear = fabs(off) > 3.5 * late / sqrt(n);
-    for (size_t i = 0; i < study->runs.n && (clear || late < 0.2); i++) {
+    bool clear = fabs(off) > PL_SIDES_OFF * late / sqrt(n);
+    for (size_t i = 0; i < study->runs.n && (clear || late < PL_SIDE_EXACT); i++) {
         struct pl_lost_run *run = &study->runs.at[i];
         if (tells_side(study, f, run))
-            run->cause =
-                (late < 0.2 ? pl_loss_facts_share_behind(f, run) > 0.5 : off > 0) ? PL_LOSS_BEHIND : PL_LOSS_BEFORE;
+            run->cause = (late < PL_SIDE_EXACT ? pl_loss_facts_share_behind(f, run) > 0.5 : off > 0) ? PL_LOSS_BEHIND
+                                                                                                     : PL_LOSS_BEFORE;
     }
 }
 
@@ -165,7 +164,8 @@ static int judge(struct pl_loss_study *study)
         study->runs.at[i].cause = (uint8_t)cause_of(&f, &v, &study->runs.at[i]);
     if (f.part_ns > 0)
         find_sides(study, &f);
-    double low_ns = pl_sample_quantile(&study->own_delays, 0.02); /* a short flow has no place without a queue near */
+    double low_ns =
+        pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow has no place without a queue near */
     for (size_t i = 0; i < study->runs.n; i++)
         study->runs.at[i].queue_ns += fmax(study->base_ns - low_ns, 0);
     return 0;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "service.h"
+#include "thresholds.h"
 
 /* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
 enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
@@ -61,7 +62,8 @@ static int64_t way_ns(const struct pl_loss_causes *c, const struct pl_segment *p
  * by most of that time. A queue that takes parts because it is full stays as long as it was. */
 static bool drained(const struct pl_loss_causes *c, const struct pl_segment *next, double lasted_ns)
 {
-    return c->before.len && next->len && (double)(way_ns(c, &c->before) - way_ns(c, next)) > lasted_ns / 2;
+    return c->before.len && next->len &&
+           (double)(way_ns(c, &c->before) - way_ns(c, next)) > PL_OUTAGE_DRAINED * lasted_ns;
 }
 
 /* True when nothing was let in for longer than the longest queue takes, or until half of that was left, or while a full
@@ -69,14 +71,14 @@ static bool drained(const struct pl_loss_causes *c, const struct pl_segment *nex
 static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next,
                     const struct pl_loss *row)
 {
-    double late_ns = 6 * c->study->late_ns, services_ns = 4 * (double)row->service_ns;
+    double late_ns = PL_OUTAGE_LATE * c->study->late_ns, services_ns = PL_OUTAGE_SERVICES * (double)row->service_ns;
     double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - late_ns;
     if (c->run.n < PL_OUTAGE_PARTS || lasted_ns < PL_OUTAGE_NS || lasted_ns <= services_ns)
         return false;
     if (lasted_ns > c->study->longest_ns || (run && run->full && !c->study->managed && drained(c, next, lasted_ns)))
         return true;
     return c->study->drains_show && c->before.len &&
-           left_ns(c, c->last_lost_ns) + late_ns + services_ns < c->study->longest_ns / 2;
+           left_ns(c, c->last_lost_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
 }
 
 /* Queue management may go on dropping until the queue is empty, and for as long again: RED's mean lags behind. */

@@ -9,8 +9,7 @@
 
 typedef void pl_loss_sink(void *context, const struct pl_loss *loss);
 
-enum { PL_LOSS_RUN = 4096, PL_OUTAGE_PARTS = 3 };
-#define PL_OUTAGE_NS (10 * INT64_C(1000000)) /* a queue that is served lets a part in within this time */
+enum { PL_LOSS_RUN = 4096 };
 
 struct pl_loss_causes {
     const struct pl_transfer *t; /* with what the second reading has found out */

@@ -2,6 +2,7 @@
 #include "path_down.h"
 
 #include "losses.h"
+#include "thresholds.h"
 
 void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, struct pl_time_spans *spans)
 {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define SLACK 0.97 /* a rate that is taken for too slow would correct what needs no correction */
+#include "thresholds.h"
 
 enum { AROUND = PL_QUEUES_AROUND };
 
@@ -38,7 +38,7 @@ struct pl_queues *pl_queues_new(double service, pl_queue_sink *sink, void *conte
 /* When the arrival would have come if it were the first of all. */
 static double origin(struct pl_queues *q, uint64_t number)
 {
-    return part(q, number)->received_ns - SLACK * q->service * part(q, number)->bytes;
+    return part(q, number)->received_ns - PL_QUEUE_SLACK * q->service * part(q, number)->bytes;
 }
 
 static uint64_t before(uint64_t place, uint64_t by)
@@ -98,7 +98,8 @@ static int correct(struct pl_queues *q)
     uint64_t number = q->corrected++;
     while (q->least[q->first % PL_QUEUES_RING] < number)
         q->first++;
-    double earliest_ns = origin(q, q->least[q->first % PL_QUEUES_RING]) + SLACK * q->service * part(q, number)->bytes;
+    double earliest_ns =
+        origin(q, q->least[q->first % PL_QUEUES_RING]) + PL_QUEUE_SLACK * q->service * part(q, number)->bytes;
     double corrected_ns = q->service > 0 ? earliest_ns : part(q, number)->received_ns;
     part(q, number)->delay_ns = corrected_ns - part(q, number)->sent_ns;
     part(q, number)->moved_ns = part(q, number)->received_ns - corrected_ns;

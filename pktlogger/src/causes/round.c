@@ -1,21 +1,13 @@
 /* Implements round.h. The rules are in FORMAT.md section 4, "Limits". */
 #include "round.h"
+#include "thresholds.h"
 
-#define GROWTH 1.3 /* slow start doubles or, with delayed acknowledgements, multiplies by 1.5 */
-#define EVEN 1.5   /* gap² / bytes over that of even gaps; a pause of half a round has 2 or more */
-#define VERY_EVEN 1.15
-#define CLOCKED_SHARE 0.5
-#define BUSY 0.98       /* of its time, and the bottleneck worked all the time */
-#define LIGHT 0.5       /* of its time */
-#define PACED_PACKETS 4 /* fewer are even by chance */
 #define NS_PER_S 1e9
-#define AT_PACE 0.97  /* of the rate that the program allows: the kernel sends a little ahead of it, or behind */
-#define PAST_PACE 1.1 /* of the kernel's rate: it is not in force where more is sent */
 
 static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
 {
     return (rounds->last_flight > 0 || !rounds->middle) &&
-           (double)round->flight >= GROWTH * (double)rounds->last_flight &&
+           (double)round->flight >= PL_ROUND_GROWTH * (double)rounds->last_flight &&
            round->flight >= rounds->last_flight + 2 * (uint64_t)rounds->mss;
 }
 
@@ -34,33 +26,33 @@ static bool steady(struct pl_rounds *rounds, const struct pl_round *round)
 /* True when what was sent kept the bottleneck at work all the time. */
 static bool busy(const struct pl_round *round)
 {
-    return round->work_ns > 0 && round->work_ns >= BUSY * (double)(round->t1_ns - round->t0_ns);
+    return round->work_ns > 0 && round->work_ns >= PL_ROUND_BUSY * (double)(round->t1_ns - round->t0_ns);
 }
 
 /* True when others must have made any queue that stood: what was sent is little for the bottleneck. */
 static bool light(const struct pl_round *round)
 {
-    return round->work_ns > 0 && round->work_ns < LIGHT * (double)(round->t1_ns - round->t0_ns);
+    return round->work_ns > 0 && round->work_ns < PL_ROUND_LIGHT * (double)(round->t1_ns - round->t0_ns);
 }
 
 /* True when acknowledgements set off most of it, as they do where a window or a buffer was full. */
 static bool set_off(const struct pl_round *round)
 {
-    return round->clocked >= CLOCKED_SHARE * round->bytes;
+    return round->clocked >= PL_ROUND_CLOCKED * round->bytes;
 }
 
 static bool paced(const struct pl_round *round, bool still)
 {
-    if (round->packets < PACED_PACKETS || round->time_ns <= 0 || round->unpaced || round->spent)
+    if (round->packets < PL_ROUND_PACED || round->time_ns <= 0 || round->unpaced || round->spent)
         return false;
     double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
-    return (uneven < EVEN && !set_off(round)) || (still && uneven < VERY_EVEN);
+    return (uneven < PL_ROUND_EVEN && !set_off(round)) || (still && uneven < PL_ROUND_VERY_EVEN);
 }
 
 /* Whatever the path could carry. Few packets tell, too, for the kernel waits after each for as long as the rate asks. */
 bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 {
-    return time_ns > 0 && pace_bytes_per_s && bytes * NS_PER_S >= AT_PACE * (double)pace_bytes_per_s * time_ns;
+    return time_ns > 0 && pace_bytes_per_s && bytes * NS_PER_S >= PL_AT_PACE * (double)pace_bytes_per_s * time_ns;
 }
 
 static bool at_pace(const struct pl_round *round)
@@ -71,7 +63,7 @@ static bool at_pace(const struct pl_round *round)
 /* True when few packets left each in its own time: they are as the program gave them. */
 static bool few_by_themselves(const struct pl_round *round)
 {
-    return round->may_starve && round->packets < PACED_PACKETS && !set_off(round) && !round->shut && !round->blind;
+    return round->may_starve && round->packets < PL_ROUND_PACED && !set_off(round) && !round->shut && !round->blind;
 }
 
 /* True when the program had given no more. Behind less than a segment a congestion window has room. */
@@ -85,7 +77,7 @@ static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round 
 static bool at_kernel_pace(const struct pl_round *round)
 {
     double bytes = round->bytes * NS_PER_S, paced = (double)round->kernel_pace_bytes_per_s * round->time_ns;
-    return paced > 0 && bytes >= AT_PACE * paced && bytes <= PAST_PACE * paced;
+    return paced > 0 && bytes >= PL_AT_PACE * paced && bytes <= PL_PAST_PACE * paced;
 }
 
 /* True when no packet missed a queue, and the line was busy. */

@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "mapping.h"
+#include "thresholds.h"
 
 #define MS INT64_C(1000000)
-#define NEAR_NS (2 * MS)            /* the kernel counts a time-out, and sends, within this of the capture's time */
-#define LEAST_TIMEOUT_NS (200 * MS) /* no two time-outs are closer */
 #define NOT_SAID UINT64_MAX
 
 enum column {
@@ -376,12 +375,13 @@ static size_t first_behind(const struct pl_samples_of *samples, int64_t t_ns)
 
 enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t t_ns)
 {
-    size_t at = first_behind(samples, t_ns + NEAR_NS), before = first_behind(samples, t_ns - NEAR_NS);
+    size_t at = first_behind(samples, t_ns + PL_COUNTED_NEAR_NS),
+           before = first_behind(samples, t_ns - PL_COUNTED_NEAR_NS);
     if (at == samples->n || samples->first[at].total_rto == PL_NO_TOTAL_RTO)
         return PL_COUNTED_UNKNOWN;
     if (samples->first[at].total_rto == (before ? samples->first[before - 1].total_rto : 0))
         return PL_COUNTED_NONE;
-    bool one = before && samples->first[at].t_ns - samples->first[before - 1].t_ns < LEAST_TIMEOUT_NS;
+    bool one = before && samples->first[at].t_ns - samples->first[before - 1].t_ns < PL_TIMEOUTS_APART_NS;
     return one ? PL_COUNTED_ONE : PL_COUNTED_UNKNOWN;
 }
 

@@ -3,12 +3,7 @@
 
 #include <math.h>
 
-#define BUSY_SHARE 8 /* a row of parts in which the bottleneck was idle for up to an eighth of the time kept it busy */
-#define LEAST_SHARE 0.02
-#define LEAST_ROWS 5
-#define QUICK 0.1
-#define SLOW 0.95
-#define QUICKEST 0.02 /* what arrives while the path becomes shorter is quicker still */
+#include "thresholds.h"
 
 static const unsigned lengths[PL_SERVICE_LENGTHS] = {128, 32, 8};
 
@@ -22,7 +17,7 @@ static int look_back(struct pl_service *s, int i)
     s->rows[i]++;
     if (pl_sample_add(&s->all[i], took_ns / (s->now.bytes - then->bytes)) < 0)
         return -1;
-    if ((s->now.idle_ns - then->idle_ns) * BUSY_SHARE > took_ns)
+    if ((s->now.idle_ns - then->idle_ns) * PL_SERVICE_BUSY > took_ns)
         return 0;
     s->busy_ns[i] += took_ns - (s->now.idle_ns - then->idle_ns);
     s->busy_bytes[i] += s->now.queued_bytes - then->queued_bytes;
@@ -48,10 +43,10 @@ int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64
 double pl_service_quickest(struct pl_service *s)
 {
     for (int i = 0; i < PL_SERVICE_LENGTHS; i++) {
-        if (s->all[i].given < LEAST_ROWS)
+        if (s->all[i].given < PL_SERVICE_ROWS)
             continue;
         pl_sample_sort(&s->all[i]);
-        return fmax(pl_sample_quantile(&s->all[i], QUICKEST), 0);
+        return fmax(pl_sample_quantile(&s->all[i], PL_SERVICE_QUICKEST), 0);
     }
     return 0;
 }
@@ -61,10 +56,11 @@ double pl_service_end(struct pl_service *s)
     double found = 0;
     for (int i = 0; i < PL_SERVICE_LENGTHS; i++) {
         struct pl_sample *sample = &s->ns_a_byte[i];
-        if (found <= 0 && sample->given >= LEAST_ROWS && (double)sample->given >= LEAST_SHARE * (double)s->rows[i]) {
+        if (found <= 0 && sample->given >= PL_SERVICE_ROWS &&
+            (double)sample->given >= PL_SERVICE_LEAST * (double)s->rows[i]) {
             pl_sample_sort(sample);
-            found = pl_sample_quantile(sample, QUICK);
-            s->slow = pl_sample_quantile(sample, SLOW);
+            found = pl_sample_quantile(sample, PL_SERVICE_QUICK);
+            s->slow = pl_sample_quantile(sample, PL_SERVICE_SLOW);
             s->mean = s->busy_bytes[i] > 0 ? fmax(s->busy_ns[i] / s->busy_bytes[i], 0) : 0;
         }
         pl_sample_free(sample);

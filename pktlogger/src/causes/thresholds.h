@@ -1,7 +1,102 @@
-/* The thresholds of the rules of this room, each with its unit and why it is what it is. FORMAT.md section 4 has the
- * rules. */
+/* The thresholds of the rules that name causes by captures alone, each with its unit and why it is what it is. They are
+ * used in this room and in analyse; FORMAT.md section 4 has the rules. Three kinds of reasons occur:
+ *
+ *   a source     an RFC, a paper or the kernel says it;
+ *   arithmetic   it follows from what a packet, a queue or chance does;
+ *   "tuned"      the trials of log.causes on seeds below 1000 were judged best so, or log.operators' below 2000.
+ *
+ * Late time stamps blur queues. A threshold whose name ends in LATE holds where they are not exact, or is in units of how
+ * late they are. */
 #ifndef PL_THRESHOLDS_H
 #define PL_THRESHOLDS_H
+
+#include <stdint.h>
+
+#define PL_MS INT64_C(1000000)
+
+/* What a queue is, and when time stamps are exact (loss_facts.h) */
+#define PL_FULL_PACKET 1500.0  /* octets: the MTU of Ethernet; a part's time is that of such a packet */
+#define PL_QUEUE_NS 1e6        /* ns: a longest queue below it may be the machine's own jitter */
+#define PL_NO_QUEUE_PARTS 3    /* parts' time: what delayed acknowledgements and pairs of packets make */
+#define PL_NO_QUEUE_LATE 2     /* lateness: late time stamps alone seldom make more; tuned */
+#define PL_BASE_SHARE 0.01     /* quantile of the delays: the base; one in a hundred may be too early */
+#define PL_OWN_BASE_SHARE 0.02 /* the same of parts' own delays, of which a short flow has fewer */
+#define PL_EXACT_PARTS 3       /* parts' time: the lateness up to which time stamps are exact, */
+#define PL_EXACT_NS 0.7e6      /* ns: or this; tuned */
+#define PL_EXACT_MOST 0.9      /* share of the arrivals that are then corrected by no more than */
+#define PL_EXACT_MOVED 0.25    /* of a part's time: more would change in which order parts met the queue */
+#define PL_LONGEST_LATE 0.999  /* quantile of the queues: the longest; above it are late time stamps */
+#define PL_ALIKE_PARTS 2       /* parts' time: queues that differ by less are alike, for parts come in pairs, */
+#define PL_ALIKE_NS 1e5        /* ns: or by less than a machine's jitter */
+#define PL_LOW_NS 5e5          /* ns: a loss beside a queue up to this, */
+#define PL_LOW 0.0625          /* of the longest queue: or this; tuned, */
+#define PL_LOW_LATE 1.5        /* lateness: or this, */
+#define PL_LOW_PARTS 3         /* parts' time: or this, is beside no queue */
+
+/* A full queue (loss_facts.h, loss_judge.h) */
+#define PL_FULL_PARTS 1.25       /* parts: one is dropped that finds less room than it needs; a quarter is tuned */
+#define PL_FULL_SUPER_PARTS 2    /* parts: the room that a super-packet still finds too small, */
+#define PL_FULL_NEAR 3           /* times what is alike: below the longest queue by this, it may have been full, */
+#define PL_FULL_LATE 0.25        /* of the longest queue: or by this; tuned */
+#define PL_FULL_ABOVE 0.15       /* of the places with such a queue: hardly any are longer, if it was full; tuned */
+#define PL_FULL_TIMES 3          /* times as many runs as chance lets meet a full queue */
+#define PL_FULL_MOST 0.9         /* of the runs: where nearly all are full, three times is out of reach, and */
+#define PL_FULL_OFF 4            /* deviations beyond what chance lets expect tell: 3 in 100,000 */
+#define PL_FULL_DENSE 0.03       /* of the parts that met a full queue were lost: chance takes less; tuned */
+#define PL_FULL_AGAIN_DENSE 0.02 /* the same where it happened in several episodes, */
+#define PL_FULL_AGAIN_NEAR 8     /* times what is alike: or the queue is so long that its end is clear; tuned */
+enum {
+    PL_SUPER_PARTS = 4,     /* parts in a row: fewer need no super-packet */
+    PL_FULL_RUNS = 5,       /* runs: fewer agree by chance */
+    PL_FULL_RUN_PARTS = 8,  /* parts in full runs: a burst that overflows loses as many */
+    PL_FULL_AGAIN = 2,      /* episodes */
+    PL_FULL_AGAIN_RUNS = 4, /* runs in them */
+    PL_FULL_LATE_OF = 3     /* one run of so many is full, or late time stamps made it seem so */
+};
+
+/* Queue management (loss_judge.h) */
+#define PL_MANAGED_LUCK 0.02       /* probability: chance loses others at queues as long as theirs no more often */
+#define PL_MANAGED_LUCK_LATE 0.01  /* the same */
+#define PL_MANAGED_LUCK_AGREE 0.05 /* the same where no queue is full, and of all runs together it is */
+#define PL_MANAGED_LUCK_ALL 0.005  /* this */
+#define PL_NO_LUCK 1e-6            /* probability: below it, losses beside no queue do not matter: RED's mean lags */
+#define PL_MANAGED_LONGEST_LATE 6  /* lateness: a longer queue shows, */
+#define PL_MANAGED_DEPTH_LATE 3    /* lateness: as does what others were lost below it */
+#define PL_MANAGED_LOW 0.25        /* of the others beside no queue: more are chance's */
+#define PL_MANAGED_LOW_LATE 0.5    /* the same below PL_NO_LUCK */
+#define PL_DEPTH_OF_LONGEST 5      /* the longest queue over how far below it others are lost: else it may be full */
+enum { PL_MANAGED_RUNS = 2 };      /* others: of one, nothing can be compared */
+
+/* Chance (loss_judge.h) */
+#define PL_CHANCE_LUCK 0.02       /* probability: less likely losses are not called chance, */
+#define PL_CHANCE_LUCK_LATE 0.1   /* and here a wrong name is nearer */
+#define PL_CHANCE_OFF 2           /* deviations: less surprise than ln 2 a run and these is no even draw */
+#define PL_CHANCE_LOW_PLACES 0.02 /* of the places are beside no queue: fewer show nothing */
+#define PL_CHANCE_LOW 0.3         /* of the losses that they let expect there: chance takes some, a queue none; tuned */
+
+/* Full and managed, or what else (loss_judge.h) */
+#define PL_MIXED_OTHERS 0.25  /* of the runs: so many neither full nor chance leave full ones open */
+#define PL_MIXED_DENSE 0.05   /* of the parts that met a full queue were lost: some were, by it */
+#define PL_MIXED_NEAR_PARTS 6 /* parts' time: nearer to the longest queue both may have dropped it; tuned */
+#define PL_MIXED_NEAR 0.25    /* of the longest queue: the same where time stamps are late, */
+#define PL_MIXED_NEAR_LATE 6  /* lateness: or this */
+enum { PL_MIXED_RUNS = 8, PL_MIXED_RUNS_LATE = 32 }; /* others: fewer do not show that the queue is managed; tuned */
+
+/* The side of the bottleneck (loss_judge.h) */
+#define PL_SIDE_EXACT 0.2 /* of a part's time: 5 deviations between 0 and 1 part; each run tells by itself */
+#define PL_SIDES_EXACT 2  /* parts' time: gaps that vary by more tell nothing, however many */
+#define PL_SIDES_OFF 3.5  /* deviations of the mean from the middle: 5 in 10,000 by chance */
+#define PL_SIDE_OFF 0.5   /* parts' time: the middle between having been worked on and not */
+#define PL_SIDE_CUT 2.0   /* parts' time: a single gap further off is a late time stamp */
+enum { PL_SIDED = 3, PL_GAPS_LEAST = 20 }; /* runs that all agree; gaps for a median and a deviation */
+
+/* An outage (losses.h, path_down.h) */
+#define PL_OUTAGE_NS (10 * PL_MS) /* ns: a queue that is served lets a part in within this time at 1.2 Mbit/s */
+#define PL_OUTAGE_LATE 6          /* lateness: a span seems longer by no more */
+#define PL_OUTAGE_SERVICES 4      /* parts' time at the bottleneck: the same of a slower line */
+#define PL_OUTAGE_LEFT 0.5        /* of the longest queue: a full queue that is served lets parts in before */
+#define PL_OUTAGE_DRAINED 0.5     /* of the time without arrivals: an unserved queue keeps its length, this drained */
+enum { PL_OUTAGE_PARTS = 3 };     /* parts in a row: chance takes two */
 
 /* A policer (policer.h) */
 #define PL_POLICER_SLACK_PARTS 1.0 /* parts: one that is dropped may find the octets of nearly one in the bucket */
@@ -14,5 +109,49 @@ enum {
     PL_POLICER_RUNS = 5,    /* runs of losses: a rate and a burst, two numbers, explain fewer by themselves */
     PL_POLICER_BETWEEN = 10 /* parts between losses at least: one more or less changes their rate by a tenth */
 };
+
+/* The bottleneck's time for a byte, and corrected arrivals (service.h, queues.h, analyse/explain.h) */
+#define PL_SERVICE_BUSY 8        /* a row in which the bottleneck was idle for an eighth at most kept it busy */
+#define PL_SERVICE_LEAST 0.02    /* of the rows that must be busy */
+#define PL_SERVICE_ROWS 5        /* rows: fewer have no quantile */
+#define PL_SERVICE_QUICK 0.1     /* quantile of busy rows: jitter and bunches make some quicker than the bottleneck */
+#define PL_SERVICE_SLOW 0.95     /* quantile of the slowest rows */
+#define PL_SERVICE_QUICKEST 0.02 /* quantile of all rows: what arrives while the path becomes shorter is quicker */
+#define PL_SERVICE_SAME 0.99     /* of a time: what differs by less is measured well enough */
+#define PL_NEIGHBOURS 0.02       /* share of the arrivals that follow the one before at once, at least */
+#define PL_QUEUE_SLACK 0.97      /* of the time for a byte: one that is too long corrects what needs no correction */
+
+/* The base delay (base_finder.h, analyse/path_base.h) */
+#define PL_BASE_TOLERANCE_NS 5e4 /* ns: least tolerance, the jitter of a machine that is idle */
+#define PL_BASE_MARGIN 3         /* times what PL_BASE_USUAL of all steps are off by at most */
+#define PL_BASE_USUAL 0.99       /* quantile of the steps */
+#define PL_BASE_PACKETS 3        /* sent at different times that show a base */
+#define PL_BASE_RISE_NS 1e5      /* ns: a step that rises by more than the flow sent, and by this, is others' */
+#define PL_BASE_FEW 3            /* such steps may occur, */
+#define PL_BASE_RISES 0.02       /* and so many of all, */
+#define PL_BASE_TIMES 4          /* and so many times as many as at the level before; tuned */
+#define PL_BASE_LEAK 0.03        /* of time: the bottleneck is at least so much faster than it was measured */
+#define PL_BASE_SHARED 0.01      /* of the transfer's bytes: others that carried more had a part of the line */
+#define PL_LONG_QUEUES 0.95      /* quantile of the delays: those of long queues are above */
+
+/* Rounds of a sender and its silences (round.h, limits.h) */
+#define PL_ROUND_GROWTH 1.3        /* times the flight: slow start doubles it, or with delayed acknowledgements × 1.5 */
+#define PL_ROUND_EVEN 1.5          /* gap² / bytes over that of even gaps; a pause of half a round has 2 or more */
+#define PL_ROUND_VERY_EVEN 1.15    /* the same of a flight that stands still */
+#define PL_ROUND_CLOCKED 0.5       /* of a round's bytes, sent at once after an acknowledgement: that is no pacing */
+#define PL_ROUND_BUSY 0.98         /* of a round's time, and the bottleneck worked all the time; causes_truth.py's */
+#define PL_ROUND_LIGHT 0.5         /* of a round's time: others must have made any queue that stood */
+#define PL_ROUND_PACED 4           /* packets: fewer are even by chance */
+#define PL_AT_PACE 0.97            /* of the rate that the program allows: the kernel sends a little ahead, or behind */
+#define PL_PAST_PACE 1.1           /* of the kernel's rate: it is not in force where more is sent */
+#define PL_STANDING_OF_RTT 128     /* the round trip over a queue that stands: less is what its samples vary by, */
+#define PL_STANDING_NS (PL_MS / 2) /* ns: or less than a machine's jitter */
+#define PL_SILENCE_OF_RTT 12       /* the round trip over a silence of the program that nothing ended; tuned, */
+#define PL_SILENCE_WOKEN_OF_RTT 4  /* and over one that an acknowledgement ended: a third of a buffer wakes a writer */
+#define PL_SILENCE_NS (4 * PL_MS)  /* ns: a shorter one is the machine's */
+#define PL_IDLE_RESTART_NS (200 * PL_MS)   /* ns: Linux' least time-out (TCP_RTO_MIN); then it starts slowly again */
+#define PL_DELAYED_ACK_NS (50 * PL_MS)     /* ns: Linux waits 40 ms for a second segment (TCP_DELACK_MIN), and a tick */
+#define PL_COUNTED_NEAR_NS (2 * PL_MS)     /* ns: the kernel counts a time-out, and sends, within this of each other */
+#define PL_TIMEOUTS_APART_NS (200 * PL_MS) /* ns: Linux' least time-out: no two are closer */
 
 #endif
