@@ -97,8 +97,8 @@ def facts(setting: Scenario, transfer: Json) -> list[Fact]:
         whose = f"flow {one.name}: " if one.number else ""
         found += _of_transfer(end, question, whose)
         if second := end.get("second"):
-            asked = dict(question.asked) | {CONTROL: _name(one.setting.transfer.second or "")}
-            found += _of_transfer(second, replace(question, asked=asked), "second transfer: ")
+            own = _question(one.setting, profile, one.setting.transfer.second)
+            found += _of_transfer(second, own, "second transfer: ")
         for short in (end.get("short") or {}).get("ran") or ():
             found += _of_transfer(short, replace(question, asked=dict(question.asked) | {PACING: _NO_PACE}), "short: ")
         if plain := end.get(_PLAIN):
@@ -139,10 +139,10 @@ def _helps(name: str, asked: str, ran: str | None, question: _Question) -> str:
     return _HELP[name]
 
 
-def _question(setting: Scenario, profile: Profile) -> _Question:
-    """What a flow, which is alone in ``setting``, is asked for."""
+def _question(setting: Scenario, profile: Profile, congestion: str | None = None) -> _Question:
+    """What a flow, which is alone in ``setting``, is asked for. ``congestion``: in place of its own."""
     transfer, gateways = setting.transfer, setting.gateway.kind != "none"
-    control = _name(transfer.congestion or profile.congestion)
+    control = _name(congestion or transfer.congestion or profile.congestion)
     asked = {CONTROL: control, PACING: _pace(setting)}
     if not gateways:
         asked |= _negotiated(profile, control)

@@ -16,7 +16,7 @@ from scenarios.plan.plan import Plan, Trial
 
 _RATIOS = ("loss", "loss_after", "duplicate", "corrupt", "forge", "reorder")
 _LISTS = ("packets", "time", "seq", "retransmission")  # loss models that name the packets to drop
-_DRAWN_AQM = ("red", "pie", "fq_codel")  # the last by its hash of flows
+_DRAWN_AQM = ("red", "pie", "fq_codel")  # the last by its hash of flows; DualPI2 spreads hits evenly
 _TRACE = "trace"  # jitter from a file, packet by packet
 # Congestion controls that draw: the phase in which BBR's cycle of gains begins, and to which flows CDG and NV react.
 DRAWING_CONTROLS = frozenset({"bbr", "cdg", "nv"})

@@ -144,6 +144,15 @@ def test_every_flow_and_both_directions_are_compared(tmp_path: Path) -> None:
     assert "reno was asked for, cubic is what ran (flow b: receiver)" in second.text
 
 
+def test_the_second_transfer_needs_ecn_only_where_its_own_control_does(tmp_path: Path) -> None:
+    """DCTCP agrees on ECN by itself, and a CUBIC beside it does not."""
+    one = setting(tmp_path, "transfer.congestion=dctcp", "transfer.second=cubic")
+    marked, plain = side("dctcp", options=7 | ECN), side("cubic")
+    assert why(one, end(marked) | {"second": end(plain)}) == []
+    (found,) = why(one, end(plain | {"congestion": "dctcp"}) | {"second": end(plain)})
+    assert "ECN: RFC 3168 was asked for, none is what ran (sender, receiver)" in found.text
+
+
 def test_the_second_transfer_and_plain_tcp_are_compared_with_what_they_are(tmp_path: Path) -> None:
     one = setting(tmp_path, "transfer.congestion=bbr", "transfer.second=reno", "transfer.plain=true")
     transfer = end(side("bbr")) | {"second": end(side("bbr")), "plain": end(side("cubic"))}

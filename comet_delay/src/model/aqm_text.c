@@ -72,6 +72,18 @@ static const struct key policer_keys[] = {
     SWITCH("ecn", false, ecn),
     {0},
 };
+static const struct key dualpi2_keys[] = {
+    QUANTITY("target", DURATION, 15 * NC_NS_PER_MS, 1, HOUR, dualpi2.target_ns),
+    QUANTITY("update", DURATION, 16 * NC_NS_PER_MS, 10 * NC_NS_PER_US, 10 * NC_NS_PER_S, dualpi2.update_ns),
+    GAIN("alpha", NC_RATIO_ONE / 25 * 4, dualpi2.alpha_per_1e9_s),
+    GAIN("beta", NC_RATIO_ONE / 5 * 16, dualpi2.beta_per_1e9_s),
+    GAIN("k", 2 * NC_RATIO_ONE, dualpi2.coupling_ppb),
+    QUANTITY("step", DURATION, NC_NS_PER_MS, 0, HOUR, dualpi2.step_ns),
+    QUANTITY("classic", RATIO, NC_RATIO_ONE / 10, 0, NC_RATIO_ONE, dualpi2.classic_ppb),
+    QUANTITY("limit", COUNT, 10000, 1, UINT64_C(1) << 32, dualpi2.limit_packets),
+    SWITCH("ect0", false, dualpi2.ect0),
+    {0},
+};
 static const struct key no_keys[] = {{0}};
 
 static const struct {
@@ -84,6 +96,7 @@ static const struct {
     [AQM_PIE] = {"pie", pie_keys},
     [AQM_FQ_CODEL] = {"fq_codel", fq_codel_keys},
     [AQM_POLICER] = {"policer", policer_keys},
+    [AQM_DUALPI2] = {"dualpi2", dualpi2_keys},
 };
 _Static_assert(sizeof algorithms / sizeof algorithms[0] == AQM_N, "a name for every algorithm");
 
@@ -246,6 +259,7 @@ int aqm_parse(const char *text, struct aqm_params *params, struct nc_error *erro
         return nc_fail(error, NC_EXIT_USAGE, "none takes no keys; leave out %s", *rest ? quote(rest).text : "':'");
     for (const struct key *key = algorithms[parsed.algorithm].keys; key->name; key++)
         store(key, key->preset, &parsed);
+    parsed.ecn = parsed.ecn || parsed.algorithm == AQM_DUALPI2; /* which has no key for it */
     for (unsigned seen = 0; rest;) {
         char *pair = rest, *comma = strchr(rest, ',');
         if (comma)

@@ -117,7 +117,8 @@ enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, co
                                       .number = packet->number,
                                       .flow = packet->flow,
                                       .bytes = bytes,
-                                      .ect = packet->ect};
+                                      .ect = packet->ect,
+                                      .ect1 = packet->ect1};
     enum fate fate = b->queue.discipline->enqueue(&b->queue, &settings, &waiting->queued);
     if (fate != FATE_PASS)
         give_back(b, &waiting->queued);

@@ -78,6 +78,7 @@ static void offer_parts(struct direction *d, const struct nc_super *super, struc
                                      .l2_bytes = nc_super_wire_len(super, i),
                                      .ip_bytes = nc_super_ip_len(super, i),
                                      .ect = super->packet.ecn != 0,
+                                     .ect1 = super->packet.ecn & 1,
                                      .exempt = d->models.only.n && pipeline_exempts(&d->models.only, super, i)};
         d->stats.in_bytes += packet.l2_bytes;
         pipeline_offer(d, &packet);

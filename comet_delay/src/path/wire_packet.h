@@ -21,6 +21,7 @@ struct wire_packet {
     uint32_t ip_bytes;
     uint8_t edits; /* enum packet_edit */
     bool ect;      /* ECN-capable transport: may be marked instead of dropped */
+    bool ect1;     /* ECT(1) or CE */
     bool exempt;   /* the models of harm do not concern it (filter.h) */
 };
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_POLICER, AQM_N };
+enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_POLICER, AQM_DUALPI2, AQM_N };
 
 /* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
 struct red_params {
@@ -38,6 +38,16 @@ struct policer_params {
     uint64_t burst_bytes; /* its depth */
 };
 
+struct dualpi2_params {
+    uint64_t target_ns, update_ns;
+    uint64_t alpha_per_1e9_s, beta_per_1e9_s; /* as PIE's; of the base probability */
+    uint64_t coupling_ppb;                    /* k: the probability of L4S in units of the base probability */
+    uint64_t step_ns;                         /* of the L4S queue: what waited longer is marked */
+    uint64_t classic_ppb;                     /* share of the classic queue while both wait */
+    uint64_t limit_packets;                   /* that wait at most, of both queues */
+    bool ect0;                                /* packets with ECT(0) are L4S, too */
+};
+
 struct aqm_params {
     int algorithm; /* enum aqm_algorithm */
     bool ecn;
@@ -49,6 +59,7 @@ struct aqm_params {
     struct fq_codel_params fq_codel;
     struct pie_params pie;
     struct policer_params policer;
+    struct dualpi2_params dualpi2;
 };
 
 #endif

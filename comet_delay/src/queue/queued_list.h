@@ -14,6 +14,7 @@ struct queued {
     uint64_t flow;   /* hash of addresses and ports; 0 where no discipline asks for it */
     uint32_t bytes;  /* on the line */
     bool ect;        /* ECN-capable transport: may be marked instead of dropped */
+    bool ect1;       /* ECT(1) or CE: of an L4S flow (RFC 9331) */
     bool marked;
     uint8_t fate; /* enum fate, of one in the list of those dropped */
 };

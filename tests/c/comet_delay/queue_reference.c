@@ -51,6 +51,10 @@ static const struct {
     {"fq_codel", {{"fq_codel:memory=200KB", 0, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"policer", {{"policer:rate=8Mbit,burst=30KB", 60 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"policer, ECN, head", {{"policer:rate=12Mbit,burst=3000,ecn=on", 60 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD}}},
+    {"dualpi2", {{"dualpi2", 200 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"dualpi2, ECT(0), changes",
+     {{"dualpi2:ect0=on,target=2ms", 0, 90, 10 * MBIT, QUEUE_DROP_TAIL},
+      {"codel:ecn=on", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"fq_codel, changes",
      {{"fq_codel:target=2ms,interval=20ms", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL},
       {"none", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD},
@@ -151,6 +155,16 @@ static const struct outcome expected[DISCIPLINES][LOADS] = {
      {0x2181559bb909929f, 26621, 6743, 2636, 1871},
      {0x3bff6546c7ea060e, 20055, 8147, 7798, 4456},
      {0x130053d410c105c9, 19382, 785, 15833, 14971}},
+    /* dualpi2 */
+    {{0x69e1ba6a8d7922e0, 35316, 137, 547, 57},
+     {0x52eb2d8d43b28ab1, 26548, 685, 8767, 3007},
+     {0x40dfc220e6911173, 22778, 9639, 3583, 3582},
+     {0xfac4d815647b5226, 27191, 570, 8239, 5582}},
+    /* dualpi2, ECT(0), changes */
+    {{0xb36d4901f5f4ad81, 35318, 202, 480, 114},
+     {0x9e1c7b95407050c7, 27080, 4875, 4045, 3421},
+     {0x659fca61bc5ef880, 21977, 12499, 1524, 4231},
+     {0x5e39d8227cd2c573, 29358, 3919, 2723, 6886}},
     /* fq_codel, changes */
     {{0x95fb0327576c14fc, 34834, 1010, 156, 159},
      {0xce0cb3455b3d1b08, 28653, 5510, 1837, 1695},
@@ -193,7 +207,8 @@ static struct wire_packet packet_of(uint64_t number, uint64_t draw, uint64_t now
                                 .flow = (draw >> 20) % 10,
                                 .l2_bytes = bytes,
                                 .ip_bytes = bytes - 14,
-                                .ect = draw >> 30 & 1};
+                                .ect = draw >> 30 & 1,
+                                .ect1 = (draw >> 30 & 3) == 3};
 }
 
 static uint64_t gap_ns(const struct load *load, uint64_t number, uint64_t draw)

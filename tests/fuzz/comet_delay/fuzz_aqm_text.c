@@ -39,8 +39,12 @@ static void arrive(struct driven *d, uint64_t now_ns, uint8_t byte, uint64_t num
     struct queued *packet = queued_pop(&d->unused);
     if (!packet)
         return;
-    *packet = (struct queued){
-        .arrival_ns = now_ns, .number = number, .flow = byte >> 4, .bytes = 60 + byte * 32u, .ect = byte & 1};
+    *packet = (struct queued){.arrival_ns = now_ns,
+                              .number = number,
+                              .flow = byte >> 4,
+                              .bytes = 60 + byte * 32u,
+                              .ect = byte & 1,
+                              .ect1 = (byte & 3) == 3};
     if (d->queue.discipline->enqueue(&d->queue, &d->settings, packet) != FATE_PASS)
         give_back(d, packet);
     give_back_dropped(d);

@@ -59,6 +59,8 @@ static struct params params_for(size_t size)
                             .reorder_by_ns = 3000000};
     if (size % 7 == 0)
         snprintf(params.aqm, sizeof params.aqm, "fq_codel:target=1ms,interval=10ms,memory=100KB");
+    if (size % 17 == 0)
+        snprintf(params.aqm, sizeof params.aqm, "dualpi2:target=1ms,ect0=%s", size % 2 ? "on" : "off");
     if (size % 13 == 0)
         snprintf(params.aqm, sizeof params.aqm, "policer:rate=5Mbit,burst=10KB,ecn=%s", size % 2 ? "on" : "off");
     if (size % 11 == 0)
