@@ -232,7 +232,7 @@ MODELS = [
         "aqm",
         '"codle"',
         "path.aqm = 'codle': 'codle': no such queue management; allowed is one of none, red, codel, pie, fq_codel, "
-        "policer, dualpi2",
+        "policer, dualpi2, step",
     ),
     of_path("rate_trace", '"rate:5"', "path.rate_trace = 'rate:5': '5': want TIME=RATE, such as 5s=1Mbit"),
 ]

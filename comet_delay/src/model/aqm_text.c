@@ -84,6 +84,12 @@ static const struct key dualpi2_keys[] = {
     SWITCH("ect0", false, dualpi2.ect0),
     {0},
 };
+static const struct key step_keys[] = {
+    QUANTITY("packets", COUNT, 20, 0, UINT64_C(1) << 32, step.packets),
+    QUANTITY("bytes", BYTES, 0, 0, TIB, step.bytes),
+    SWITCH("drop", true, step.drop),
+    {0},
+};
 static const struct key no_keys[] = {{0}};
 
 static const struct {
@@ -97,6 +103,7 @@ static const struct {
     [AQM_FQ_CODEL] = {"fq_codel", fq_codel_keys},
     [AQM_POLICER] = {"policer", policer_keys},
     [AQM_DUALPI2] = {"dualpi2", dualpi2_keys},
+    [AQM_STEP] = {"step", step_keys},
 };
 _Static_assert(sizeof algorithms / sizeof algorithms[0] == AQM_N, "a name for every algorithm");
 
@@ -215,6 +222,8 @@ static int check_together(const struct aqm_params *params, struct nc_error *erro
                        nc_quantity_format(NC_UNIT_BYTES, params->red.max_bytes, b, sizeof b));
     if (params->algorithm == AQM_POLICER && params->policer.rate_bps == 0)
         return nc_fail(error, NC_EXIT_USAGE, "policer: want its rate, for example policer:rate=10Mbit,burst=100KB");
+    if (params->algorithm == AQM_STEP && !params->step.packets && !params->step.bytes)
+        return nc_fail(error, NC_EXIT_USAGE, "packets=0, bytes=0: want one of them, for example step:packets=20");
     if (params->codel.target_ns > params->codel.interval_ns)
         return nc_fail(error, NC_EXIT_USAGE,
                        "target=%s, interval=%s: target may not exceed interval; 5 %% of it is usual",
@@ -259,7 +268,7 @@ int aqm_parse(const char *text, struct aqm_params *params, struct nc_error *erro
         return nc_fail(error, NC_EXIT_USAGE, "none takes no keys; leave out %s", *rest ? quote(rest).text : "':'");
     for (const struct key *key = algorithms[parsed.algorithm].keys; key->name; key++)
         store(key, key->preset, &parsed);
-    parsed.ecn = parsed.ecn || parsed.algorithm == AQM_DUALPI2; /* which has no key for it */
+    parsed.ecn = parsed.ecn || parsed.algorithm == AQM_DUALPI2 || parsed.algorithm == AQM_STEP; /* without a key */
     for (unsigned seen = 0; rest;) {
         char *pair = rest, *comma = strchr(rest, ',');
         if (comma)

@@ -63,7 +63,7 @@ const struct param_row param_rows[] = {
       .help = "which packet is dropped when the queue is full: the newest or the oldest", .offset = AT(queue_drop)},
       "queue_drop"},
     TEXT("aqm", aqm, "none", "aqm",
-         "active queue management: none, red, codel, pie, fq_codel, dualpi2; codel:target=5ms,interval=100ms,ecn=on; "
+         "active queue management: none, red, codel, pie, fq_codel, dualpi2, step; codel:target=5ms,interval=100ms,ecn=on; "
          "policer:rate=10Mbit,burst=100KB"),
     {{.name = "only", .kind = NC_OPT_TEXT, .default_text = "all", .max = PARAM_FILTER, .metavar = "FILTER",
       .help = "packets that loss, duplication, corruption, reordering and jitter concern: data, dport=5001, …",

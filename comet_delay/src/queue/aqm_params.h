@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_POLICER, AQM_DUALPI2, AQM_N };
+enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_POLICER, AQM_DUALPI2, AQM_STEP, AQM_N };
 
 /* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
 struct red_params {
@@ -48,6 +48,11 @@ struct dualpi2_params {
     bool ect0;                                /* packets with ECT(0) are L4S, too */
 };
 
+struct step_params {
+    uint64_t packets, bytes; /* from which on packets are marked; 0: not by this */
+    bool drop;               /* packets that cannot be marked are dropped there */
+};
+
 struct aqm_params {
     int algorithm; /* enum aqm_algorithm */
     bool ecn;
@@ -60,6 +65,7 @@ struct aqm_params {
     struct pie_params pie;
     struct policer_params policer;
     struct dualpi2_params dualpi2;
+    struct step_params step;
 };
 
 #endif

@@ -9,6 +9,7 @@
  *              for, de-randomisation (5.4). Left out: dequeue rate estimation, on/off threshold, cap of the adjustment
  *   fq_codel   RFC 8290
  *   dualpi2    RFC 9332, appendices A.1 and A.2
+ *   step       RFC 8257, section 3.1: marking at a length of the queue
  *   policer    a token bucket (RFC 2697 with one bucket) in front of a plain queue
  *
  * The code is pure and fit for a kernel: time is passed in, chance is drawn from (key, packet number), the caller
@@ -84,7 +85,7 @@ struct discipline {
 };
 
 extern const struct discipline discipline_plain, discipline_red, discipline_codel, discipline_pie, discipline_fq_codel,
-    discipline_policer, discipline_dualpi2;
+    discipline_policer, discipline_dualpi2, discipline_step;
 
 /* The discipline of an algorithm. */
 const struct discipline *discipline_of(int algorithm);

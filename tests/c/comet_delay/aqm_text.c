@@ -32,6 +32,8 @@ static void texts_round_trip(void)
     round_trip("fq_codel", "fq_codel:limit=10240,memory=32MB,quantum=1514,target=5ms,interval=100ms,ecn=on");
     round_trip("dualpi2",
                "dualpi2:target=15ms,update=16ms,alpha=0.16,beta=3.2,k=2,step=1ms,classic=10%,limit=10000,ect0=off");
+    round_trip("step", "step:packets=20,bytes=0,drop=on");
+    round_trip("step:packets=0,bytes=30KB,drop=off", "step:packets=0,bytes=30KB,drop=off");
     round_trip("policer:rate=20Mbit", "policer:rate=20Mbit,burst=100KB,ecn=off");
     round_trip("policer:ecn=on,burst=1,rate=1bit", "policer:rate=1bit,burst=1,ecn=on");
     round_trip(
@@ -74,10 +76,11 @@ static void mistakes_are_named_in_one_line(void)
     static const struct {
         const char *text, *says;
     } cases[] = {
-        {"", "'': no such queue management; allowed is one of none, red, codel, pie, fq_codel, policer, dualpi2"},
+        {"", "'': no such queue management; allowed is one of none, red, codel, pie, fq_codel, policer, dualpi2, step"},
         {"codl",
-         "'codl': no such queue management; allowed is one of none, red, codel, pie, fq_codel, policer, dualpi2"},
-        {"RED", "'RED': no such queue management; allowed is one of none, red, codel, pie, fq_codel, policer, dualpi2"},
+         "'codl': no such queue management; allowed is one of none, red, codel, pie, fq_codel, policer, dualpi2, step"},
+        {"RED",
+         "'RED': no such queue management; allowed is one of none, red, codel, pie, fq_codel, policer, dualpi2, step"},
         {"none:ecn=on", "none takes no keys; leave out 'ecn=on'"},
         {"codel:", "'': want KEY=VALUE, for example ecn=on"},
         {"codel:target=5ms,", "'': want KEY=VALUE, for example ecn=on"},
@@ -93,6 +96,7 @@ static void mistakes_are_named_in_one_line(void)
         {"dualpi2:step=1", "step='1': has no unit; write 1ms or 1s"},
         {"dualpi2:ecn=on", "'ecn': no such key of dualpi2; allowed is one of target, update, alpha, beta, k, step, "
                            "classic, limit, ect0"},
+        {"step:packets=0", "packets=0, bytes=0: want one of them, for example step:packets=20"},
         {"policer", "policer: want its rate, for example policer:rate=10Mbit,burst=100KB"},
         {"policer:rate=0bit", "rate='0bit': out of range; allowed is 1bit to 400Gbit"},
         {"policer:rate=5Mbit,depth=3KB", "'depth': no such key of policer; allowed is one of rate, burst, ecn"},

@@ -55,6 +55,8 @@ static const struct {
     {"dualpi2, ECT(0), changes",
      {{"dualpi2:ect0=on,target=2ms", 0, 90, 10 * MBIT, QUEUE_DROP_TAIL},
       {"codel:ecn=on", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"step", {{"step:packets=0,bytes=20KB,drop=off", 60 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
+    {"step, drops, head", {{"step:packets=15", 0, 40, 10 * MBIT, QUEUE_DROP_HEAD}}},
     {"fq_codel, changes",
      {{"fq_codel:target=2ms,interval=20ms", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL},
       {"none", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD},
@@ -165,6 +167,16 @@ static const struct outcome expected[DISCIPLINES][LOADS] = {
      {0x9e1c7b95407050c7, 27080, 4875, 4045, 3421},
      {0x659fca61bc5ef880, 21977, 12499, 1524, 4231},
      {0x5e39d8227cd2c573, 29358, 3919, 2723, 6886}},
+    /* step */
+    {{0x9616a58e29ef6ebd, 35405, 595, 0, 136},
+     {0x142a5dce595bf0fe, 27552, 8448, 0, 6522},
+     {0x5387d81a14976726, 21635, 14365, 0, 6721},
+     {0x9d18d9d2b32fc720, 29802, 6198, 0, 7461}},
+    /* step, drops, head */
+    {{0x3855737d061b6092, 35370, 213, 417, 227},
+     {0x8f29b0cb610b8707, 26622, 963, 8415, 7520},
+     {0xc4cf3f041490b1eb, 19241, 4119, 12640, 8362},
+     {0x4fe7db271489830d, 25479, 812, 9709, 8735}},
     /* fq_codel, changes */
     {{0x95fb0327576c14fc, 34834, 1010, 156, 159},
      {0xce0cb3455b3d1b08, 28653, 5510, 1837, 1695},

@@ -1,4 +1,5 @@
-"""A policer in virtual time: the box's record against a token bucket that is worked out from its arrivals."""
+"""Disciplines in virtual time, packet for packet: the fates and marks of the box's record are those that are worked out
+from its arrivals and exits, for a policer and for the step of data centres."""
 
 from __future__ import annotations
 
@@ -19,11 +20,11 @@ pytestmark = [
 ]  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
-RATE_BPS, BURST = 20_000_000, 50_000
+RATE_BPS, BURST, STEP = 20_000_000, 50_000, 20
 LINK = 14  # bytes of a packet that framing "ip" does not count
 SCENARIO = f"""
 [scenario]
-name = "policed"
+name = "disciplines"
 [path]
 delay = "10ms"
 framing = "ip"
@@ -38,17 +39,23 @@ ab_aqm = "policer:rate={RATE_BPS}bit,burst={BURST},ecn=on"
 sysctl = "net.ipv4.tcp_ecn=1"
 [case.drops.transfer]
 congestion = "cubic"
+[case.step.path]
+ab_aqm = "step:packets={STEP}"
+rate = "50Mbit"
+queue = "2MB"
+[case.step.transfer]
+congestion = "dctcp"
 [sweep]
-"scenario.case" = ["drops", "marks"]
+"scenario.case" = ["drops", "marks", "step"]
 """
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("policed")
-    (folder / "policed.toml").write_text(SCENARIO)
+    folder = tmp_path_factory.mktemp("disciplines")
+    (folder / "disciplines.toml").write_text(SCENARIO)
     lfp = [sys.executable, "-m", "scenarios.cli"]
-    run = [*lfp, "run", str(folder / "policed.toml"), "--time", "virtual", "--seed", "1"]
+    run = [*lfp, "run", str(folder / "disciplines.toml"), "--time", "virtual", "--seed", "1"]
     done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
                           timeout=300)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
@@ -61,9 +68,8 @@ def arrivals(folder: str) -> tuple[list[str], dict[str, Any]]:
     """The names of fates, and the columns of what came in from the sender, in order."""
     table = parquet.read_table(Path(folder) / "box.parquet")
     fates = json.loads(table.schema.metadata[b"pktlogger.record"])["fates"]
-    rows = {
-        name: table[name].to_numpy() for name in ("direction", "number", "t_arrival_ns", "wire_len", "fate", "edits")
-    }
+    names = ("direction", "number", "t_arrival_ns", "t_queue_exit_ns", "wire_len", "fate", "edits")
+    rows = {name: table[name].to_numpy() for name in names}
     own = np.flatnonzero(rows["direction"] == 0)
     own = own[np.argsort(rows["number"][own])]
     return fates, {name: values[own] for name, values in rows.items()}
@@ -88,6 +94,21 @@ def test_every_packet_has_the_fate_of_a_bucket(shown: dict[str, dict[str, Any]],
     hit = dropped | (rows["edits"] & 1 == 1)
     assert hit.tolist() == over(rows)
     assert hit.sum() > 50 and bool(dropped.sum() > 50) == (case == "drops")
+
+
+def test_a_packet_that_finds_the_step_is_marked(shown: dict[str, dict[str, Any]]) -> None:
+    """Those that came before and whose last bit is not out yet are at the bottleneck. Without ECT they
+    are dropped."""
+    fates, rows = arrivals(shown["step"]["path"])
+    let_in = rows["fate"] == fates.index("sent")
+    exits = rows["t_queue_exit_ns"][let_in]
+    assert (np.diff(exits) >= 0).all(), "one queue"
+    before = np.cumsum(let_in) - let_in
+    found = before - np.searchsorted(exits, rows["t_arrival_ns"], side="right")
+    dropped = rows["fate"] == fates.index("aqm")
+    hit = dropped | (rows["edits"] & 1 == 1)
+    assert hit.tolist() == (found >= STEP).tolist()
+    assert (let_in | dropped).all() and 50 < hit.sum() < hit.size / 2
 
 
 def test_losses_are_the_policers(shown: dict[str, dict[str, Any]]) -> None:
