@@ -61,6 +61,8 @@ static const struct key fq_codel_keys[] = {
     QUANTITY("limit", COUNT, 10240, 1, UINT64_C(1) << 32, fq_codel.limit_packets),
     QUANTITY("memory", BYTES, 32 << 20, 1, TIB, fq_codel.memory_bytes),
     QUANTITY("quantum", BYTES, 1514, 256, 1 << 20, fq_codel.quantum_bytes),
+    QUANTITY("ways", COUNT, 1, 1, 8, fq_codel.ways),
+    SWITCH("ack_filter", false, fq_codel.ack_filter),
     QUANTITY("target", DURATION, 5 * NC_NS_PER_MS, 1, HOUR, codel.target_ns),
     QUANTITY("interval", DURATION, 100 * NC_NS_PER_MS, 1, HOUR, codel.interval_ns),
     SWITCH("ecn", true, ecn), /* as RFC 8290, 5.2.6 has it */

@@ -118,7 +118,9 @@ enum fate bottleneck_offer(struct bottleneck *b, const struct params *params, co
                                       .flow = packet->flow,
                                       .bytes = bytes,
                                       .ect = packet->ect,
-                                      .ect1 = packet->ect1};
+                                      .ect1 = packet->ect1,
+                                      .ack = packet->ack,
+                                      .ack_only = packet->ack_only};
     enum fate fate = b->queue.discipline->enqueue(&b->queue, &settings, &waiting->queued);
     if (fate != FATE_PASS)
         give_back(b, &waiting->queued);

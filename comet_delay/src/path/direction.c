@@ -79,6 +79,8 @@ static void offer_parts(struct direction *d, const struct nc_super *super, struc
                                      .ip_bytes = nc_super_ip_len(super, i),
                                      .ect = super->packet.ecn != 0,
                                      .ect1 = super->packet.ecn & 1,
+                                     .ack = super->packet.tcp.ack,
+                                     .ack_only = flows && pipeline_ack_only(super),
                                      .exempt = d->models.only.n && pipeline_exempts(&d->models.only, super, i)};
         d->stats.in_bytes += packet.l2_bytes;
         pipeline_offer(d, &packet);

@@ -79,6 +79,13 @@ static struct loss_tcp tcp_of(const struct nc_super *super, uint32_t part)
                              .syn = syn};
 }
 
+bool pipeline_ack_only(const struct nc_super *super)
+{
+    const struct nc_packet *packet = &super->packet;
+    return packet->l4 == NC_L4_TCP && super->parts == 1 && packet->payload_len == 0 &&
+           packet->tcp.flags == NC_TCP_ACK && packet->tcp.sack_n == 0 && !packet->tcp.cut;
+}
+
 bool pipeline_exempts(const struct filter *only, const struct nc_super *super, uint32_t part)
 {
     const struct filter_packet packet = {.headers = &super->packet,

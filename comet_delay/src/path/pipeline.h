@@ -32,6 +32,9 @@ void pipeline_advance(struct direction *direction, uint64_t until_ns);
  * not agree. */
 uint64_t pipeline_flow(const struct nc_packet *packet);
 
+/* Whether a packet is an acknowledgement that says nothing but its number: no data, no SACK, no flag but ACK. */
+bool pipeline_ack_only(const struct nc_super *super);
+
 /* Whether a wire packet, one part of a super-packet, is none of those that the filter chooses. Call it only where the
  * filter has terms: without any it chooses all packets. */
 bool pipeline_exempts(const struct filter *only, const struct nc_super *super, uint32_t part);

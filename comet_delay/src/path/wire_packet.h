@@ -19,9 +19,11 @@ struct wire_packet {
     uint32_t part;        /* which part of the super-packet in the buffer */
     uint32_t l2_bytes;
     uint32_t ip_bytes;
+    uint32_t ack;
     uint8_t edits; /* enum packet_edit */
     bool ect;      /* ECN-capable transport: may be marked instead of dropped */
     bool ect1;     /* ECT(1) or CE */
+    bool ack_only; /* TCP that says nothing but `ack` */
     bool exempt;   /* the models of harm do not concern it (filter.h) */
 };
 

@@ -31,6 +31,8 @@ struct pie_params {
 struct fq_codel_params {
     uint64_t limit_packets, memory_bytes; /* that wait at most, of all flows */
     uint64_t quantum_bytes;               /* that a flow sends in its turn */
+    uint64_t ways;                        /* queues that a flow may have one of; 1: its hash names one */
+    bool ack_filter;                      /* drops acknowledgements that the next one in the queue replaces */
 };
 
 struct policer_params {

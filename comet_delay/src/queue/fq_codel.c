@@ -2,7 +2,11 @@
  * first, and CoDel in each queue. What the RFC leaves open is here as in Linux: flows are hashed to 1,024 queues by
  * addresses, protocol and ports, perturbed by the seed; a queue that is full drops from the head of its fattest flow,
  * half of what the flow holds and at most 64 packets at a time. A packet that is marked or dropped by CoDel is chosen
- * as in codel.c. The bounds of the box (--queue, --queue-packets) hold beside those of the text. */
+ * as in codel.c. Two parts of CAKE (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", LANMAN 2018) are options. With
+ * `ways` the hash names a set of queues, and a flow gets one of them that no other flow has, as long as there is one.
+ * With `ack_filter` an acknowledgement that says nothing but a number is dropped when the packet behind it in its queue
+ * is another of the same flow with a later number; CAKE looks for it when the later one comes, with the same outcome
+ * for what is sent. What carries SACK blocks, ECN's flags or data is never dropped so. The bounds of the box (--queue, --queue-packets) hold beside those of the text. */
 #include "laws.h"
 #include "nc_range.h"
 
@@ -14,6 +18,7 @@ struct flow {
     int64_t credits;   /* bytes that it may still send before it is another's turn */
     struct codel_state law;
     bool listed;
+    uint32_t tag; /* of the flow that it was given to, by its hash */
 };
 
 struct flow_list {
@@ -22,7 +27,7 @@ struct flow_list {
 
 struct fq_codel {
     struct flow_list fresh, old; /* the RFC's new and old queues */
-    uint64_t quantum_bytes, since_ns, overlimit;
+    uint64_t quantum_bytes, since_ns, overlimit, acks_filtered, collisions;
     uint32_t largest_bytes;
     uint64_t backlog_bytes[FLOWS]; /* apart from the flows, so that the fattest is found in few cache lines */
     struct flow flows[FLOWS];
@@ -38,11 +43,34 @@ static void list_push(struct flow_list *list, struct flow *flow)
     list->tail = flow;
 }
 
+/* The queue of a packet's flow: the one that it has, or one of its set that is free, or one that another flow has. */
+static struct flow *flow_of(struct fq_codel *fq, const struct queue_settings *settings, const struct queued *packet)
+{
+    uint64_t hash = random_mix(packet->flow ^ settings->key), ways = nc_max(settings->aqm->fq_codel.ways, 1);
+    uint64_t sets = FLOWS / ways;
+    struct flow *set = &fq->flows[hash % sets * ways], *unused = NULL;
+    uint32_t tag = (uint32_t)(hash >> 32);
+    for (uint64_t way = 0; way < ways; way++) {
+        if (set[way].listed && set[way].tag == tag)
+            return &set[way];
+        if (!set[way].listed && !unused)
+            unused = &set[way];
+    }
+    if (!unused) {
+        fq->collisions++;
+        return &set[tag % ways];
+    }
+    if (unused->tag != tag && ways > 1)
+        unused->law = (struct codel_state){0};
+    unused->tag = tag;
+    return unused;
+}
+
 /* Puts a packet into the queue of its flow. */
 static void add(struct fq_codel *fq, const struct queue_settings *settings, struct queued *packet)
 {
-    uint64_t index = random_mix(packet->flow ^ settings->key) % FLOWS;
-    struct flow *flow = &fq->flows[index];
+    struct flow *flow = flow_of(fq, settings, packet);
+    uint64_t index = (uint64_t)(flow - fq->flows);
     queued_push(&flow->list, packet);
     fq->backlog_bytes[index] += packet->bytes;
     fq->since_ns = nc_max(fq->since_ns, packet->arrival_ns);
@@ -119,6 +147,13 @@ static enum fate enqueue(struct queue *queue, const struct queue_settings *setti
     return FATE_PASS;
 }
 
+/* Whether the packet behind an acknowledgement says all that it says, and more. */
+static bool is_replaced(const struct queued *packet, const struct queued *behind)
+{
+    return packet->ack_only && behind && behind->ack_only && behind->flow == packet->flow &&
+           (int32_t)(behind->ack - packet->ack) > 0;
+}
+
 static struct queued *dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
                               enum fate *fate)
 {
@@ -130,6 +165,11 @@ static struct queued *dequeue(struct queue *queue, const struct queue_settings *
         return NULL;
     struct queued *packet = take(fq, flow);
     queue_uncount(queue, packet);
+    if (settings->aqm->fq_codel.ack_filter && is_replaced(packet, flow->list.head)) {
+        fq->acks_filtered++;
+        *fate = FATE_AQM;
+        return packet;
+    }
     struct aqm_packet leaving = aqm_leaving(queue, settings, packet, now_ns);
     leaving.backlog_bytes = fq->backlog_bytes[flow - fq->flows];
     leaving.largest_bytes = fq->largest_bytes = (uint32_t)nc_max(fq->largest_bytes, packet->bytes);
@@ -160,7 +200,9 @@ static size_t state(const struct queue *queue, struct queue_fact *facts)
     facts[0] = (struct queue_fact){"new_flows", length(&fq->fresh)};
     facts[1] = (struct queue_fact){"old_flows", length(&fq->old)};
     facts[2] = (struct queue_fact){"overlimit", fq->overlimit};
-    return 3;
+    facts[3] = (struct queue_fact){"collisions", fq->collisions};
+    facts[4] = (struct queue_fact){"acks_filtered", fq->acks_filtered};
+    return 5;
 }
 
 static void start(struct queue *queue, const struct queue_settings *settings, struct queued_list *waiting)

@@ -13,8 +13,10 @@ struct queued {
     uint64_t number; /* of its direction: what chance is drawn from */
     uint64_t flow;   /* hash of addresses and ports; 0 where no discipline asks for it */
     uint32_t bytes;  /* on the line */
+    uint32_t ack;    /* of one that is `ack_only` */
     bool ect;        /* ECN-capable transport: may be marked instead of dropped */
     bool ect1;       /* ECT(1) or CE: of an L4S flow (RFC 9331) */
+    bool ack_only;   /* TCP that says nothing but up to where data have arrived */
     bool marked;
     uint8_t fate; /* enum fate, of one in the list of those dropped */
 };

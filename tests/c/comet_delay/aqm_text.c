@@ -29,7 +29,8 @@ static void texts_round_trip(void)
     round_trip("codel", "codel:target=5ms,interval=100ms,ecn=off");
     round_trip("codel:target=5ms,interval=100ms", "codel:target=5ms,interval=100ms,ecn=off");
     round_trip("codel:ecn=on,target=1.5ms", "codel:target=1.5ms,interval=100ms,ecn=on");
-    round_trip("fq_codel", "fq_codel:limit=10240,memory=32MB,quantum=1514,target=5ms,interval=100ms,ecn=on");
+    round_trip("fq_codel",
+               "fq_codel:limit=10240,memory=32MB,quantum=1514,ways=1,ack_filter=off,target=5ms,interval=100ms,ecn=on");
     round_trip("dualpi2",
                "dualpi2:target=15ms,update=16ms,alpha=0.16,beta=3.2,k=2,step=1ms,classic=10%,limit=10000,ect0=off");
     round_trip("step", "step:packets=20,bytes=0,drop=on");

@@ -206,6 +206,92 @@ static void the_seed_perturbs_the_hash(void)
     CHECK(pairs >= 1 && pairs <= 42);
 }
 
+/* 100 flows in 1,024 queues: with one way chance puts about 4.8 pairs together (100 * 99 / 2 / 1,024), with a set of 8 a
+ * ninth flow of one set, of 128, would have to come: once in 60,000 times. */
+static void ways_keep_flows_apart(void)
+{
+    uint64_t collisions[2] = {0};
+    for (uint64_t key = 1; key <= 100; key++)
+        for (int wide = 0; wide < 2; wide++) {
+            struct bottleneck b;
+            struct params params = {0};
+            struct models models = models_of(wide ? "fq_codel:ways=8" : "fq_codel");
+            struct queue_fact facts[QUEUE_FACTS_MAX];
+            bottleneck_init(&b, random_key(key, 0, 7));
+            for (uint64_t i = 0; i < 200; i++) {
+                struct wire_packet p = {.number = i, .flow = i % 100, .l2_bytes = 100};
+                CHECK_EQ(bottleneck_offer(&b, &params, &models, &p), FATE_PASS);
+            }
+            CHECK_EQ(b.queue.discipline->state(&b.queue, facts), 5);
+            collisions[wide] += facts[3].value;
+            bottleneck_free(&b);
+        }
+    CHECK(collisions[0] > 2 * 350 && collisions[0] < 2 * 600); /* 483 +- 5 deviations of 22, two packets each */
+    CHECK(collisions[1] <= 4);
+}
+
+/* With all queues of its set taken, flows share them: fairness is what it was with one way. */
+static void more_flows_than_queues_still_pass(void)
+{
+    struct bottleneck b;
+    struct params params = {0};
+    struct models models = models_of("fq_codel:ways=8,target=1h,interval=1h");
+    struct wire_packet out;
+    enum fate fate;
+    uint64_t last[3000] = {0}, left = 0;
+    bottleneck_init(&b, 1);
+    for (uint64_t i = 0; i < 9000; i++) {
+        struct wire_packet p = {.number = i, .flow = i % 3000, .l2_bytes = 100};
+        CHECK_EQ(bottleneck_offer(&b, &params, &models, &p), FATE_PASS);
+    }
+    for (; bottleneck_next(&b, &params, &models, UINT64_MAX, &out, &fate); left++) {
+        CHECK_EQ(fate, FATE_PASS);
+        CHECK(out.number >= last[out.flow]); /* in its order */
+        last[out.flow] = out.number;
+    }
+    CHECK_EQ(left, 9000);
+    bottleneck_free(&b);
+}
+
+/* Of a run of acknowledgements of one flow the last is sent. One that repeats a number, one of another flow, and what
+ * is more than a number stay. */
+static void replaced_acknowledgements_are_dropped(void)
+{
+    static const struct {
+        uint64_t flow;
+        uint32_t ack;
+        bool only, stays;
+    } packets[] = {{1, 0xfffffff0, true, true}, /* goes to the line at once */
+                   {1, 0xfffffff8, true, false}, {1, 100, true, false}, {1, 200, true, true}, /* before data */
+                   {1, 300, false, true},        {1, 400, true, true}, /* before its repetition */
+                   {1, 400, true, false},        {1, 500, true, true},  {2, 100, true, false}, {2, 150, true, true}};
+    enum { N = sizeof packets / sizeof packets[0] };
+    for (int on = 0; on < 2; on++) {
+        struct bottleneck b;
+        struct params params = {0};
+        struct models models = models_of(on ? "fq_codel:ack_filter=on" : "fq_codel");
+        struct wire_packet out;
+        enum fate fate;
+        uint64_t dropped = 0;
+        bottleneck_init(&b, 1);
+        for (uint64_t i = 0; i < N; i++) {
+            struct wire_packet p = {.number = i, .flow = packets[i].flow, .l2_bytes = 66};
+            p.ack = packets[i].ack;
+            p.ack_only = packets[i].only;
+            CHECK_EQ(bottleneck_offer(&b, &params, &models, &p), FATE_PASS);
+            if (i == 0)
+                CHECK(bottleneck_next(&b, &params, &models, 0, &out, &fate));
+        }
+        while (bottleneck_next(&b, &params, &models, UINT64_MAX, &out, &fate)) {
+            CHECK_EQ(fate == FATE_PASS, !on || packets[out.number].stays);
+            dropped += fate == FATE_AQM;
+        }
+        CHECK_EQ(dropped, on ? 4 : 0);
+        CHECK_EQ(b.queue.packets, 0);
+        bottleneck_free(&b);
+    }
+}
+
 /* To drop-tail and back, with 50 packets each of two flows waiting: none is lost, and flows keep their order. */
 static void a_change_of_discipline_keeps_what_waits(void)
 {
@@ -239,6 +325,9 @@ int main(void)
     RUN(drops_come_in_batches);
     RUN(capable_packets_are_marked);
     RUN(the_seed_perturbs_the_hash);
+    RUN(ways_keep_flows_apart);
+    RUN(more_flows_than_queues_still_pass);
+    RUN(replaced_acknowledgements_are_dropped);
     RUN(a_change_of_discipline_keeps_what_waits);
     return 0;
 }

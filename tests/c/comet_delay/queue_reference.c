@@ -57,6 +57,7 @@ static const struct {
       {"codel:ecn=on", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"step", {{"step:packets=0,bytes=20KB,drop=off", 60 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"step, drops, head", {{"step:packets=15", 0, 40, 10 * MBIT, QUEUE_DROP_HEAD}}},
+    {"fq_codel, 8 ways", {{"fq_codel:memory=200KB,ways=8,ack_filter=on", 0, 0, 10 * MBIT, QUEUE_DROP_TAIL}}},
     {"fq_codel, changes",
      {{"fq_codel:target=2ms,interval=20ms", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_TAIL},
       {"none", 100 * KB, 0, 10 * MBIT, QUEUE_DROP_HEAD},
@@ -177,6 +178,11 @@ static const struct outcome expected[DISCIPLINES][LOADS] = {
      {0x8f29b0cb610b8707, 26622, 963, 8415, 7520},
      {0xc4cf3f041490b1eb, 19241, 4119, 12640, 8362},
      {0x4fe7db271489830d, 25479, 812, 9709, 8735}},
+    /* fq_codel, 8 ways */
+    {{0xc83b0645546b6315, 35419, 438, 143, 178},
+     {0xa3daa69ce508e047, 26835, 3779, 5386, 5404},
+     {0x5d5dfd91493e9795, 24025, 11407, 568, 569},
+     {0xdeea4fca536784c7, 29870, 2713, 3417, 3554}},
     /* fq_codel, changes */
     {{0x95fb0327576c14fc, 34834, 1010, 156, 159},
      {0xce0cb3455b3d1b08, 28653, 5510, 1837, 1695},

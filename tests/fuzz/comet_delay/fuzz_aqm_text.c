@@ -45,6 +45,8 @@ static void arrive(struct driven *d, uint64_t now_ns, uint8_t byte, uint64_t num
                               .bytes = 60 + byte * 32u,
                               .ect = byte & 1,
                               .ect1 = (byte & 3) == 3};
+    packet->ack_only = byte % 5 < 2;
+    packet->ack = (uint32_t)number * (byte % 3);
     if (d->queue.discipline->enqueue(&d->queue, &d->settings, packet) != FATE_PASS)
         give_back(d, packet);
     give_back_dropped(d);
