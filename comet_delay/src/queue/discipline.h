@@ -8,7 +8,7 @@
  *   pie        RFC 8033, sections 4.1 to 4.4; delay measured by sojourn time; of section 5 ECN (5.1) and, when asked
  *              for, de-randomisation (5.4). Left out: dequeue rate estimation, on/off threshold, cap of the adjustment
  *   fq_codel   RFC 8290
- *   dualpi2    RFC 9332, appendices A.1 and A.2
+ *   dualpi2    RFC 9332, appendix A, both passes
  *   step       RFC 8257, section 3.1: marking at a length of the queue
  *   policer    a token bucket (RFC 2697 with one bucket) in front of a plain queue
  *

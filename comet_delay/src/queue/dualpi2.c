@@ -1,4 +1,4 @@
-/* DualPI2 (RFC 9332, appendix A.1 with the overload handling of A.2; names in brackets are the RFC's): a queue for L4S
+/* DualPI2 (RFC 9332, appendix A, with the second pass for overload; names in brackets are the RFC's): a queue for L4S
  * packets [lq] and one for all others [cq], with one base probability p' for both. It follows the delay of the queue that
  * waits longer. Classic packets are hit with p'^2 [p_C], L4S packets are marked with k p' [p_CL], or all of them while
  * more than one waits and the packet has waited longer than the step. L4S goes first; while classic packets wait, too,
