@@ -93,7 +93,7 @@ test-uml: setup ## the netem back end and VLANs, inside user-mode Linux (a minut
 	@$(BIN)/python -m pytest tests/uml
 
 findings: ## what programs of others do that nobody would guess, checked again (needs the network; some need root)
-	@for script in findings/*.sh; do echo "== $$script"; "$$script" || failed="$${failed:-} $$script"; done; \
+	@for script in $$(find findings -name '*.sh' -executable | sort); do echo "== $$script"; "$$script" || failed="$${failed:-} $$script"; done; \
 	    test -z "$${failed:-}" || { echo "findings: these have changed or could not run:$$failed" >&2; exit 1; }
 
 bench: setup ## ratios measured side by side, and the published accuracy table; appends to bench-results.jsonl

@@ -94,3 +94,11 @@ def test_the_text_names_what_it_counts_and_its_last_line_is_no_collapse(hosts: H
     assert all(row.match(line) for line in lines[2 : 2 + SECONDS]), lines
     assert lines[2 + SECONDS].endswith("ms  the last octets, until all are acknowledged")
     assert "bit/s" not in lines[2 + SECONDS]
+
+
+def test_an_iperf3_server_is_named(hosts: Hosts) -> None:
+    with iperf3_server(hosts.right):
+        argv = ["ip", "netns", "exec", hosts.left, str(find("rttcp")), "-t", RIGHT, "-p", "5201", "-d", "1s", "--human"]
+        done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 1
+    assert "as an iperf3 server does; want 'rttcp -r' there" in done.stderr and done.stderr.count("\n") == 1

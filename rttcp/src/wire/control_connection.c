@@ -7,11 +7,27 @@
 #include "message.h"
 #include "nc_clock.h"
 
+/* The length of a message begins with this octet at most. So another program is found out by its first octet, however
+ * few it sends: an iperf3 server says one, and waits. */
+#define LENGTH_BEGINS_MAX (RTTCP_FRAME_MAX >> 24)
+#define IPERF3_PARAM_EXCHANGE 9 /* what its server says first */
+
+static enum rttcp_frame of_another_program(uint8_t octet, struct nc_error *error)
+{
+    if (octet == IPERF3_PARAM_EXCHANGE)
+        nc_fail(error, NC_EXIT_FAILED, "the octet 9, as an iperf3 server does; want 'rttcp -r' there, or iperf3 here");
+    else
+        nc_fail(error, NC_EXIT_FAILED, "the octet %u first, with which no message of rttcp begins", octet);
+    return FRAME_BAD;
+}
+
 enum rttcp_frame rttcp_frame_decode(const uint8_t *at, const uint8_t *end, json_t **message, size_t *used,
                                     struct nc_error *error)
 {
     json_error_t where;
     uint32_t length;
+    if (at < end && at[0] > LENGTH_BEGINS_MAX)
+        return of_another_program(at[0], error);
     if (end - at < RTTCP_FRAME_HEADER)
         return FRAME_INCOMPLETE;
     memcpy(&length, at, sizeof length);

@@ -53,6 +53,20 @@ static void bad_frames_are_refused(void)
     }
 }
 
+static void another_program_is_found_out_by_its_first_octet(void)
+{
+    json_t *message = NULL;
+    size_t used;
+    buf[0] = 9;
+    CHECK_EQ(decode(1, &message, &used), FRAME_BAD);
+    CHECK(strstr(wrong.text, "iperf3 server"));
+    buf[0] = 'H';
+    CHECK_EQ(decode(1, &message, &used), FRAME_BAD);
+    CHECK(strstr(wrong.text, "octet 72"));
+    buf[0] = 0;
+    CHECK_EQ(decode(1, &message, &used), FRAME_INCOMPLETE);
+}
+
 static void messages_cross_a_socket_in_order(void)
 {
     int pair[2];
@@ -94,6 +108,7 @@ int main(void)
 {
     RUN(frame_comes_back);
     RUN(bad_frames_are_refused);
+    RUN(another_program_is_found_out_by_its_first_octet);
     RUN(messages_cross_a_socket_in_order);
     RUN(silence_ends_at_the_deadline);
     return 0;
