@@ -34,11 +34,23 @@ def test_a_document_becomes_an_end_event() -> None:
     end = end_event(json.dumps(document()))
     assert end["summary"]["bytes"] == 1_900_000, "what the receiver got"
     assert end["summary"]["short_term_bps"] == 7_600_000
-    assert (end["summary"]["peak_bps"], end["summary"]["retransmits"]) == (12_000_000, 3)
+    assert (end["summary"]["peak_bps"], end["summary"]["retransmits"]) == (None, 3)
     assert end["sender"]["cpu_system_ns"] == 200_000_000
     assert end["receiver"]["cpu_system_ns"] == 400_000_000
     with pytest.raises(ValueError, match="unable to connect"):
         end_event('{"error": "unable to connect"}')
+
+
+def test_the_peak_is_the_receivers_best_full_interval() -> None:
+    """What a sender writes in a second fills buffers first; and few octets read in an instant are no rate."""
+    rows = [(0, 1, 1_000_000), (1, 2.00001, 1_100_000), (2.00001, 2.04, 100_000)]
+    sums = [
+        {"start": a, "end": b, "seconds": b - a, "bytes": n, "bits_per_second": 8 * n / (b - a)} for a, b, n in rows
+    ]
+    server = {"server_output_json": {"intervals": [{"sum": one} for one in sums]}}
+    assert end_event(json.dumps(document() | server))["summary"]["peak_bps"] == round(8_800_000 / 1.00001)
+    only = {"server_output_json": {"intervals": [{"sum": sums[2]}]}}
+    assert end_event(json.dumps(document() | only))["summary"]["peak_bps"] == round(sums[2]["bits_per_second"])
 
 
 @pytest.mark.parametrize(
