@@ -169,8 +169,10 @@ def _exchanging(trial: dict[str, Any]) -> bool:
 
 def _limited(metrics: dict[str, Any]) -> str:
     """What limited the sender for most of the time, and its share of it; empty without captures. With request and
-    response the sender of the messages that it names, whose application waits for the other messages."""
+    response the sender of the messages that it names, whose application waits for the other messages. The receiver's
+    window counts as one, full or closed, as in pktlogger's verdict."""
     shares = {name: metrics.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
+    shares["receiver_window"] += shares.pop("zero_window")
     most = max(shares, key=lambda name: shares[name])
     if not shares[most]:
         return ""

@@ -76,3 +76,9 @@ def test_old_views_are_forgotten(run: Path, monkeypatch: pytest.MonkeyPatch, tmp
         shown.keep(run, [["line", str(number)]])
     assert len(list((tmp_path / "cache/lfp/shown").iterdir())) == 2
     assert shown.read(run) == [["line", "3"]]
+
+
+def test_a_window_that_is_full_and_closed_in_turn_is_one_limit() -> None:
+    metrics = {"limited_zero_window": 0.42, "limited_receiver_window": 0.15, "limited_slow_start": 0.43}
+    assert _show._limited(metrics) == "receiver window, 57 %"
+    assert _show._limited({"limited_zero_window": 0.42, "limited_slow_start": 0.58}) == "slow start, 58 %"
