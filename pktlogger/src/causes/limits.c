@@ -222,6 +222,14 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
            at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
 }
 
+/* True for a shorter silence that an acknowledgement ended. A congestion window lets each acknowledgement send as much as
+ * it frees, so it makes no such silence. Of the rest only a full send buffer is named: what is left in flight shows it. */
+static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
+{
+    return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
+           at_once(l, now_ns, 4) && !l->full && !l->path.samples.n;
+}
+
 /* Whether data were outstanding before this packet was sent. */
 static bool outstanding(const struct pl_limits_send *sent)
 {
@@ -390,6 +398,8 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     bool judged = sent->window_known || !outstanding(sent); /* else the window may be what it waited for */
     if (judged && l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
+    if (judged && l->room_ns >= 0 && !late && was_short_of_room(l, sent->t_ns) && buffer_was_full(l, sent))
+        return PL_LIMIT_SEND_BUFFER;
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
     return full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, &known);

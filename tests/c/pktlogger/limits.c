@@ -137,6 +137,27 @@ static void refill(struct run *run, int64_t later_ns, int64_t ms[PL_LIMIT_N])
     end(run, ms);
 }
 
+/* A program that writes 44 or 36 packets at once, in turns, while 30 are in flight: an acknowledgement ends 7 ms of silence
+ * each time, a sixth of a round trip. A congestion window would have let each acknowledgement send two. */
+static void a_burst_that_an_acknowledgement_sets_off_is_the_send_buffer(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    for (int i = 0; i < 74; i++)
+        send(&run, 1000, false);
+    for (int round = 0; round < 12; round++) {
+        int before = round % 2 ? 36 : 44, now = round % 2 ? 44 : 36;
+        run.now_ns += 30 * MS;
+        for (int i = 0; i < before / 2; i++)
+            acknowledge(&run, MS / 3, (uint64_t)2 * MSS, false);
+        for (int i = 0; i < now; i++)
+            send(&run, 1000, false);
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 10 * 35);
+}
+
 static void silences_that_end_with_as_much_in_flight_are_the_send_buffer(void)
 {
     struct run run;
@@ -429,6 +450,7 @@ int main(void)
     RUN(silence_shorter_than_the_queue_is_not_the_send_buffer);
     RUN(gaps_with_nothing_outstanding_are_the_application);
     RUN(a_wait_that_an_acknowledgement_ends_is_the_send_buffer);
+    RUN(a_burst_that_an_acknowledgement_sets_off_is_the_send_buffer);
     RUN(silences_that_end_with_as_much_in_flight_are_the_send_buffer);
     RUN(silences_that_no_acknowledgement_ends_are_the_application);
     RUN(the_wait_for_a_request_between_two_full_buffers_is_the_application);
