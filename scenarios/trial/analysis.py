@@ -80,7 +80,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
         path_line.write(setting, folder, record)
         told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
-        told += ["--up", ",".join(map(str, ends))] if (ends := up_again_ns(folder)) else []
+        told += ["--outages", ",".join(spans)] if (spans := outage_spans(folder)) else []
         line = folder / path_line.TABLE
         _join(folder, "snd", "rcv", folder, ledger, [*told, "--line", str(line), *known])
         if both_ways:
@@ -95,12 +95,14 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         shutil.rmtree(record)
 
 
-def up_again_ns(folder: Path) -> list[int]:
-    """When the outages of a trial's path ended, by CLOCK_REALTIME; at most what pktlogger takes."""
+def outage_spans(folder: Path) -> list[str]:
+    """The outages of a trial's path that ended, by CLOCK_REALTIME; at most what pktlogger takes."""
     box, params = (read_json(folder / f"{name}.json") or {} for name in ("delay", "params"))
     began_ns = (box.get("clock") or {}).get("realtime_ns")
-    ends = [end for _, end in recovery.outages(params) if end < _FOR_EVER_NS]
-    return [int(began_ns) + end for end in ends[:_MOST_OUTAGES]] if began_ns else []
+    if not began_ns:
+        return []
+    spans = [one for one in recovery.outages(params) if one[1] < _FOR_EVER_NS]
+    return [f"{int(began_ns) + begin}-{int(began_ns) + end}" for begin, end in spans[:_MOST_OUTAGES]]
 
 
 def _late_ns(path: PathTable) -> int:

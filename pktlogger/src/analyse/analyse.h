@@ -25,7 +25,7 @@ struct pl_analysis {
     const struct pl_box *box;
     struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `opening_bytes` */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
-    struct pl_up_times up;                 /* of the path */
+    struct pl_outages outages;             /* of the path */
     const struct pl_lines *lines;          /* of the path, from the sender's machine to the receiver's first; or NULL */
     const struct pl_send_samples *samples; /* of the senders' sockets, or NULL */
     int64_t late_from_ns;                  /* less lateness of the box does not count; 0: less than a millisecond */

@@ -235,7 +235,6 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .segment_ns = pl_line_known(t->line) ? pl_explain_segment_ns(t, t->first_ns)
                                              : (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
         .down = &explain->down,
-        .up_known = t->up.n > 0,
         .samples = explain->samples,
         .always_data = t->always_data,
         .opening_bytes = t->opening_bytes,

@@ -180,7 +180,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
     for (uint32_t i = 0; i < analysis->n; i++) {
         analysis->transfers[i].ruled_out = analysis->ruled_out;
-        analysis->transfers[i].up = analysis->up;
+        analysis->transfers[i].outages = analysis->outages;
         set_line(analysis, &analysis->transfers[i]);
         analysis->transfers[i].samples = analysis->samples;
         analysis->transfers[i].from_gateway = analysis->from_gateway;

@@ -405,20 +405,34 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     return full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, &known);
 }
 
+/* The outage under way at the beginning of the gap, or the next one; NULL: none follows. */
+static const struct pl_time_span *next_outage(const struct pl_limits *l)
+{
+    size_t at = l->down_at, n = l->path.down ? l->path.down->list.n : 0;
+    while (at < n && l->path.down->list.at[at].t1_ns <= l->gap.t0_ns)
+        at++;
+    return at < n ? &l->path.down->list.at[at] : NULL;
+}
+
 /* Where the path came up again, before until_ns, within a gap that began while it was down, the gap is two: that of the
  * path, and the rest, in which the sender waits for its time-out, say. */
 static int end_of_outage(struct pl_limits *l, int64_t until_ns)
 {
-    if (!l->path.up_known)
-        return 0;
-    size_t at = l->down_at;
-    while (at < l->path.down->list.n && l->path.down->list.at[at].t1_ns <= l->gap.t0_ns)
-        at++;
-    if (at == l->path.down->list.n)
-        return 0;
-    const struct pl_time_span *down = &l->path.down->list.at[at];
-    bool within = down->t0_ns <= l->gap.t0_ns && down->t1_ns < until_ns;
+    const struct pl_time_span *down = next_outage(l);
+    bool within = down && down->t0_ns <= l->gap.t0_ns && down->t1_ns < until_ns;
     return within ? end_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
+}
+
+/* Where the path went down within the gap that a packet ends, the gap is two, too. */
+static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    const struct pl_time_span *down = next_outage(l);
+    if (!down || down->t0_ns <= l->gap.t0_ns || down->t0_ns >= sent->t_ns)
+        return 0;
+    struct pl_limits_send before = *sent;
+    before.t_ns = down->t0_ns;
+    before.timeout = before.probe = before.repair = false;
+    return end_gap(l, down->t0_ns, gap_cause(l, &before));
 }
 
 /* Where a recovery ended within a gap, the gap is two. The path may have been down, which took acknowledgements. */
@@ -448,7 +462,15 @@ static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
 /* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
 static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    if (end_of_recovery(l) < 0 || end_of_outage(l, sent->t_ns) < 0 || begin_of_wait(l, sent) < 0)
+    int64_t from_ns;
+    if (end_of_recovery(l) < 0)
+        return -1;
+    do { /* several outages may be within the gap */
+        from_ns = l->gap.t0_ns;
+        if (begin_of_outage(l, sent) < 0 || end_of_outage(l, sent->t_ns) < 0)
+            return -1;
+    } while (l->gap.t0_ns > from_ns);
+    if (begin_of_wait(l, sent) < 0)
         return -1;
     l->buffer.woken = l->held = false; /* until a look at the silence says so of this gap */
     int cause = gap_cause(l, sent);

@@ -17,8 +17,7 @@ enum { PL_OPENING_BYTES = 32768 }; /* what a tool says at first, or on another c
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
-    const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it; NULL: never */
-    bool up_known;                    /* they end when the path was up again, not when the sender heard of it */
+    const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it, at least; NULL: never */
     const struct pl_time_spans *late; /* when the box was late, likewise */
     const struct pl_time_spans *busy; /* when the line was, by the box's record; NULL: not known */
     uint64_t data_end;                /* behind the last byte that is ever sent; 0: not known */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "outages.h"
 #include "service.h"
 #include "thresholds.h"
 
@@ -122,9 +123,9 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     }
 }
 
-/* `next`: the part that arrived behind the run; len 0: none. An outage lasts until `until_ns`. A waiting row has the
+/* `next`: the part that arrived behind the run; len 0: none. A waiting row has the
  * box's fate in `cause`, and in spacing_ns whether it left the bottleneck. */
-static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int64_t until_ns)
+static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
 {
     const struct pl_lost_run *run = studied_run(c);
     int64_t rtt_ns = pl_transfer_rtt_ns(c->t, c->first_lost_ns);
@@ -148,8 +149,10 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next, int6
         c->sink(c->context, &row);
     }
     c->run.n = 0;
+    static const int64_t at_once[2] = {0, 0};
     return down_ns < 0 ? 0
-                       : pl_time_spans_add(c->down, down_ns, pl_down_until(&c->t->up, c->last_lost_ns, until_ns, 0));
+                       : pl_down_add(c->down, &c->t->outages, down_ns, c->last_lost_ns,
+                                     before && down_ns == c->first_lost_ns, at_once);
 }
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)
@@ -163,7 +166,7 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
                               .cause = pl_corrupted(segment) ? FATE_CORRUPTED
                                        : segment->unseen     ? FATE_UNSEEN
                                                              : segment->box_fate};
-        if (c->run.n == PL_LOSS_RUN && end_run(c, &(struct pl_segment){.len = 0}, segment->t_sent_ns) < 0)
+        if (c->run.n == PL_LOSS_RUN && end_run(c, &(struct pl_segment){.len = 0}) < 0)
             return -1;
         if (c->run.n == 0)
             c->first_lost_ns = segment->t_sent_ns;
@@ -172,8 +175,7 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
     }
     if (segment->t_received_ns < 0)
         return 0;
-    if (c->run.n &&
-        end_run(c, segment, segment->t_received_ns + pl_base_at(&c->t->ack_base, segment->t_received_ns)) < 0)
+    if (c->run.n && end_run(c, segment) < 0)
         return -1;
     c->before = *segment;
     c->arrived++;
@@ -182,7 +184,7 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
 
 int pl_loss_causes_end(struct pl_loss_causes *c)
 {
-    int result = c->run.n ? end_run(c, &(struct pl_segment){.len = 0}, c->t->last_ns) : 0;
+    int result = c->run.n ? end_run(c, &(struct pl_segment){.len = 0}) : 0;
     free(c->run.at);
     c->run.at = NULL;
     return result;

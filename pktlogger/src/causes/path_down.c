@@ -2,6 +2,7 @@
 #include "path_down.h"
 
 #include "losses.h"
+#include "outages.h"
 #include "thresholds.h"
 
 void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, struct pl_time_spans *spans)
@@ -24,14 +25,14 @@ static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
 }
 
 /* `next_ns`: when the acknowledgement behind the run was sent, which shows how long the path is then. */
-static int end_run(struct pl_ack_outages *o, int64_t next_ns, int64_t until_ns)
+static int end_run(struct pl_ack_outages *o, int64_t next_ns)
 {
     bool outage = o->lost && is_outage(o);
+    int64_t end_ns = o->t->outages.n ? next_ns : o->last_ns;
+    const int64_t back_ns[2] = {pl_base_at(&o->t->ack_base, o->first_ns), pl_base_at(&o->t->ack_base, end_ns)};
+    bool sent_before = o->before_ns > 0 && o->first_ns - o->before_ns <= PL_OUTAGE_NS;
     o->lost = o->of_outage = 0;
-    if (!outage)
-        return 0;
-    until_ns = pl_down_until(&o->t->up, o->last_ns, until_ns, pl_base_at(&o->t->ack_base, next_ns));
-    return pl_time_spans_add(o->spans, due_ns(o, o->first_ns), until_ns);
+    return outage ? pl_down_add(o->spans, &o->t->outages, o->first_ns, o->last_ns, sent_before, back_ns) : 0;
 }
 
 int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
@@ -39,7 +40,9 @@ int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
     if (ack->t_received_ns >= 0) {
         int64_t delay_ns = ack->t_received_ns - ack->t_sent_ns;
         o->longest_ns = delay_ns > o->longest_ns ? delay_ns : o->longest_ns;
-        return end_run(o, ack->t_sent_ns, ack->t_received_ns);
+        int result = end_run(o, ack->t_sent_ns);
+        o->before_ns = ack->t_sent_ns;
+        return result;
     }
     int64_t late_ns = ack->t_sent_ns + o->longest_ns + o->longest_ns / 8; /* as in pl_under_way_ns */
     if (ack->t_sent_ns < o->t->sender_first_ns || late_ns > o->t->sender_last_ns ||
@@ -54,5 +57,5 @@ int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
 
 int pl_ack_outages_end(struct pl_ack_outages *o)
 {
-    return end_run(o, o->last_ns, o->t->last_ns);
+    return end_run(o, o->last_ns);
 }

@@ -11,6 +11,7 @@ struct pl_ack_outages {
     struct pl_time_spans *spans; /* as the sender felt them */
     int64_t first_ns, last_ns;   /* of the present run: when they were sent; */
     int64_t longest_ns;          /* delay of those that arrived */
+    int64_t before_ns;           /* when the last one that arrived was sent */
     uint64_t lost, of_outage;    /* how many, and those of them that the box's record says an outage took */
 };
 

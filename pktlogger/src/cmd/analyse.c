@@ -33,7 +33,7 @@
 
 struct settings {
     const char *sender, *receiver, *box, *line, *interface, *output, *flow_folder, *scales, *ruled_out, *samples,
-        *clock, *up;
+        *clock, *outages;
     uint64_t burst_gap_ns, late_from_ns, opening_bytes, from_ns, to_ns, flows_max;
     bool tunnels, xplot, csv, human, json, always_data, sender_accepted, from_gateway, to_gateway;
 };
@@ -80,12 +80,12 @@ struct settings {
          .offset = AT(samples),                                                                                        \
          .help = "what was queued in the senders' sockets, sampled while they sent (FORMAT.md, Samples): it tells a "  \
                  "silence of the application from one of the send buffer"},                                            \
-        {.name = "up",                                                                                                 \
+        {.name = "outages",                                                                                            \
          .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "NS,...",                                                                                          \
-         .offset = AT(up),                                                                                             \
-         .help = "when outages of the path ended, in nanoseconds of the captures' clock; default: not known, and a "   \
-                 "path is down until the sender heard of something that passed"},                                      \
+         .metavar = "BEGIN-END,...",                                                                                   \
+         .offset = AT(outages),                                                                                        \
+         .help = "when outages of the path were, in nanoseconds of the captures' clock; -END where the beginning is "  \
+                 "not known; default: not known, and a path is down while it takes what is sent"},                     \
         {.name = "late-from",                                                                                          \
          .kind = NC_OPT_QUANTITY,                                                                                      \
          .unit = NC_UNIT_DURATION,                                                                                     \
@@ -145,11 +145,11 @@ static const struct nc_option analyse_options[] = {
 };
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
-    .synopsis =
-        "pktlogger analyse [--sender FILE] [--receiver FILE] [--box DIR] [--line FILE] [--samples FILE] "
-        "[--clock CLOCK] [--always-data] "
-        "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--up NS,...] [--burst-gap TIME] "
-        "[-o DIR]",
+    .synopsis = "pktlogger analyse [--sender FILE] [--receiver FILE] [--box DIR] [--line FILE] [--samples FILE] "
+                "[--clock CLOCK] [--always-data] "
+                "[--opening SIZE] [--tunnels] [--scales TIME,...] [--ruled-out CAUSE,...] [--outages BEGIN-END,...] "
+                "[--burst-gap TIME] "
+                "[-o DIR]",
     .purpose =
         "Joins the captures of both ends, or takes one end's as far as it goes: every transmission with its fate "
         "and kind, every stop with its cause.",
@@ -412,7 +412,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
                 pl_index_report(&analysis.surveys[end].index, captures[end].path);
         analysis.pace = lists->pace;
         analysis.ruled_out = lists->ruled_out;
-        analysis.up = (struct pl_up_times){.at_ns = lists->up_ns, .n = lists->up_n};
+        analysis.outages = (struct pl_outages){.down_ns = lists->down_ns, .up_ns = lists->up_ns, .n = lists->outage_n};
         analysis.samples = settings->samples ? &lists->samples : NULL;
         analysis.lines = settings->line ? &lists->lines : NULL;
         analysis.from_gateway = settings->from_gateway;
@@ -432,7 +432,7 @@ static int run(const struct settings *settings, bool human)
     struct nc_error error;
     int status = NC_EXIT_OK;
     struct pl_lists lists = {.pace.burst_gap_ns = (int64_t)settings->burst_gap_ns};
-    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, settings->up, &error) < 0 ||
+    if (pl_lists_read(&lists, settings->scales, settings->ruled_out, settings->outages, &error) < 0 ||
         pl_clock_parse(&lists.clock, settings->clock, &error) < 0)
         return pl_report(human, &error);
     if (settings->box && pl_box_open(&box, settings->box, &error) < 0)
@@ -484,7 +484,7 @@ static int check_idle(const struct settings *settings, const struct pl_given *gi
         {"samples", far, receiver},
         {"line", far, receiver},
         {"always-data", far, receiver},
-        {"up", far, receiver},
+        {"outages", far, receiver},
         {"burst-gap", far, receiver},
     };
     return pl_refuse_idle(given, rows, sizeof rows / sizeof *rows, human);

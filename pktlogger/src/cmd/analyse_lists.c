@@ -52,29 +52,33 @@ static int read_causes(const char *text, unsigned *causes, struct nc_error *erro
     return 0;
 }
 
-/* Reads "1767225605000000000,1767225607500000000". */
-static int read_up(const char *text, struct pl_lists *lists, struct nc_error *error)
+/* Reads "1767225605000000000-1767225607500000000,-1767225609000000000". */
+static int read_outages(const char *text, struct pl_lists *lists, struct nc_error *error)
 {
     int64_t before = -1;
     for (const char *at = text; at; at = *at ? at + 1 : NULL) {
-        char *end;
+        char *end = (char *)(uintptr_t)at;
         errno = 0;
-        long long ns = strtoll(at, &end, 10);
-        if (lists->up_n == PL_UP_MAX || *at < '0' || *at > '9' || (*end && *end != ',') || errno || ns <= before)
+        long long down = *at == '-' ? INT64_MIN : strtoll(at, &end, 10), up = -1;
+        bool begins = *at == '-' || (*at >= '0' && *at <= '9' && down > before && *end == '-');
+        if (begins && end[1] >= '0' && end[1] <= '9')
+            up = strtoll(end + 1, &end, 10);
+        if (lists->outage_n == PL_OUTAGES_MAX || (*end && *end != ',') || errno || up <= before || up <= down)
             return nc_fail(error, NC_EXIT_USAGE,
-                           "--up '%.60s': want up to %d times in rising order, each in nanoseconds of the captures' "
-                           "clock, with commas between",
-                           text, PL_UP_MAX);
-        lists->up_ns[lists->up_n++] = before = ns;
+                           "--outages '%.60s': want up to %d spans BEGIN-END in rising order, in nanoseconds of the "
+                           "captures' clock, with commas between; -END where the beginning is not known",
+                           text, PL_OUTAGES_MAX);
+        lists->down_ns[lists->outage_n] = down;
+        lists->up_ns[lists->outage_n++] = before = up;
         at = end;
     }
     return 0;
 }
 
-int pl_lists_read(struct pl_lists *lists, const char *scales, const char *ruled_out, const char *up,
+int pl_lists_read(struct pl_lists *lists, const char *scales, const char *ruled_out, const char *outages,
                   struct nc_error *error)
 {
-    if (read_scales(scales, &lists->pace, error) < 0 || (up && read_up(up, lists, error) < 0))
+    if (read_scales(scales, &lists->pace, error) < 0 || (outages && read_outages(outages, lists, error) < 0))
         return -1;
     return ruled_out ? read_causes(ruled_out, &lists->ruled_out, error) : 0;
 }

@@ -226,21 +226,11 @@ struct pl_walk;
 struct pl_arrived;
 struct pl_send_samples;
 
-/* When outages of the path are known to have ended, at the path, in order; none: not known. */
-struct pl_up_times {
-    const int64_t *at_ns;
+/* When outages of the path are known to have begun and ended, at the path, in order; none: not known. */
+struct pl_outages {
+    const int64_t *down_ns, *up_ns; /* down_ns: INT64_MIN where only the end is known */
     size_t n;
 };
-
-/* The end of an outage that took its last part at `last_ns` and of which the sender heard no more at `until_ns`: when
- * the path was up again, as felt `back_ns` later, if that is known and earlier. */
-static inline int64_t pl_down_until(const struct pl_up_times *up, int64_t last_ns, int64_t until_ns, int64_t back_ns)
-{
-    for (size_t i = 0; i < up->n; i++)
-        if (up->at_ns[i] >= last_ns)
-            return up->at_ns[i] + back_ns < until_ns ? up->at_ns[i] + back_ns : until_ns;
-    return until_ns;
-}
 
 struct pl_transfer {
     uint32_t number;                     /* `flow` in the tables */
@@ -315,7 +305,7 @@ struct pl_transfer {
     uint64_t opening_bytes;
     const struct pl_send_samples *samples; /* of all senders; NULL: none */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
-    struct pl_up_times up;
+    struct pl_outages outages;
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];
