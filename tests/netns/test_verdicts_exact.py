@@ -128,3 +128,26 @@ def test_queues_for_each_flow_are_not_the_advice_where_there_are_such(tmp_path: 
     for text in texts:
         assert ("a share of its own" in text) == (aqm == "fq_codel"), text
         assert ("such as fq_codel" in text) == (aqm == "codel"), text
+
+
+NIC = """
+[scenario]
+name = "nic"
+[path]
+rate = "100Mbit"
+delay = "20ms"
+queue = "1 BDP"
+nic_rate = "30Mbit"
+nic_queue = 50
+[transfer]
+duration = "4s"
+congestion = "cubic"
+"""
+
+
+def test_a_full_line_whose_queue_no_capture_shows_is_the_path_s_rate(tmp_path: Path) -> None:
+    """The slowest stage is the sender's own interface, whose queue lies before its capture."""
+    (flow,) = flows(tmp_path, NIC)
+    limits = flow["limits_ns"]
+    assert limits.get("path_rate", 0) >= 0.7 * sum(limits.values()), limits
+    assert flow["verdict"]["cause"] == "path_rate", flow["verdict"]["text"]

@@ -234,6 +234,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
         .segment_ns = pl_line_known(t->line) ? pl_explain_segment_ns(t, t->first_ns)
                                              : (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
+        .line_known = pl_line_known(t->line),
         .down = &explain->down,
         .samples = explain->samples,
         .always_data = t->always_data,

@@ -77,6 +77,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         .opening = true,
         .middle = path->middle,
         .passes_on = path->passes_on,
+        .filled = path->line_known,
     };
     l->last_cause = path->middle ? PL_LIMIT_CONGESTION_AVOIDANCE : PL_LIMIT_SLOW_START;
     l->recovered_ns = l->room_ns = l->closed_ns = l->last_ack_ns = -1;

@@ -45,7 +45,7 @@ struct pl_rounds {
     bool middle;            /* what was before the first round is not known */
     bool opening, reduced;  /* slow start may go on; the congestion window has been reduced */
     bool marked;            /* last because of marks and not of a loss */
-    bool filled;            /* a queue has been standing, so the line's rate is known and not only that of the sender */
+    bool filled;            /* the line's rate is known: by who built it, or because a queue has been standing */
     uint64_t steady_flight; /* of the first of the last steady rounds */
     unsigned steady_n;
     uint64_t cap; /* a flight that stood still before any loss; 0: none */
