@@ -19,6 +19,7 @@ from scenarios.plan.plan import Trial
 _ALWAYS = ("rate_bps", "delay_ns", "queue_bytes", "loss_ppb", "profile", "congestion", "gateway", "gateway_recovery")
 _BACK = "ba_"
 _NO_LIMIT = ("rate_bps", "queue_bytes", "gateway_rate_bps")
+_LIMITS_TOO = {"rate_bps": "rate_trace", "queue_bytes": "queue_packets"}  # the limit, where the first has none
 
 
 def shared_settings(rows: Sequence[Row], sweep: Iterable[str] = ()) -> list[tuple[str, str]]:
@@ -62,8 +63,8 @@ def _text(name: str, constant: Row) -> str:
     if name == "loss_ppb" and constant[name] is None:
         return str(constant.get("loss") or readable.NOTHING)
     if name in _NO_LIMIT and constant[name] == 0:
-        traced = name == "rate_bps" and constant.get("rate_trace") != "none"  # the trace is the limit
-        return readable.NOTHING if traced else "no limit"
+        other = constant.get(_LIMITS_TOO[name], "swept") if name in _LIMITS_TOO else None
+        return "no limit" if other in (None, 0, "none") else readable.NOTHING
     return readable.named(name, constant[name])
 
 

@@ -208,6 +208,18 @@ def test_a_path_whose_rate_is_a_trace_is_not_said_to_have_none(tmp_path: Path, s
     assert said["path.queue"] == "no limit"
 
 
+def test_a_queue_that_packets_bound_is_not_said_to_have_no_limit(tmp_path: Path) -> None:
+    for packets, bound in ((60, None), (0, "no limit")):
+        values: dict[str, Any] = {
+            "scenario": {"name": "packets"}, "path": {"delay": "30ms", "rate": "5Mbit", "queue_packets": packets},
+            "transfer": {"bytes": "1MB"},
+        }  # fmt: skip
+        plan = make_plan(Document(str(tmp_path / "packets.toml"), values), 1)
+        path = synthetic_plan.write(tmp_path / str(packets), plan, rows(plan, random.Random(1)))
+        said = dict(shared_settings(load_run(path).rows))
+        assert said.get("path.queue") == bound and ("path.queue_packets" in said) == bool(packets)
+
+
 def test_cpu_time_is_no_fact_of_virtual_time(tmp_path: Path) -> None:
     """There it counts how often the clock was looked at."""
     for virtual in (False, True):
