@@ -38,9 +38,8 @@ EACH, EACH_REAL, FIRST_SEED, JOBS = 20, 5, 2000, 2
 GOAL, GOAL_REAL = 0.95, 0.9
 TIMEOUT_S, MEMORY_BYTES = 300, 2**29
 NO_VERDICT = "none"
-_SAYS = re.compile(
-    r"limited for \d+ % of the time by (.+?)(?:, or by losses at it and what followed them)?\. |as fast as the (receiver's window) allows"
-)
+_AND_LOSSES = "(?:, or by losses at it and what followed them)?"
+_SAYS = re.compile(rf"limited for \d+ % of the time by (.+?){_AND_LOSSES}\. |as fast as the (receiver's window) allows")
 _MOST = re.compile(r"were lost \([^)]*\), most of them to (.+?)\.")
 
 
