@@ -61,4 +61,11 @@ static inline bool pl_given(const struct pl_evidence *known)
     return known->within && known->seen.given * 2 > known->seen.n;
 }
 
+/* By most samples within, the program kept to the rate that it allows: it had given all, and nothing was unsent or less
+ * than a segment for which both windows have room. */
+static inline bool pl_keeps_pace(const struct pl_evidence *known)
+{
+    return known->within && known->seen.kept && (known->seen.kept + known->seen.idle) * 2 > known->seen.n;
+}
+
 #endif

@@ -133,6 +133,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     bool gave_none = pl_idle(&known) || (empty && !(known.within && pl_unsent(&known)));
     round->t1_ns = now_ns;
     round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
+    round->unsent = pl_unsent(&known);
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle =
         (gave_none && may_be_idle(l, round->t0_ns, l->high)) || gave_no_more(l, &known, round->t0_ns, l->high);
@@ -301,6 +302,8 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     bool given = pl_unsent(&known) || finished(l, since_ns) || (always && sized && !known.seen.full);
     if (shrank(l, sent, &known))
         return PL_LIMIT_ECN;
+    if (pl_keeps_pace(&known))
+        return PL_LIMIT_PACING;
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
@@ -330,6 +333,8 @@ static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *k
 {
     if (known->buffer == PL_YES)
         return PL_LIMIT_SEND_BUFFER;
+    if (pl_keeps_pace(known))
+        return PL_LIMIT_PACING;
     return known->within && gave_no_more(l, known, l->gap.t0_ns, l->high) ? IDLE : OF_ROUND;
 }
 
@@ -337,9 +342,11 @@ static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *k
 static enum pl_limit_cause unanswered_cause(const struct pl_limits *l, const struct pl_evidence *known, bool full,
                                             int64_t now_ns)
 {
-    if (gap_at_pace(l, known, now_ns))
+    if (gap_at_pace(l, known, now_ns) || pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    if (!full && known->within && gave_no_more(l, known, l->gap.t0_ns, l->high))
+    bool little = l->gap.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->gap.t0_ns) &&
+                  !never_idle(l, l->gap.t0_ns, l->high);
+    if (!full && (little || (known->within && gave_no_more(l, known, l->gap.t0_ns, l->high))))
         return PL_LIMIT_APPLICATION;
     return window_cause(l, full, known->slow);
 }

@@ -90,6 +90,8 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
 {
     if (cause == PL_LIMIT_RECEIVER_WINDOW)
         return round->shut;
+    if (cause == PL_LIMIT_APPLICATION)
+        return !round->unsent;
     return cause != PL_LIMIT_SEND_BUFFER || (set_off(round) && !(round->unheld || round->shut || round->blind));
 }
 

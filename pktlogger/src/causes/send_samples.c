@@ -293,13 +293,11 @@ static bool finds_no_room(const struct pl_send_sample *sample, bool given)
     return sample->sndbuf_bytes ? sample->queued_bytes > sample->sndbuf_bytes / 3 * 2 : sample->waits == PL_YES;
 }
 
-/* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding have
- * the full length: Nagle's rule may hold back the last octets that the program gave. A rate that the program allows would
- * hold them back, too. */
+/* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding
+ * have the full length: Nagle's rule holds it back, or a pace. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
     return sample->unacked && sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
-           sample->pace_bytes_per_s >= INT64_MAX &&
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 
@@ -307,15 +305,17 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
 {
     const struct pl_send_sample *sample = &of->first[at];
     bool given = sample->waits == PL_NO || (of->written_ns && sample->t_ns >= of->written_ns);
-    bool unsent = sample->notsent_bytes >= (given && !held_back(sample, mss) ? 1 : mss);
+    bool held = held_back(sample, mss), unpaced = sample->pace_bytes_per_s >= INT64_MAX;
+    bool unsent = sample->notsent_bytes >= (given && !(held && unpaced) ? 1 : mss);
     bool full = finds_no_room(sample, given);
     bool known = sample->sndbuf_bytes || sample->waits != PL_UNKNOWN;
     seen->n++;
     seen->waits += sample->waits == PL_YES && !given;
     seen->given += sample->waits == PL_NO && !unsent;
     seen->unsent += unsent;
+    seen->kept += given && unsent && held && sample->pace_bytes_per_s;
     seen->full = full;
-    seen->late += sample->sndbuf_bytes && !full && !given && held_back(sample, mss);
+    seen->late += sample->sndbuf_bytes && !full && !given && held && unpaced;
     seen->spent += full && !unsent;
     seen->room += known && !full && !unsent;
     seen->idle += known && !full && !unsent && sample->waits != PL_YES;

@@ -53,18 +53,20 @@ struct pl_samples_of {
  * rate, for which both windows have room waits by Nagle's rule until the writer gives more (RFC 9293, 3.7.4). */
 struct pl_samples_seen {
     uint32_t n;
-    uint32_t slow, past;       /* were in slow start, or past it; neither: BBR, say */
-    uint32_t waits;            /* the program had more to give, by its own account */
-    uint32_t given;            /* it had given all, by its own account, and all was sent */
-    uint32_t unsent;           /* had data unsent: a full segment or more */
-    uint32_t room;             /* had none unsent, and no writer that waited for room */
-    uint32_t idle;             /* the same, and no program that had more to give: this had given no more */
-    uint32_t late;             /* had room in both windows and the buffer, and yet none unsent, whatever the program
-                                         had to give: its processor was busy, say */
-    uint32_t spent;            /* had none unsent, and a buffer in which a waiting writer finds no room */
-    bool sized;                /* whether a writer waited for room is known in all of them */
-    bool full;                 /* the last one had a buffer in which a waiting writer finds no room */
-    uint64_t pace_bytes_per_s; /* of the last sample up to the end of the span; 0: not known */
+    uint32_t slow, past;              /* were in slow start, or past it; neither: BBR, say */
+    uint32_t waits;                   /* the program had more to give, by its own account */
+    uint32_t given;                   /* it had given all, by its own account, and all was sent */
+    uint32_t unsent;                  /* had data unsent: a full segment or more */
+    uint32_t kept;                    /* all was given, and the rate that the program allows kept back less than a
+                                         segment that both windows have room for; it counts as unsent, too */
+    uint32_t room;                    /* had none unsent, and no writer that waited for room */
+    uint32_t idle;                    /* the same, and no program that had more to give: this had given no more */
+    uint32_t late;                    /* had room in both windows and the buffer, and yet none unsent, whatever the
+                                         program had to give: its processor was busy, say */
+    uint32_t spent;                   /* had none unsent, and a buffer in which a waiting writer finds no room */
+    bool sized;                       /* whether a writer waited for room is known in all of them */
+    bool full;                        /* the last one had a buffer in which a waiting writer finds no room */
+    uint64_t pace_bytes_per_s;        /* of the last sample up to the end of the span; 0: not known */
     uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where a window bounds what is sent */
     bool unpaced;                     /* likewise: neither its control nor an option paces it */
 };

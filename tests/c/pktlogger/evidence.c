@@ -504,6 +504,45 @@ static void late_acknowledgements_leave_a_pace_or_the_program_the_limit(void)
     }
 }
 
+/* A program writes less than a segment each 100 ms, at its rate. Nagle's rule keeps every second write until the next, for
+ * the packet before is lost and not acknowledged. */
+static void what_is_left_of_a_programs_rate_awaits_its_pace(void)
+{
+    for (int paced = 0; paced < 2; paced++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = saying(samples, PL_NO, 0, 0);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].notsent_bytes = i % 200 < 100 ? 0 : MSS - 1;
+            samples[i].unacked = 1;
+            samples[i].cwnd = 10;
+            samples[i].window = 100 * MSS;
+            samples[i].pace_bytes_per_s = paced ? 10 * MSS : INT64_MAX;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        send(&run, 0, false);
+        send(&run, 195 * MS, false);
+        run.mode = PL_MODE_FAST;
+        resend(&run, MS);
+        end(&run, ms);
+        CHECK(ms[paced ? PL_LIMIT_PACING : PL_LIMIT_APPLICATION] >= 195);
+    }
+}
+
+/* A connection for control, of a tool that always has data on another: a few octets of it are lost. */
+static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_as(&run, (struct pl_limits_path){.always_data = true});
+    run.len = 53;
+    send(&run, 0, false);
+    send(&run, 900 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 900);
+}
+
 /* It sends a window, and waits for its peer's word before it always has data. */
 static void an_opening_with_nothing_unsent_is_the_application(void)
 {
@@ -559,6 +598,8 @@ int main(void)
     RUN(a_spent_buffer_is_neither_slow_start_nor_pacing);
     RUN(a_program_that_has_given_all_does_not_delay_a_repair);
     RUN(a_program_that_has_given_all_awaits_no_acknowledgement);
+    RUN(what_is_left_of_a_programs_rate_awaits_its_pace);
+    RUN(a_few_octets_that_nothing_acknowledges_await_the_program);
     RUN(a_message_under_way_is_not_the_wait_behind_it);
     RUN(a_full_window_for_which_nothing_waited_is_not_the_limit);
     RUN(a_window_that_the_kernel_counts_is_the_limit_although_it_has_room);

@@ -270,6 +270,23 @@ static void a_flights_name_is_not_given_to_rounds_that_contradict_it(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 79);
 }
 
+/* The same of a program that has given all when three rounds are over. */
+static void a_round_with_data_unsent_is_not_called_the_applications_later(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = alike(samples, 0, SNDBUF / 4);
+    for (int i = 0; i < 3 * 40; i++)
+        samples[i].notsent_bytes = 20 * MSS;
+    begin_as(&run, (struct pl_limits_path){.samples = of});
+    for (int round = 0; round < 6; round++)
+        burst(&run, 40);
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 79 && ms[PL_LIMIT_APPLICATION] <= 121);
+    CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 79);
+}
+
 /* A sample every 100 ms: none within most of the silences, which are of 12 to 14 ms. */
 static struct pl_samples_of rare(struct pl_send_sample samples[SAMPLES], uint32_t notsent, uint32_t queued)
 {
@@ -346,6 +363,7 @@ static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(voi
         CHECK_EQ(seen.unsent, rows[row].unsent);
         CHECK_EQ(seen.given, !rows[row].unsent);
         CHECK_EQ(seen.idle, !rows[row].unsent);
+        CHECK_EQ(seen.kept, rows[row].pace == 78125);
     }
 }
 
@@ -527,6 +545,7 @@ int main(void)
     RUN(silence_behind_a_full_window_is_the_windows);
     RUN(a_flight_that_stands_still_with_data_unsent_is_no_send_buffer);
     RUN(a_flights_name_is_not_given_to_rounds_that_contradict_it);
+    RUN(a_round_with_data_unsent_is_not_called_the_applications_later);
     RUN(samples_near_a_silence_tell_of_it_where_none_is_within);
     RUN(the_nearest_sample_may_be_before_or_behind);
     RUN(less_than_a_segment_with_room_in_both_windows_awaits_the_program);
