@@ -32,11 +32,11 @@ def kernel(*spans: tuple[float, Why, dict[str, int]]) -> Records:
     return np.concatenate(found)
 
 
-def compared(records: Records, *spans: tuple[float, str]) -> Comparison:
+def compared(records: Records, *spans: tuple[float, str], apart_ns: float = 0) -> Comparison:
     ends = np.array([round(until_s * S) for until_s, _ in spans])
     causes = np.array([NAMES.tolist().index(name) for _, name in spans])
     limits = {"t0_ns": np.concatenate(([0], ends[:-1])), "t1_ns": ends, "cause": causes}
-    return oracle.compare(oracle.account(records, int(ends[-1])), limits, NAMES)
+    return oracle.compare(oracle.account(records, int(ends[-1])), limits, NAMES, apart_ns)
 
 
 BLOCKED = {"flags": int(Flag.BLOCKED)}
@@ -79,6 +79,12 @@ def test_the_wait_for_a_timeout_belongs_to_the_recovery() -> None:
                      (3, Why.CWND, {"flight": 100}))  # fmt: skip
     assert compared(records, (1, "slow_start"), (2, "timeout"), (3, "slow_start")).wrong_s == {}
     assert compared(records, (1, "timeout"), (3, "slow_start")).wrong_s.keys() == {("timeout", "congestion")}
+
+
+def test_a_cause_may_be_as_late_as_samples_are_apart() -> None:
+    late = ((1.1, "slow_start"), (2, "send_buffer"), (3, "receiver_window"), (4, "application"))
+    assert compared(kernel(*MIXED), *late).wrong_s == {("slow_start", "send_buffer"): pytest.approx(0.07, abs=0.02)}
+    assert compared(kernel(*MIXED), *late, apart_ns=200 * MS).wrong_s == {}
 
 
 def test_recoveries_excuse_nothing_behind_them() -> None:

@@ -134,6 +134,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->t1_ns = now_ns;
     round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
     round->unsent = pl_unsent(&known);
+    round->filled = pl_filled(&known);
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle =
         (gave_none && may_be_idle(l, round->t0_ns, l->high)) || gave_no_more(l, &known, round->t0_ns, l->high);
@@ -255,6 +256,8 @@ static bool window_held(const struct pl_limits *l, const struct pl_evidence *kno
 static bool gap_at_pace(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
 {
     double ns = (double)(now_ns - l->gap.t0_ns), bytes = (double)l->gap.bytes;
+    if (pl_filled(known))
+        return false;
     return pl_at_pace(bytes, ns, known->seen.pace_bytes_per_s) ||
            pl_at_pace(bytes + l->round.bytes, ns + l->round.time_ns, known->seen.pace_bytes_per_s);
 }

@@ -57,7 +57,7 @@ bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 
 static bool at_pace(const struct pl_round *round)
 {
-    return pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s);
+    return !round->filled && pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s);
 }
 
 /* True when few packets left each in its own time: they are as the program gave them. */
@@ -66,10 +66,16 @@ static bool few_by_themselves(const struct pl_round *round)
     return round->may_starve && round->packets < PL_ROUND_PACED && !set_off(round) && !round->shut && !round->blind;
 }
 
-/* True when the program had given no more. Behind less than a segment a congestion window has room. */
+/* True when the flight was less than a segment: the congestion window and the line had room. */
+static bool little(const struct pl_rounds *rounds, const struct pl_round *round)
+{
+    return round->flight && round->flight < rounds->mss && !round->blind;
+}
+
+/* True when the program had given no more. */
 static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round *round)
 {
-    return round->idle || (round->flight && round->flight < rounds->mss && !round->blind);
+    return round->idle || little(rounds, round);
 }
 
 /* True when it was sent at the rate that congestion control set, as BBR does. The kernel sets one for all senders; that
@@ -80,10 +86,10 @@ static bool at_kernel_pace(const struct pl_round *round)
     return paced > 0 && bytes >= PL_AT_PACE * paced && bytes <= PL_PAST_PACE * paced;
 }
 
-/* True when no packet missed a queue, and the line was busy. */
+/* True when no packet missed a queue, and the line was busy: with more than a few octets of this sender. */
 static bool standing(const struct pl_rounds *rounds, const struct pl_round *round)
 {
-    return round->queue_ns >= rounds->standing_ns && !round->line_idle;
+    return round->queue_ns >= rounds->standing_ns && !round->line_idle && !little(rounds, round);
 }
 
 bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)

@@ -313,6 +313,7 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     seen->waits += sample->waits == PL_YES && !given;
     seen->given += sample->waits == PL_NO && !unsent;
     seen->unsent += unsent;
+    seen->filled += unsent && sample->cwnd && sample->unacked >= sample->cwnd;
     seen->kept += given && unsent && held && sample->pace_bytes_per_s;
     seen->full = full;
     seen->late += sample->sndbuf_bytes && !full && !given && held && unpaced;

@@ -57,6 +57,7 @@ struct pl_samples_seen {
     uint32_t waits;                   /* the program had more to give, by its own account */
     uint32_t given;                   /* it had given all, by its own account, and all was sent */
     uint32_t unsent;                  /* had data unsent: a full segment or more */
+    uint32_t filled;                  /* had data unsent, and as many packets outstanding as cwnd allows */
     uint32_t kept;                    /* all was given, and the rate that the program allows kept back less than a
                                          segment that both windows have room for; it counts as unsent, too */
     uint32_t room;                    /* had none unsent, and no writer that waited for room */

@@ -15,10 +15,11 @@ sender at a time, either is right:
 
 pktlogger gives a round one cause, so at a moment it is right where the kernel has that cause for a quarter of the time
 from a round trip before to a round trip behind: a round that holds the moment lies within this time, is half of it, and
-has the cause for half of its own time at least. A silence is judged by itself, so a span that is shorter than that is
-right, too, where the kernel agrees for half of it. The last round, and one in which a recovery begins, have no end and
-the cause of the round before. So nothing is compared for a round trip from when the first octet left that is
-outstanding then. Of all the rest a round trip may be wrong. That is the bound.
+has the cause for half of its own time at least. Of program and kernel pktlogger has the nearest sample, so where
+samples are further apart than a round trip, their distance counts in its place. A silence is judged by itself, so a
+span that is shorter than that is right, too, where the kernel agrees for half of it. The last round, and one in which a
+recovery begins, have no end and the cause of the round before. So nothing is compared for a round trip from when the
+first octet left that is outstanding then. Of all the rest a round trip may be wrong. That is the bound.
 """
 
 from __future__ import annotations
@@ -157,8 +158,9 @@ def _overdue(records: Records, end_ns: int) -> Array:
     return found
 
 
-def compare(own: Account, limits: Columns, names: Array) -> Comparison:
-    """Compares a flow's account with its rows of pktlogger's table. ``names``: of the causes."""
+def compare(own: Account, limits: Columns, names: Array, apart_ns: float = 0) -> Comparison:
+    """Compares a flow's account with its rows of pktlogger's table. ``names``: of the causes. ``apart_ns``: how far
+    apart the samples of its sender are; 0: there are none."""
     begin, end = int(limits["t0_ns"][0]), int(limits["t1_ns"][-1])
     edges = np.concatenate((own.t_ns, limits["t0_ns"], limits["t1_ns"], np.arange(begin, end, GRID_NS)))
     edges = np.unique(np.clip(edges, begin, end))
@@ -168,15 +170,16 @@ def compare(own: Account, limits: Columns, names: Array) -> Comparison:
     said = np.array([SAID[name] for name in names], np.int64)[limits["cause"][row]]
     agrees = said & own.accepted[place] != 0
     rtt_ns = _rtt(own, middle)
+    reach_ns = np.maximum(rtt_ns, apart_ns)
     near = np.zeros(middle.size)
     for value in np.unique(said):
         chosen = said == value
         sums = np.concatenate(([0], np.cumsum(lasted * (own.accepted[place] & value != 0))))
-        low, high = middle[chosen] - rtt_ns[chosen], middle[chosen] + rtt_ns[chosen]
+        low, high = middle[chosen] - reach_ns[chosen], middle[chosen] + reach_ns[chosen]
         whole = (np.minimum(high, end) - np.maximum(low, begin)).clip(1)  # no round trip is known yet: no tolerance
         near[chosen] = (np.interp(high, edges, sums) - np.interp(low, edges, sums)) / whole
     of_row = np.bincount(row, lasted * agrees, limits["t0_ns"].size) / (limits["t1_ns"] - limits["t0_ns"]).clip(1)
-    short = (limits["t1_ns"] - limits["t0_ns"])[row] < 2 * rtt_ns
+    short = (limits["t1_ns"] - limits["t0_ns"])[row] < 2 * reach_ns
     wrong = ~agrees & (near < 1 / 4) & ~(short & (of_row[row] >= 1 / 2))
     for began_ns, lasted_ns in zip(own.unfinished_ns, _rtt(own, own.unfinished_ns), strict=True):
         wrong &= (middle < began_ns) | (middle > began_ns + lasted_ns)
@@ -223,4 +226,5 @@ def flows(trial: Trial) -> Iterator[tuple[Json, Comparison]]:
         own = trial.records_of(flow)
         limits = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         if own.size and limits["t0_ns"].size and limits["t1_ns"][-1] > limits["t0_ns"][0]:
-            yield flow, compare(account(own, int(limits["t1_ns"][-1])), limits, names)
+            apart_ns = flow["elapsed_ns"] / flow["samples"] if flow["samples"] else 0
+            yield flow, compare(account(own, int(limits["t1_ns"][-1])), limits, names, apart_ns)

@@ -530,6 +530,47 @@ static void what_is_left_of_a_programs_rate_awaits_its_pace(void)
     }
 }
 
+/* The first window leaves at once, and all of it is lost. When a probe goes out, as much as the program's rate allows has
+ * been sent by then; but the kernel waits for the window. */
+static void a_full_congestion_window_is_no_pace(void)
+{
+    for (int filled = 0; filled < 2; filled++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = saying(samples, PL_YES, 0, 20 * MSS);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].unacked = filled ? 10 : 9;
+            samples[i].cwnd = 10;
+            samples[i].pace_bytes_per_s = 160 * MSS;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        for (int i = 0; i < 10; i++)
+            send(&run, 0, false);
+        send(&run, 62 * MS, false);
+        run.mode = PL_MODE_FAST;
+        resend(&run, MS);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PACING] >= 62, !filled);
+        CHECK_EQ(ms[PL_LIMIT_PACING] > 0, !filled);
+    }
+}
+
+/* What a connection for control says meets a queue of others all the time. */
+static void a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin_as(&run, (struct pl_limits_path){.always_data = true});
+    run.len = 53;
+    run.queue_ns = 20 * MS;
+    for (int round = 0; round < 4; round++)
+        burst(&run, 1);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_PATH_RATE], 0);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 3 * 40);
+}
+
 /* A connection for control, of a tool that always has data on another: a few octets of it are lost. */
 static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
 {
@@ -599,6 +640,8 @@ int main(void)
     RUN(a_program_that_has_given_all_does_not_delay_a_repair);
     RUN(a_program_that_has_given_all_awaits_no_acknowledgement);
     RUN(what_is_left_of_a_programs_rate_awaits_its_pace);
+    RUN(a_full_congestion_window_is_no_pace);
+    RUN(a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path);
     RUN(a_few_octets_that_nothing_acknowledges_await_the_program);
     RUN(a_message_under_way_is_not_the_wait_behind_it);
     RUN(a_full_window_for_which_nothing_waited_is_not_the_limit);
