@@ -307,6 +307,8 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_ECN;
     if (pl_keeps_pace(&known))
         return PL_LIMIT_PACING;
+    if (known.window != PL_YES && gap_at_pace(l, &known, sent->t_ns))
+        return PL_LIMIT_PACING;
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
@@ -397,7 +399,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
     if (!late && awaited_repair(l, sent, &known))
         return PL_LIMIT_FAST_RECOVERY;
-    bool full = window_held(l, &known);
+    bool full = window_held(l, &known) && (known.window == PL_YES || !gap_at_pace(l, &known, sent->t_ns));
     if (!late && all_was_sent(l))
         return window_cause(l, false, known.slow);
     if (!late && sent->repair)

@@ -571,6 +571,28 @@ static void a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 3 * 40);
 }
 
+/* The receiver's window has room for one more write, though not for a full segment, and each write leaves when the
+ * program's rate allows it. */
+static void a_window_that_a_programs_rate_does_not_fill_is_no_limit(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = saying(samples, PL_NO, 0, 900);
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i].pace_bytes_per_s = 900 * 20;
+    begin_as(&run, (struct pl_limits_path){.samples = of});
+    run.window = 1800;
+    run.len = 900;
+    for (int write = 0; write < 6; write++) {
+        send(&run, 10 * MS, false);
+        acknowledge(&run, RTT_NS, 900, false);
+    }
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_RECEIVER_WINDOW], 0);
+    CHECK(ms[PL_LIMIT_PACING] >= 5 * 50 - 1);
+}
+
 /* A connection for control, of a tool that always has data on another: a few octets of it are lost. */
 static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
 {
@@ -641,6 +663,7 @@ int main(void)
     RUN(a_program_that_has_given_all_awaits_no_acknowledgement);
     RUN(what_is_left_of_a_programs_rate_awaits_its_pace);
     RUN(a_full_congestion_window_is_no_pace);
+    RUN(a_window_that_a_programs_rate_does_not_fill_is_no_limit);
     RUN(a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path);
     RUN(a_few_octets_that_nothing_acknowledges_await_the_program);
     RUN(a_message_under_way_is_not_the_wait_behind_it);
