@@ -340,7 +340,7 @@ static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *k
         return PL_LIMIT_SEND_BUFFER;
     if (pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    return known->within && gave_no_more(l, known, l->gap.t0_ns, l->high) ? IDLE : OF_ROUND;
+    return known->within && pl_idle(known) && may_be_idle(l, l->gap.t0_ns, l->high) ? IDLE : OF_ROUND;
 }
 
 /* What kept the sender waiting while acknowledgements were overdue. */
