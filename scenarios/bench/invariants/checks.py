@@ -11,10 +11,12 @@ import numpy as np
 
 from scenarios.bench.invariants import oracle
 from scenarios.bench.invariants.trials import Array, Json, Trial, until
+from scenarios.trial import clock
 
 LATE_ECN = (0, 2, 5)  # of net.ipv4.tcp_ecn: a connection that is opened does not ask for ECN
 JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
 SPAN_NS = 100_000_000
+CALL_NS = 10_000  # a program is between two of its calls for no longer
 IPERF3_COOKIE = 37
 NOT_DROPPED = ("sent", "held", "unseen")  # in the box's account of a flow
 NEAR = 1 + 1e-9
@@ -261,8 +263,8 @@ def _told(wrong: Array, lasted: Array) -> str:
 
 def buffers(trial: Trial) -> Iterator[str]:
     """rttcp always has data, so nothing waits for the application: but in the opening of a transfer with a window, in
-    which it sends a window at a time (PROTOCOL.md), and when all has been sent once. And while the send buffer limits,
-    nothing is unsent."""
+    which it sends a window at a time (PROTOCOL.md), when all has been sent once, and between two calls that write. And
+    while the send buffer limits, nothing is unsent."""
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
         if flow is None or row["tool"] != "rttcp" or row["sender_pace_bps"]:
@@ -270,7 +272,7 @@ def buffers(trial: Trial) -> Iterator[str]:
         own = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         names = np.asarray(trial.summary["limit_causes"])[own["cause"]]
         idle = (names == "application") & (own["t1_ns"] > trial.opened_ns(row, flow))
-        idle &= own["t0_ns"] < trial.all_sent_ns(flow)
+        idle &= (own["t0_ns"] < trial.all_sent_ns(flow)) & (own["t1_ns"] - own["t0_ns"] > CALL_NS)
         if idle.any():
             waited = (own["t1_ns"] - own["t0_ns"])[idle].sum() / 1e9
             yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {waited:.3f} s"
@@ -366,11 +368,13 @@ def drops(trial: Trial) -> Iterator[str]:
 
 
 def recoveries(trial: Trial) -> Iterator[str]:
-    """A recovery is no longer than the transfer goes on, or it says why it is not known."""
+    """A recovery is no longer than the transfer goes on, or it says why it is not known. Outages count from the trial's
+    origin, intervals from the beginning of their own flow."""
     found = trial.json("recovery").get("flows") or {}
     for row, end in zip(trial.rows, trial.ends, strict=True):
         for one in found.get(row["flow_name"]) or ():
-            took, until = one["recovery_ns"], end["receiver"]["intervals"][-1][1]
+            later_ns = end["receiver"]["t0_monotonic_ns"] - (clock.origin_ns(trial.ends[0], "monotonic") or 0)
+            took, until = one["recovery_ns"], end["receiver"]["intervals"][-1][1] + later_ns
             if (took is None) != (one["why"] is not None) or not 0 <= (took or 0) <= max(0, until - one["end_ns"]):
                 yield f"flow {row['flow_name']}: {one}, and the transfer ended at {until}"
 
