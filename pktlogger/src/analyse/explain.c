@@ -249,6 +249,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     };
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
+    t->sets_rate = pl_samples_set_rate(&path.samples);
     t->service_ns = explain->study.service;
     return explain->limits ? 0 : -1;
 }

@@ -43,6 +43,12 @@ static inline bool pl_filled(const struct pl_evidence *known)
     return known->seen.filled * 2 > known->seen.n;
 }
 
+/* By most samples, only the rate that its congestion control sets held data back. */
+static inline bool pl_rate_holds(const struct pl_evidence *known)
+{
+    return known->seen.sets_rate && known->seen.roomy * 2 > known->seen.n;
+}
+
 static inline bool pl_idle(const struct pl_evidence *known)
 {
     return known->seen.idle * 2 > known->seen.n;

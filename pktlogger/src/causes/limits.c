@@ -135,6 +135,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->unheld = (known.seen.unsent + known.seen.room) * 2 > known.seen.n || finished(l, round->t0_ns) || empty;
     round->unsent = pl_unsent(&known);
     round->filled = pl_filled(&known);
+    round->rate_holds = pl_rate_holds(&known);
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle =
         (gave_none && may_be_idle(l, round->t0_ns, l->high)) || gave_no_more(l, &known, round->t0_ns, l->high);

@@ -78,10 +78,13 @@ static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round 
     return round->idle || little(rounds, round);
 }
 
-/* True when it was sent at the rate that congestion control set, as BBR does. The kernel sets one for all senders; that
- * of a window is above what the window sends in a round. */
+/* True when the rate that congestion control sets held data back, as BBR's does, or it was sent at that rate. BBR
+ * changes it within a round. The kernel sets one for all senders; that of a window is above what the window sends in a
+ * round. */
 static bool at_kernel_pace(const struct pl_round *round)
 {
+    if (round->rate_holds)
+        return true;
     double bytes = round->bytes * NS_PER_S, paced = (double)round->kernel_pace_bytes_per_s * round->time_ns;
     return paced > 0 && bytes >= PL_AT_PACE * paced && bytes <= PL_PAST_PACE * paced;
 }

@@ -29,6 +29,7 @@ struct pl_round {
     bool may_starve;                   /* the program may have had nothing to give, and no sample says otherwise */
     bool unsent;                       /* by most samples, data were unsent */
     bool filled;                       /* by most samples, the congestion window was full, too */
+    bool rate_holds;                   /* by most samples, only the rate that congestion control sets held data back */
     bool spent;                        /* by most samples, all that the send buffer holds was sent, and it was full */
     uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
     uint64_t kernel_pace_bytes_per_s;  /* what congestion control allows that never reduced ssthresh; 0: not known */

@@ -261,9 +261,19 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
                                   .always = n ? (enum pl_answer)at[n - 1].always : PL_UNKNOWN};
 }
 
+static bool sets_rate(const struct pl_send_sample *sample)
+{
+    return sample->control == PL_CONTROL_RATE || sample->control == PL_CONTROL_MARKED_RATE;
+}
+
 bool pl_samples_heed_no_marks(const struct pl_samples_of *samples)
 {
     return samples->n && samples->first[samples->n - 1].control == PL_CONTROL_RATE;
+}
+
+bool pl_samples_set_rate(const struct pl_samples_of *samples)
+{
+    return samples->n && sets_rate(&samples->first[0]) && sets_rate(&samples->first[samples->n - 1]);
 }
 
 uint64_t pl_samples_opening(const struct pl_samples_of *samples)
@@ -301,6 +311,12 @@ static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 
+/* Whether both windows have room for a segment, as far as the packets that are outstanding have the full length. */
+static bool has_room(const struct pl_send_sample *sample, uint32_t mss)
+{
+    return sample->unacked && sample->unacked < sample->cwnd && (sample->unacked + UINT64_C(1)) * mss <= sample->window;
+}
+
 static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, size_t at, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at];
@@ -314,6 +330,7 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     seen->given += sample->waits == PL_NO && !unsent;
     seen->unsent += unsent;
     seen->filled += unsent && sample->cwnd && sample->unacked >= sample->cwnd;
+    seen->roomy += unsent && has_room(sample, mss);
     seen->kept += given && unsent && held && sample->pace_bytes_per_s;
     seen->full = full;
     seen->late += sample->sndbuf_bytes && !full && !given && held && unpaced;
@@ -328,11 +345,11 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
 static void see_pacing(struct pl_samples_seen *seen, const struct pl_send_sample *last)
 {
     bool window = last->control == PL_CONTROL_WINDOW;
-    bool set = last->control == PL_CONTROL_RATE || last->control == PL_CONTROL_MARKED_RATE;
-    bool rate = set || (!window && last->ssthresh == PL_SSTHRESH_FIRST);
+    bool rate = sets_rate(last) || (!window && last->ssthresh == PL_SSTHRESH_FIRST);
     seen->pace_bytes_per_s = last->pace_bytes_per_s;
     seen->kernel_pace_bytes_per_s = rate ? last->kernel_pace_bytes_per_s : 0;
     seen->unpaced = window && last->pace_bytes_per_s >= INT64_MAX;
+    seen->sets_rate = sets_rate(last);
 }
 
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss)

@@ -58,6 +58,8 @@ struct pl_samples_seen {
     uint32_t given;                   /* it had given all, by its own account, and all was sent */
     uint32_t unsent;                  /* had data unsent: a full segment or more */
     uint32_t filled;                  /* had data unsent, and as many packets outstanding as cwnd allows */
+    uint32_t roomy;                   /* had data unsent, and both windows had room for a segment: a pace held it back,
+                                         or the machine */
     uint32_t kept;                    /* all was given, and the rate that the program allows kept back less than a
                                          segment that both windows have room for; it counts as unsent, too */
     uint32_t room;                    /* had none unsent, and no writer that waited for room */
@@ -70,6 +72,7 @@ struct pl_samples_seen {
     uint64_t pace_bytes_per_s;        /* of the last sample up to the end of the span; 0: not known */
     uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where a window bounds what is sent */
     bool unpaced;                     /* likewise: neither its control nor an option paces it */
+    bool sets_rate;                   /* likewise: its control is known to send at a rate that it sets */
 };
 
 /* Read the text at [at, end) or a file of it. `name`: of the file, for errors. They return 0, or -1 with a one-line
@@ -85,6 +88,9 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
 
 /* True when its congestion control is known to go on as before when its packets are marked. */
 bool pl_samples_heed_no_marks(const struct pl_samples_of *samples);
+
+/* True when its congestion control is known to send at a rate that it sets, as BBR does, by its first sample and its last one. */
+bool pl_samples_set_rate(const struct pl_samples_of *samples);
 
 /* What the program sent of its opening; 0: not known. */
 uint64_t pl_samples_opening(const struct pl_samples_of *samples);

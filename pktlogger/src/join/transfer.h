@@ -153,6 +153,9 @@ struct pl_signs {
     unsigned behind_dir;          /* of the data in it */
     double others_bps;            /* what other connections of the captures carried meanwhile, the same way */
     uint32_t others;              /* how many they were */
+    int64_t others_ns;            /* for how long one of them was under way, but for streams of the same transfer */
+    double streams_bps;           /* of others_bps, what streams of the same transfer carried */
+    uint32_t streams;             /* of others, how many these were */
 };
 
 enum pl_cause {
@@ -294,6 +297,7 @@ struct pl_transfer {
     uint64_t not_arrived;               /* parts, lost or not */
     int64_t limit_ns[PL_LIMIT_N];
     uint64_t sampled; /* samples of the sender's socket */
+    bool sets_rate;   /* by these, its congestion control sends at a rate that it sets */
     struct pl_mark_sum marks;
     uint64_t duplicate_acks;           /* at the sender */
     uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */

@@ -425,6 +425,41 @@ static void a_sender_at_its_congestion_controls_rate_is_paced(void)
     }
 }
 
+/* BBR changes its rate within a round, so that what a round sends is at no one rate. Data that wait while both windows
+ * have room wait for that rate. */
+static void data_that_both_windows_have_room_for_wait_for_the_controls_rate(void)
+{
+    static const struct {
+        enum pl_control control;
+        uint32_t unacked, window, notsent;
+        bool paced;
+    } rows[] = {
+        {PL_CONTROL_RATE, 30, 100 * MSS, 20 * MSS, true},    {PL_CONTROL_MARKED_RATE, 30, 100 * MSS, 20 * MSS, true},
+        {PL_CONTROL_WINDOW, 30, 100 * MSS, 20 * MSS, false}, {PL_CONTROL_UNKNOWN, 30, 100 * MSS, 20 * MSS, false},
+        {PL_CONTROL_RATE, 50, 100 * MSS, 20 * MSS, false},   {PL_CONTROL_RATE, 30, 30 * MSS, 20 * MSS, false},
+        {PL_CONTROL_RATE, 30, 100 * MSS, 0, false}};
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        begin_as(&run, (struct pl_limits_path){.samples = alike(samples, rows[row].notsent, 0), .always_data = true});
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].control = (uint8_t)rows[row].control;
+            samples[i].cwnd = 50;
+            samples[i].ssthresh = 20;
+            samples[i].unacked = rows[row].unacked;
+            samples[i].window = rows[row].window;
+            samples[i].kernel_pace_bytes_per_s = 1;
+        }
+        for (int round = 0; round < 6; round++)
+            burst(&run, round % 2 ? 34 : 44);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PACING] >= 199, rows[row].paced);
+        CHECK_EQ(ms[PL_LIMIT_PACING] > 0, rows[row].paced);
+    }
+}
+
 /* A client with a buffer that holds its request many times over, which nobody answers with data. */
 static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(void)
 {
@@ -552,6 +587,7 @@ int main(void)
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window);
     RUN(a_sender_at_its_congestion_controls_rate_is_paced);
+    RUN(data_that_both_windows_have_room_for_wait_for_the_controls_rate);
     RUN(a_flight_that_stands_still_in_a_buffer_with_room_is_the_application);
     RUN(a_program_that_always_has_data_is_not_idle_between_two_writes);
     RUN(even_packets_of_a_buffer_with_room_are_pacing);
