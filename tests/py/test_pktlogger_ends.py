@@ -989,11 +989,12 @@ def _shared(flows: int, last: int = 1200, then_ms: float = 1, apart_ms: float = 
     return made
 
 
-def _analyse_shared(folder: Path, end: str, made: list[Conversation]) -> pktlogger.Analysis:
+def _analyse_shared(folder: Path, end: str, made: list[Conversation], hosts: int = 2) -> pktlogger.Analysis:
+    """Senders are on `hosts` hosts, and all send to one port."""
     ends: list[list[Packet]] = [[], []]
     for n, c in enumerate(made):
         for packets, own in zip(ends, (c.sender, c.receiver), strict=True):
-            packets += _translated(own, ("10.0.0.1", 41000 + n))
+            packets += _translated(own, (f"10.0.1.{n % hosts}", 41000 + n))
     files = [write(folder, f"{name}{len(made)}", packets) for name, packets in zip("sr", ends, strict=True)]
     given: list[str | Path] = ["--sender", files[0]]
     given += ["--receiver", files[1], "--clock", "same"] if end == "both" else []
@@ -1009,6 +1010,14 @@ def test_a_line_that_other_connections_share(end: str, tmp_path: Path) -> None:
             assert verdict["cause"] == cause, verdict
             if flows == 2:
                 assert re.search(r"1 other connection of the captures carried 3\.\d+ Mbit/s meanwhile", verdict["text"])
+
+
+@pytest.mark.parametrize("end", ["sender", "both"])
+def test_streams_of_one_transfer_are_no_other_connections(end: str, tmp_path: Path) -> None:
+    """Two streams of one host to one port: together they are limited by the line, and not by each other."""
+    found = _analyse_shared(tmp_path, end, _shared(2), hosts=1)
+    assert [flow["verdict"]["cause"] for flow in found.summary["flows"]] == ["path_rate"] * 2
+    assert not any("other connection" in flow["verdict"]["text"] for flow in found.summary["flows"])
 
 
 @pytest.mark.parametrize("end", ["sender", "both"])

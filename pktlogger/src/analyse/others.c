@@ -57,40 +57,107 @@ static bool same_way(const struct pl_transfer *a, const struct pl_transfer *b)
     return false;
 }
 
-/* Adds to a transfer what the other one, which was counted last, carried meanwhile. */
-static void add_other(struct pl_transfer *t, const struct spans *spans)
+/* True when they seem to be streams of one transfer: the same hosts, and the same listener at one of them. */
+static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer *b)
+{
+    bool port = false;
+    for (unsigned end = 0; end < 2; end++) {
+        const struct pl_side *left = &a->flow->side[a->dir ^ end], *right = &b->flow->side[b->dir ^ end];
+        if (memcmp(left->address, right->address, sizeof left->address) != 0)
+            return false;
+        port = port || left->port == right->port;
+    }
+    return port;
+}
+
+/* Adds to a transfer what the other one, which was counted last, carried meanwhile. Returns whether that is more than a
+ * few octets. */
+static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, const struct spans *spans)
 {
     double took_ns = (double)(t->last_ns - t->first_ns);
     double bytes = spans->bytes[span_of(spans, t->last_ns)] - spans->bytes[span_of(spans, t->first_ns - 1)];
+    bool stream = same_transfer(t, other), much = bytes * ONE_PERCENT > (double)t->bytes;
     t->signs.others_bps += 8e9 * bytes / took_ns;
-    t->signs.others += bytes * ONE_PERCENT > (double)t->bytes;
+    t->signs.others += much;
+    t->signs.streams_bps += stream ? 8e9 * bytes / took_ns : 0;
+    t->signs.streams += stream && much;
+    return much && !stream;
+}
+
+/* A transfer in order of beginning; `until_ns`: until when the time of others is counted. */
+struct turn {
+    int64_t first_ns, until_ns;
+    uint32_t number;
+};
+
+static int compare_turns(const void *a, const void *b)
+{
+    const struct turn *left = a, *right = b;
+    return left->first_ns != right->first_ns ? (left->first_ns > right->first_ns) - (left->first_ns < right->first_ns)
+                                             : (left->number > right->number) - (left->number < right->number);
+}
+
+/* Adds the time of the other one that none before it had. */
+static void add_time(struct pl_transfer *t, const struct pl_transfer *other, int64_t *until_ns)
+{
+    int64_t begin_ns = other->first_ns > *until_ns ? other->first_ns : *until_ns;
+    int64_t end_ns = other->last_ns < t->last_ns ? other->last_ns : t->last_ns;
+    if (end_ns <= begin_ns)
+        return;
+    t->signs.others_ns += end_ns - begin_ns;
+    *until_ns = end_ns;
+}
+
+/* Adds to all transfers what transfer `k` carried. */
+static void add_to_all(struct pl_transfer *transfers, uint32_t n, struct turn *turns, uint32_t k,
+                       const struct spans *spans)
+{
+    for (uint32_t at = 0; at < n; at++) {
+        uint32_t i = turns[at].number;
+        bool meets = i != k && transfers[i].last_ns > transfers[i].first_ns;
+        if (meets && same_way(&transfers[i], &transfers[k]) && add_other(&transfers[i], &transfers[k], spans))
+            add_time(&transfers[i], &transfers[k], &turns[at].until_ns);
+    }
+}
+
+/* Returns 0, or -1 without memory. */
+static int note(struct pl_transfer *transfers, uint32_t n, const struct pl_tables *tables, struct spans *spans,
+                struct turn *turns)
+{
+    if (!spans->edge_ns || !spans->bytes || !turns)
+        return -1;
+    for (uint32_t i = 0; i < n; i++) {
+        struct pl_signs *signs = &transfers[i].signs;
+        signs->others_bps = signs->streams_bps = 0;
+        signs->others = signs->streams = 0;
+        signs->others_ns = 0;
+        spans->edge_ns[2 * (size_t)i] = transfers[i].first_ns;
+        spans->edge_ns[2 * (size_t)i + 1] = transfers[i].last_ns + 1;
+        turns[i] = (struct turn){.first_ns = transfers[i].first_ns, .until_ns = transfers[i].first_ns, .number = i};
+    }
+    qsort(spans->edge_ns, spans->n, sizeof *spans->edge_ns, compare);
+    qsort(turns, n, sizeof *turns, compare_turns);
+    for (uint32_t at = 0; at < n; at++) {
+        uint32_t k = turns[at].number;
+        if (!transfers[k].segments)
+            continue;
+        count(spans, &transfers[k], tables);
+        add_to_all(transfers, n, turns, k, spans);
+    }
+    return 0;
 }
 
 int pl_others_note(struct pl_transfer *transfers, uint32_t n, const struct pl_tables *tables)
 {
     if (n < 2 || n > MOST)
         return 0;
-    for (uint32_t i = 0; i < n; i++)
-        transfers[i].signs.others_bps = transfers[i].signs.others = 0;
     struct spans spans = {.n = 2 * (size_t)n};
     spans.edge_ns = malloc(spans.n * sizeof *spans.edge_ns);
     spans.bytes = malloc((spans.n + 1) * sizeof *spans.bytes);
-    int result = spans.edge_ns && spans.bytes ? 0 : -1;
-    for (uint32_t i = 0; result == 0 && i < n; i++) {
-        spans.edge_ns[2 * (size_t)i] = transfers[i].first_ns;
-        spans.edge_ns[2 * (size_t)i + 1] = transfers[i].last_ns + 1;
-    }
-    if (result == 0)
-        qsort(spans.edge_ns, spans.n, sizeof *spans.edge_ns, compare);
-    for (uint32_t k = 0; result == 0 && k < n; k++) {
-        if (!transfers[k].segments)
-            continue;
-        count(&spans, &transfers[k], tables);
-        for (uint32_t i = 0; i < n; i++)
-            if (i != k && transfers[i].last_ns > transfers[i].first_ns && same_way(&transfers[i], &transfers[k]))
-                add_other(&transfers[i], &spans);
-    }
+    struct turn *turns = malloc(n * sizeof *turns);
+    int result = note(transfers, n, tables, &spans, turns);
     free(spans.edge_ns);
     free(spans.bytes);
+    free(turns);
     return result;
 }

@@ -118,13 +118,26 @@ static const char *carried_text(const struct carried *carried, char text[96])
     return text;
 }
 
+/* What a connection has at least of a line that gives each one a queue and a share: an even part of it, or what the
+ * others leave. */
+static double share_bps(const struct pl_transfer *t, double line_bps)
+{
+    return fmax(line_bps / (t->signs.others + 1.0), line_bps - t->signs.others_bps);
+}
+
+static bool has_share(const struct pl_transfer *t)
+{
+    return pl_line_known(t->line) && t->line->per_flow && t->signs.others > 0;
+}
+
 /* The payload a second that is possible when the cause is gone: what path and hosts carry, where that is more than the
  * transfer had. What arrivals show may be the sender's own rate and a little more by chance. 0: not known. */
 static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     struct carried carried = carried_by(t);
-    double possible = fmin(carried.mean_bps, t->hosts_bps > 0 ? t->hosts_bps : INFINITY);
-    return possible > (carried.shown ? CLEARLY : 1) * v->rate_bps ? possible : 0;
+    double path_bps = has_share(t) ? share_bps(t, carried.mean_bps) : carried.mean_bps;
+    double possible = fmin(path_bps, t->hosts_bps > 0 ? t->hosts_bps : INFINITY);
+    return possible > (carried.shown || has_share(t) ? CLEARLY : 1) * v->rate_bps ? possible : 0;
 }
 
 /* The round trip without queues. One that found the path free may not be among the samples, next to others above all;
@@ -144,7 +157,12 @@ static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
     if (t->min_rtt_ns <= 0)
         return;
     v->then_bps = possible_bps(v, t);
-    if (v->then_bps > 0)
+    if (v->then_bps > 0 && has_share(t))
+        say(v,
+            " %s would fill its share of this path, about %s: each connection has a queue and a share of its own "
+            "there.",
+            size_text(share_bps(t, carried.mean_bps) * rtt / 8, size), rate_text(share_bps(t, carried.mean_bps), rate));
+    else if (v->then_bps > 0)
         say(v, " %s would fill this path, which carries %s.", size_text(carried.mean_bps * rtt / 8, size),
             carried_text(&carried, rate));
     else if (carried.shown || carried.mean_bps <= 0)
@@ -204,6 +222,20 @@ static void say_managed(struct pl_verdict *v, const struct pl_transfer *t)
         say(v, " Both ends use ECN, and queue management drops all the same: let it mark.");
 }
 
+/* What helps against losses. A control that sets a rate paces its packets, and does not halve a window for a loss. */
+static void say_loss_advice(struct pl_verdict *v, const struct pl_transfer *t, enum pl_loss_cause most)
+{
+    bool chance = most == PL_LOSS_BEFORE || most == PL_LOSS_BEHIND || most == PL_LOSS_ANYWHERE;
+    if (most == PL_LOSS_AQM)
+        say_managed(v, t);
+    else if (t->sets_rate && chance)
+        say(v, " Look for errors of the interfaces along the path (ethtool -S).");
+    else if (t->sets_rate && most == PL_LOSS_TAIL_DROP)
+        say(v, " Give the bottleneck a longer queue.");
+    else
+        say_advice(v, PL_CAUSES_LOSSES, most);
+}
+
 static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[96];
@@ -216,18 +248,17 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
     if (most != PL_LOSS_UNKNOWN)
         say(v, ", most of them to %s", pl_loss_words(most));
     say(v, ".");
-    if (p > 0 && t->min_rtt_ns > 0 && t->mss)
+    if (p > 0 && t->min_rtt_ns > 0 && t->mss && !t->sets_rate)
         say(v,
             " With %" PRIu64 " congestion signal%s (fast recoveries and time-outs) TCP of the Reno kind comes to about "
             "%s over %.4g ms.",
             signals, signals == 1 ? "" : "s", rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate),
             seconds(t->min_rtt_ns) * 1e3);
-    if (most == PL_LOSS_AQM)
-        say_managed(v, t);
-    else
-        say_advice(v, PL_CAUSES_LOSSES, most);
+    say_loss_advice(v, t, most);
     v->then_bps = possible_bps(v, t);
-    if (v->then_bps > 0)
+    if (v->then_bps > 0 && has_share(t))
+        say(v, " Its share of the path is about %s.", rate_text(share_bps(t, carried.mean_bps), rate));
+    else if (v->then_bps > 0)
         say(v, " The path carries %s.", carried_text(&carried, rate));
 }
 
@@ -257,12 +288,23 @@ static void say_gateway(struct pl_verdict *v, const struct pl_transfer *t)
         size_text((double)t->signs.behind->side[t->signs.behind_dir].bytes, size), address, to->port);
 }
 
+/* Connections that are no streams of the same transfer. */
+static uint32_t other_n(const struct pl_transfer *t)
+{
+    return t->signs.others - t->signs.streams;
+}
+
+static double other_bps(const struct pl_transfer *t)
+{
+    return t->signs.others_bps - t->signs.streams_bps;
+}
+
 /* The advice is about queues for each flow, unless the path has such. */
 static void say_others(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[32];
-    say(v, " %" PRIu32 " other connection%s of the captures carried %s meanwhile.", t->signs.others,
-        t->signs.others == 1 ? "" : "s", rate_text(t->signs.others_bps, rate));
+    say(v, " %" PRIu32 " other connection%s of the captures carried %s meanwhile.", other_n(t),
+        other_n(t) == 1 ? "" : "s", rate_text(other_bps(t), rate));
     if (pl_line_known(t->line) && t->line->per_flow)
         say(v, " Each connection has a queue and a share of its own there: let the others send at other times.");
     else
@@ -344,7 +386,11 @@ static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
     say_advice(v, PL_CAUSES_LIMITS, v->cause);
     if (v->cause == PL_LIMIT_SEND_BUFFER)
         say_window(v, t);
-    if (v->cause == PL_LIMIT_CONGESTION_AVOIDANCE)
+    if (v->cause == PL_LIMIT_CONGESTION_AVOIDANCE && t->sets_rate)
+        say(v,
+            " Nothing was lost. The congestion control sets a rate and a window from what it measures of the path, and "
+            "the window held it back: it finds more capacity when it probes the path again.");
+    else if (v->cause == PL_LIMIT_CONGESTION_AVOIDANCE)
         say(v, " Nothing was lost, and the window grew slowly. Another congestion control "
                "(net.ipv4.tcp_congestion_control) grows faster.");
 }
@@ -386,18 +432,19 @@ static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
     return window && t->min_rtt_ns > 0 && t->signs.ack_queue_ns > least_ns && t->signs.ack_queue_ns > t->min_rtt_ns;
 }
 
-/* True when other connections of the captures had a good part of the line, and the line was the limit: it worked all the
- * time, or its full queue took what was lost. A queue that is short, or that others fill, leaves the cause of a loss
- * open; then both together must have used most of the line. */
+/* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
+ * was the limit: it worked all the time, or what was lost was lost to its queue, or may have been, and all together used
+ * most of it. A queue that is full for moments, or that others fill, takes packets of a line that is idle otherwise. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     enum { SHARED = 3 };
-    const double most = 0.75;
-    bool used = v->rate_bps + t->signs.others_bps >= most * carried_by(t).mean_bps;
+    const double most = 0.75, line_bps = carried_by(t).mean_bps;
+    enum pl_loss_cause lost = most_lost(t);
+    bool used = line_bps > 0 && v->rate_bps + t->signs.others_bps >= most * line_bps;
     bool busy = v->finding < 0 && v->cause == PL_LIMIT_PATH_RATE;
-    bool full = v->finding == PL_FOUND_LOSSES &&
-                (most_lost(t) == PL_LOSS_TAIL_DROP || (most_lost(t) == PL_LOSS_UNKNOWN && used));
-    return (busy || full) && SHARED * t->signs.others_bps > v->rate_bps;
+    bool full = v->finding == PL_FOUND_LOSSES && used && (lost == PL_LOSS_TAIL_DROP || lost == PL_LOSS_UNKNOWN);
+    bool there = 2 * t->signs.others_ns > t->last_ns - t->first_ns;
+    return (busy || full) && there && SHARED * other_bps(t) > v->rate_bps;
 }
 
 /* The payload that a packet may have that gets through: that of the largest one that arrived, or what every path carries
@@ -436,6 +483,7 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         v->and_losses = v->finding == PL_FOUND_LOSSES;
         if (v->and_losses)
             v->share += (double)t->limit_ns[PL_LIMIT_PATH_RATE] / (double)all_ns;
+        v->share = fmin(v->share, (double)t->signs.others_ns / (double)(t->last_ns - t->first_ns));
         v->finding = PL_FOUND_CROSS_TRAFFIC;
     } else if (v->finding == PL_FOUND_LOSSES && signs->policed_rate > 0 && !recorded_queue(t))
         v->finding = PL_FOUND_POLICER;

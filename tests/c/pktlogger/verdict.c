@@ -1,0 +1,180 @@
+/* What a verdict says of transfers whose limits, losses and company are given. */
+#include "transfer_verdict.h"
+
+#include <math.h>
+
+#include "check.h"
+
+#define SECOND INT64_C(1000000000)
+#define MBIT 1e6
+enum { MSS = 1448 };
+
+static struct pl_line_step step = {.rate_bps = 40 * MBIT, .packets_per_s = INFINITY};
+
+/* Ten seconds over a line of 40 Mbit/s, a round trip of 20 ms. */
+static struct pl_transfer transfer(const struct pl_flow *flow, const struct pl_line *line, double rate_bps)
+{
+    return (struct pl_transfer){.flow = flow,
+                                .line = line,
+                                .ends = PL_BOTH_ENDS,
+                                .mss = MSS,
+                                .hosts_bps = INFINITY,
+                                .segments = 10000,
+                                .bytes = (uint64_t)(rate_bps * 10 / 8),
+                                .first_ns = SECOND,
+                                .last_ns = 11 * SECOND,
+                                .min_rtt_ns = SECOND / 50,
+                                .scale_known = true};
+}
+
+static struct pl_line line_of_40(bool per_flow)
+{
+    return (struct pl_line){.steps = {.at = &step, .n = 1}, .per_flow = per_flow};
+}
+
+static void says(const struct pl_verdict *v, const char *text, bool there)
+{
+    if ((strstr(v->text, text) != NULL) != there)
+        fprintf(stderr, "%s\n", v->text);
+    CHECK((strstr(v->text, text) != NULL) == there);
+}
+
+/* Packets are lost to a full queue, and others carry half as much as the transfer does. */
+static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
+{
+    static const struct {
+        double rate, others;
+        int64_t others_s;
+        bool shared;
+    } rows[] = {{24, 12, 10, true}, {15, 7.5, 10, false}, {24, 12, 4, false}, {24, 7, 10, false}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(false);
+        struct pl_transfer t = transfer(&flow, &line, rows[i].rate * MBIT);
+        t.limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE] = 7 * SECOND;
+        t.limit_ns[PL_LIMIT_PATH_RATE] = 3 * SECOND;
+        t.lost = t.loss_causes[PL_LOSS_TAIL_DROP] = 20;
+        t.signs.others = 1;
+        t.signs.others_bps = rows[i].others * MBIT;
+        t.signs.others_ns = rows[i].others_s * SECOND;
+        struct pl_verdict v = pl_verdict_of(&t);
+        CHECK_STR(pl_verdict_name(&v), rows[i].shared ? "cross_traffic" : "losses");
+    }
+}
+
+/* No share of time is said of others in which they were not there. */
+static void others_limit_for_no_longer_than_they_are_there(void)
+{
+    const struct pl_flow flow = {.ip_version = 4};
+    const struct pl_line line = line_of_40(false);
+    struct pl_transfer t = transfer(&flow, &line, 24 * MBIT);
+    t.limit_ns[PL_LIMIT_PATH_RATE] = 10 * SECOND;
+    t.signs.others = 1;
+    t.signs.others_bps = 12 * MBIT;
+    t.signs.others_ns = 6 * SECOND;
+    struct pl_verdict v = pl_verdict_of(&t);
+    CHECK_STR(pl_verdict_name(&v), "cross_traffic");
+    says(&v, "limited for 60 % of the time", true);
+}
+
+static void where_no_line_is_known_unknown_losses_are_no_sign_of_others(void)
+{
+    const struct pl_flow flow = {.ip_version = 4};
+    struct pl_transfer t = transfer(&flow, NULL, 24 * MBIT);
+    t.limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE] = 10 * SECOND;
+    t.lost = t.loss_causes[PL_LOSS_UNKNOWN] = 20;
+    t.signs.others = 1;
+    t.signs.others_bps = 20 * MBIT;
+    t.signs.others_ns = 10 * SECOND;
+    struct pl_verdict v = pl_verdict_of(&t);
+    CHECK_STR(pl_verdict_name(&v), "losses");
+}
+
+static void streams_of_one_transfer_are_not_cross_traffic(void)
+{
+    for (unsigned strangers = 0; strangers < 2; strangers++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(false);
+        struct pl_transfer t = transfer(&flow, &line, 9 * MBIT);
+        t.limit_ns[PL_LIMIT_PATH_RATE] = 10 * SECOND;
+        t.signs.streams = 3;
+        t.signs.streams_bps = 18 * MBIT;
+        t.signs.others = 3 + strangers;
+        t.signs.others_bps = (18 + 10 * strangers) * MBIT;
+        t.signs.others_ns = strangers * 10 * SECOND;
+        struct pl_verdict v = pl_verdict_of(&t);
+        CHECK_STR(pl_verdict_name(&v), strangers ? "cross_traffic" : "path_rate");
+        says(&v, "1 other connection of the captures carried 10 Mbit/s", strangers);
+    }
+}
+
+/* Max-min fairness: an even part of the line, or what the others leave. 40 Mbit/s of IP packets are 38.9 of payload. */
+static void a_window_is_to_fill_the_share_of_a_line_that_gives_shares(void)
+{
+    static const struct {
+        double others_bps;
+        uint32_t others;
+        bool per_flow;
+        const char *text;
+    } rows[] = {{30 * MBIT, 3, true, "23.8 KB would fill its share of this path, about 9.73 Mbit/s"},
+                {10 * MBIT, 1, true, "70.6 KB would fill its share of this path, about 28.9 Mbit/s"},
+                {0, 0, true, "95 KB would fill this path, which carries 38.9 Mbit/s of payload"},
+                {10 * MBIT, 1, false, "95 KB would fill this path, which carries 38.9 Mbit/s of payload"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(rows[i].per_flow);
+        struct pl_transfer t = transfer(&flow, &line, 8 * MBIT);
+        t.window_max = 20 * 1024;
+        t.limit_ns[PL_LIMIT_RECEIVER_WINDOW] = 10 * SECOND;
+        t.signs.others = rows[i].others;
+        t.signs.others_bps = rows[i].others_bps;
+        struct pl_verdict v = pl_verdict_of(&t);
+        says(&v, rows[i].text, true);
+    }
+}
+
+static void a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster(void)
+{
+    for (unsigned rate = 0; rate < 2; rate++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(false);
+        struct pl_transfer t = transfer(&flow, &line, 15 * MBIT);
+        t.limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE] = 10 * SECOND;
+        t.sets_rate = rate;
+        struct pl_verdict v = pl_verdict_of(&t);
+        says(&v, "grows faster", !rate);
+        says(&v, "sets a rate", rate);
+    }
+}
+
+/* A control that sets a rate is what the advice would be. */
+static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
+{
+    static const struct {
+        enum pl_loss_cause cause;
+        const char *text;
+    } rows[] = {{PL_LOSS_BEFORE, "tcp_congestion_control = bbr"}, {PL_LOSS_TAIL_DROP, "pace its packets"}};
+    for (unsigned i = 0; i < 4; i++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(false);
+        struct pl_transfer t = transfer(&flow, &line, 15 * MBIT);
+        t.limit_ns[PL_LIMIT_FAST_RECOVERY] = 10 * SECOND;
+        t.lost = t.fast_recoveries = t.loss_causes[rows[i / 2].cause] = 20;
+        t.sets_rate = i % 2;
+        struct pl_verdict v = pl_verdict_of(&t);
+        says(&v, rows[i / 2].text, !t.sets_rate);
+        says(&v, "TCP of the Reno kind", !t.sets_rate);
+    }
+}
+
+int main(void)
+{
+    RUN(a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time);
+    RUN(others_limit_for_no_longer_than_they_are_there);
+    RUN(where_no_line_is_known_unknown_losses_are_no_sign_of_others);
+    RUN(streams_of_one_transfer_are_not_cross_traffic);
+    RUN(a_window_is_to_fill_the_share_of_a_line_that_gives_shares);
+    RUN(a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster);
+    RUN(a_control_that_sets_a_rate_is_not_advised_to_become_one);
+    return 0;
+}
