@@ -82,12 +82,17 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
 
 
 def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
-    """How long the parts that arrived took to the box, stayed in it, and took from it."""
+    """How long the parts that arrived took to the box, stayed in it, and took from it. Times in the box lie between
+    those of sending and arrival: a box dates an arrival back by up to what it waits between looks at its port. None of
+    ``before_ns`` and ``behind_ns`` where most parts are further out, for then the record has another clock."""
     if "box_fate" not in segments.column_names:
         return None
     names = ("t_sent_ns", "t_box_in_ns", "t_box_out_ns", "t_received_ns")
     times = np.stack([segments[name].to_numpy() for name in names])
     times = times[:, (times >= 0).all(axis=0)]
+    if times.shape[1] and (np.median(np.diff(times, axis=0), axis=1) < 0).any():
+        return {"before_ns": None, "dwell_ns": spread(times[2] - times[1]), "behind_ns": None}
+    times[1:3] = np.clip(times[1:3], times[0], times[3])
     return dict(zip(("before_ns", "dwell_ns", "behind_ns"), map(spread, np.diff(times, axis=0)), strict=True))
 
 

@@ -94,7 +94,9 @@ def _leg_lines(leg: dict[str, Any]) -> Iterator[str]:
         yield f"  {leg['missed_by_capture']} packets arrived that the capture at {leg['to']} does not have"
     if leg["box"]:
         for name, where in (("before_ns", "to the box"), ("dwell_ns", "in the box"), ("behind_ns", "from the box on")):
-            yield f"  {where}: {_spread(leg['box'][name])}"
+            times = leg["box"][name]
+            other = times is None and leg["box"]["dwell_ns"] is not None
+            yield f"  {where}: {'not known, the record has another clock' if other else _spread(times)}"
 
 
 def _gateway(into: str, out: str, stay: dict[str, Any]) -> Iterator[str]:

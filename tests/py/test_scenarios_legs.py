@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 import synthetic_gateway
@@ -133,6 +134,27 @@ def test_a_loss_has_its_place_where_the_box_kept_a_record() -> None:
     ]  # fmt: skip
     assert one["box"] == {name: dict.fromkeys(always(0), ns) for name, ns in
                           (("before_ns", 1), ("dwell_ns", 3), ("behind_ns", 2))}  # fmt: skip
+
+
+@pytest.mark.parametrize("shift_ms", [0, -50, 50])
+def test_no_delay_is_negative(shift_ms: int) -> None:
+    """A box dates one of ten arrivals back to before the packet was sent; or its record has another clock."""
+    sent_ns = np.arange(10) * MS + 100 * MS
+    parts = [(1 + 10 * part, 10, int(t_ns), int(t_ns) + 9 * MS) for part, t_ns in enumerate(sent_ns)]
+    path = leg(parts, [(0, 100, "path_rate")])
+    came_ns = sent_ns + np.where(np.arange(10) == 0, -115, MS) + shift_ms * MS
+    of_box = {"box_fate": [0] * 10, "t_box_in_ns": came_ns, "t_box_out_ns": sent_ns + (5 + shift_ms) * MS}
+    segments = path.segments
+    for name, values in of_box.items():
+        segments = segments.append_column(name, pa.array(values, pa.int64()))
+    flow = path.summary["flows"][0] | {"retransmitted": 0, "lost": 0, "bytes": 100}
+    told = path.summary | {"flows": [flow], "main_flow": 0, "box": {"fates": ["sent", "loss"]}}
+    box = pktlogger.legs([path._replace(segments=segments, summary=told)])["legs"][0]["box"]
+    if shift_ms:
+        assert (box["before_ns"], box["behind_ns"]) == (None, None) and box["dwell_ns"]["p50"] == 4 * MS
+    else:
+        assert box["before_ns"] == {"min": 0, "p50": MS, "p95": MS, "max": MS}
+        assert box["dwell_ns"]["max"] == 5 * MS and box["behind_ns"] == always(4)
 
 
 @pytest.mark.parametrize(
