@@ -4,32 +4,34 @@
     python -m rttcp.iperf3_tool send -- --client HOST --port 5010 --time 30 ...
 
 Arguments after ``--`` go to iperf3. `end` has those of rttcp's keys whose values iperf3 or the kernel knows. Other
-keys are absent: iperf3 does not time the connect, takes no samples and does not report the window that the kernel
-granted. The kernel (sock_diag) has the TCP_INFO of a connection when it ends, so each end's `end` has it, too.
+keys are absent: iperf3 does not time the connect and does not report the window that the kernel granted. The kernel
+(sock_diag) has the TCP_INFO of a connection when it ends, so each end's `end` has it, too. With ``--samples`` the
+sender has `rttcp watch` sample its data connection; of iperf3's two connections its document names that one.
 
 iperf3 gives the time of its beginning in whole seconds. `receiver` has the receiver's intervals. ``t0_monotonic_ns`` of
-these comes from the times at which the program began and ended: the test lies between them, with about as many round
-trips of the control connection before it as after it. ``t0_error_ns`` is how wrong that may be at most.
+both ends comes from the times at which the program began and ended: the test lies between them, with about as many
+round trips of the control connection before it as after it. ``t0_error_ns`` is how wrong that may be at most.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
-from netcommon import sock_diag
+from netcommon import binaries, sock_diag
 from netcommon.process import started
 from rttcp import iperf3
-from rttcp.launcher import DEFAULT_PORT, FAMILIES
+from rttcp.launcher import DEFAULT_PORT, FAMILIES, watch_argv
 
 _FULL = 0.9  # of the longest interval; the last one may be a moment
 _ADAPTER = (sys.executable, "-m", "rttcp.iperf3_tool")
@@ -64,15 +66,19 @@ def sender_argv(
     congestion: str | None = None,
     nodelay: bool = False,
     family: int | None = None,
+    samples: Path | None = None,
+    sample_ns: int | None = None,
 ) -> list[str]:
     """Command line of a client; None leaves iperf3's default. The window becomes the socket buffers of both ends, of
-    which the kernel offers a part."""
+    which the kernel offers a part. ``samples``: where the data connection's samples go; None: none are taken."""
     values = {
         "length": length_bytes, "congestion": congestion, "bytes": bytes, "time": duration_s, "window": window_bytes,
     }  # fmt: skip
     given = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
     flags = [*FAMILIES[family], *(["--no-delay"] if nodelay else [])]
-    return [*_ADAPTER, "send", "--", "--client", host, "--port", str(port), "--get-server-output", *given, *flags]
+    watched = ["--samples", str(samples), "--sample-ns", str(sample_ns)] if samples else []
+    client = ["--client", host, "--port", str(port), "--get-server-output", *given, *flags]
+    return [*_ADAPTER, "send", *watched, "--", *client]
 
 
 def end_event(text: str, ran: Ran | None = None) -> dict[str, Any]:
@@ -88,7 +94,8 @@ def end_event(text: str, ran: Ran | None = None) -> dict[str, Any]:
     controls = document.end.sender_tcp_congestion, document.end.receiver_tcp_congestion
     ends = [{"local": _address(one.local_host, one.local_port), "remote": _address(one.remote_host, one.remote_port)}
             for one in document.start.connected]  # fmt: skip
-    own = [{"streams": [{"stream": n, **both} for n, both in enumerate(ends)], **both} for both in ends[:1]]
+    streams = [{"stream": n, "congestion": controls[0], **both} for n, both in enumerate(ends)]
+    own = [{"streams": streams, **both} for both in ends[:1]]
     summary = {
         "bytes": received.bytes, "elapsed_ns": elapsed_ns, "retransmits": sent.retransmits,
         "short_term_bps": round(received.bytes * 8e9 / elapsed_ns) if elapsed_ns else 0,
@@ -98,7 +105,7 @@ def end_event(text: str, ran: Ran | None = None) -> dict[str, Any]:
     return {
         "v": 1, "event": "end", "tool": "iperf3", "role": "sender", "direction": "forward", "complete": True,
         "sender": side(sent.bytes, "host") | {"congestion": controls[0], "intervals": _rows(document.intervals)}
-                  | dict(*own),
+                  | dict(*own) | _began(document, ran),
         "receiver": side(received.bytes, "remote") | {"congestion": controls[1]} | _counted(document, ran),
         "summary": summary,
     }  # fmt: skip
@@ -142,14 +149,55 @@ def _rows(intervals: Sequence[iperf3.Interval]) -> list[list[int]]:
 
 def _counted(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
     """The receiver's intervals, and when they began; nothing where its document is not there."""
+    rows, began = _rows(document.server_output_json.intervals), _began(document, ran)
+    return {"intervals": rows} | began if rows and began else {}
+
+
+def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
+    """When the test began, on both clocks, and how wrong that may be; nothing where the receiver's document is not
+    there."""
     rows = _rows(document.server_output_json.intervals)
     if not rows or ran is None:
         return {}
     beside_ns = max(ran.ended_ns - ran.began_ns - rows[-1][1], 0)
     half_ns = beside_ns // 2
     began_ns = ran.began_ns + half_ns
-    return {"intervals": rows, "t0_monotonic_ns": began_ns, "t0_realtime_ns": began_ns + ran.offset_ns,
-            "t0_error_ns": half_ns}  # fmt: skip
+    return {"t0_monotonic_ns": began_ns, "t0_realtime_ns": began_ns + ran.offset_ns, "t0_error_ns": half_ns}
+
+
+@contextlib.contextmanager
+def watching(port: int, samples: Path | None, sample_ns: int) -> Iterator[None]:
+    """Samples the connections with this port while the block runs, and then writes them. Where the kernel cannot be
+    asked there are none. What they cost is not the host's, so no price of its calls is asked for (`started`)."""
+    if samples is None:
+        yield
+        return
+    argv = [*_DYING_WITH_US, *watch_argv(port, samples, binaries.find("rttcp"), sample_ns=sample_ns)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as watcher:
+        assert watcher.stdout
+        watcher.stdout.readline()  # it has looked once, or says why it cannot
+        try:
+            yield
+        finally:
+            watcher.terminate()
+            watcher.communicate()
+    if watcher.returncode:
+        samples.unlink(missing_ok=True)
+
+
+def keep(samples: Path, local: str) -> int | None:
+    """Leaves the lines of the connection from this address in a file of samples, and gives its number there. Without
+    one of it the file goes, too."""
+    kept, wanted, number = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},', None
+    with samples.open() as every, kept.open("w") as own:
+        for line in every:
+            if wanted in line:
+                number = json.loads(line)["stream"] if number is None else number
+                own.write(line)
+    kept.replace(samples)
+    if number is None:
+        samples.unlink()
+    return number
 
 
 def _address(host: str, port: int) -> str:
@@ -199,25 +247,37 @@ def receive(port: int, arguments: tuple[str, ...]) -> None:
 
 
 @main.command()
+@click.option("--samples", type=click.Path(path_type=Path))
+@click.option("--sample-ns", type=int, default=10_000_000)
 @click.argument("arguments", nargs=-1)
-def send(arguments: tuple[str, ...]) -> None:
+def send(samples: Path | None, sample_ns: int, arguments: tuple[str, ...]) -> None:
     """A client; prints `end`."""
-    asked = _asking()
-    began_ns = time.monotonic_ns()
-    with subprocess.Popen(
-        [*_DYING_WITH_US, *started(["iperf3", "--json", *arguments])], stdout=subprocess.PIPE, text=True
-    ) as client:
-        text, _ = client.communicate()
-    ended_ns = time.monotonic_ns()
+    asked, port = _asking(), int(arguments[arguments.index("--port") + 1])
+    with watching(port, samples, sample_ns):
+        began_ns = time.monotonic_ns()
+        with subprocess.Popen(
+            [*_DYING_WITH_US, *started(["iperf3", "--json", *arguments])], stdout=subprocess.PIPE, text=True
+        ) as client:
+            text, _ = client.communicate()
+        ended_ns = time.monotonic_ns()
     ran = Ran(began_ns, ended_ns, time.time_ns() - time.monotonic_ns())
     if client.returncode == 127:
         _fail("iperf3 is missing; apt-get install iperf3", 3)
     try:
         end = end_event(text, ran)
-        end["sender"] |= data_connection(asked, int(arguments[arguments.index("--port") + 1]))
+        end["sender"] |= data_connection(asked, port)
+        if samples and samples.exists():
+            _number(end["sender"].get("streams") or [], samples)
         _print(end)
     except ValueError as error:
         _fail(f"iperf3: {error}")
+
+
+def _number(streams: list[dict[str, Any]], samples: Path) -> None:
+    """Gives the stream the number that its samples have."""
+    for stream in streams[:1]:
+        number = keep(samples, stream["local"])
+        stream["stream"] = stream["stream"] if number is None else number
 
 
 if __name__ == "__main__":

@@ -149,6 +149,13 @@ def sender_argv(
     ]
 
 
+def watch_argv(port: int, samples: str | Path, binary: str | Path = "rttcp", *, sample_ns: int) -> list[str]:
+    """Command line of a program that samples the connections of others with this port, prints `ready` when it has
+    looked once, and writes ``samples`` at SIGTERM."""
+    options = *_option("port", port), *_option("samples", samples), *_option("sample", sample_ns, "ns")
+    return [str(binary), "watch", *options]
+
+
 def _option(name: str, value: object, unit: str = "") -> list[str]:
     return [] if value is None else [f"--{name}", f"{value}{unit}"]
 

@@ -1,4 +1,4 @@
-/* rttcp: parses the command line, then takes one of two roles. `cc` is a verb of its own. */
+/* rttcp: parses the command line, then takes one of two roles. `cc` and `watch` are verbs of their own. */
 #include <stdio.h>
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 #include "output.h"
 #include "roles.h"
 #include "stop.h"
+#include "watch.h"
 
 #define STDOUT_BUFFER (1 << 20) /* an end line leaves in one write */
 
@@ -30,7 +31,8 @@ static int transfer(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-    static const struct nc_verb verbs[] = {{"cc", "congestion controls that the kernel lacks", cc_main}};
+    static const struct nc_verb verbs[] = {{"cc", "congestion controls that the kernel lacks", cc_main},
+                                           {"watch", "samples of the connections of any program", rttcp_watch_main}};
     static const struct nc_program program = {.name = "rttcp",
                                               .purpose = "Sends (-t HOST) or receives (-r) memory to memory over TCP.",
                                               .run = transfer,

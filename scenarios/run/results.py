@@ -82,8 +82,9 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
 
 
 def _began_ns(sender: dict[str, Any], box: dict[str, Any]) -> int | None:
-    """When a transfer began, since its delay box did; None where a tool does not say so."""
-    began, box_began = sender.get("t0_monotonic_ns"), (box.get("clock") or {}).get("monotonic_ns")
+    """When a transfer began, since its delay box did; None where a tool does not say so, or not to the nanosecond."""
+    began = None if "t0_error_ns" in sender else sender.get("t0_monotonic_ns")
+    box_began = (box.get("clock") or {}).get("monotonic_ns")
     return None if began is None or box_began is None else int(began) - int(box_began)
 
 

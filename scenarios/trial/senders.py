@@ -1,7 +1,7 @@
 """What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
 have data, when they had given the last of them, the congestion controls, what was queued in their sockets, what their
 kernels waited for, and their time-outs (FORMAT.md section 3, "Samples"). rttcp samples TCP_INFO of its own sockets, at
-each end that sends data. iperf3 gives no samples.
+each end that sends data, and of iperf3's at the sender, of which nobody knows what its program has yet to give.
 """
 
 from __future__ import annotations

@@ -86,13 +86,13 @@ def _of_samples(
     folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool
 ) -> Count | None:  # fmt: skip
     """From the last sample before a flow's first octet was acknowledged to the first one after its last. Where the
-    first sample came later, from the transfer's beginning; to the sender's end where the last sample came later.
-    The kernel counts the SYN and the FIN as an octet each."""
+    first sample came later, from the transfer's beginning; to the sender's end where the last sample came later. None
+    where these two are not known to the nanosecond (iperf3). The kernel counts the SYN and the FIN as an octet each."""
     sender = end.get("sender") or {}
     streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
     samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
     each = acknowledged(samples, streams)
-    if not each or "elapsed_ns" not in sender:
+    if not each or "elapsed_ns" not in sender or "t0_error_ns" in sender:
         return None
     edges = np.unique(np.concatenate([t_ns for t_ns, _ in each]))
     octets = np.sum([np.interp(edges, t_ns, np.maximum(acked - 1, 0)) for t_ns, acked in each], axis=0)
@@ -127,8 +127,7 @@ def _offset_ns(end: Mapping[str, Any]) -> int:
 
 
 def _common_offset_ns(ends: Sequence[Mapping[str, Any]]) -> int:
-    """The same of flows on one machine, whose clocks are one: of the first side that says both. iperf3's sender says
-    neither."""
+    """The same of flows on one machine, whose clocks are one: of the first side that says both."""
     sides = [end.get(side) or {} for side in ("sender", "receiver") for end in ends]
     known = [side for side in sides if {"t0_realtime_ns", "t0_monotonic_ns"} <= side.keys()]
     return int(known[0]["t0_realtime_ns"]) - int(known[0]["t0_monotonic_ns"]) if known else 0

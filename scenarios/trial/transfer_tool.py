@@ -62,7 +62,7 @@ def commands(
     samples of what it sends; None: it takes none. UsageError for a setting that the tool cannot do."""
     transfer, (port, data_port) = setting.transfer, ports(number)
     if transfer.tool == "iperf3":
-        return _iperf3(setting, profile, host, port)
+        return _iperf3(setting, profile, host, port, samples if transfer.sample else None)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
     back = sampled | {"samples": samples_back} if sampled and samples_back and transfer.both_ways else {}
     congestion = transfer.congestion or profile.congestion
@@ -129,9 +129,9 @@ def _flow(
     return TransferCommands(receiver, sender, None)
 
 
-def _iperf3(setting: Scenario, profile: Profile, host: str, port: int) -> TransferCommands:
-    """Command lines for iperf3: one flow, no samples. ``window`` becomes the size of both ends' socket buffers, and the
-    kernel offers as much of them as it likes."""
+def _iperf3(setting: Scenario, profile: Profile, host: str, port: int, samples: Path | None) -> TransferCommands:
+    """Command lines for iperf3: one flow, which `rttcp watch` samples (``samples``: into this file; None: it does not).
+    ``window`` becomes the size of both ends' socket buffers, and the kernel offers as much of them as it likes."""
     transfer = setting.transfer
     congestion = transfer.congestion or profile.congestion
     if transfer.second:
@@ -151,5 +151,6 @@ def _iperf3(setting: Scenario, profile: Profile, host: str, port: int) -> Transf
         host, port=port, family=family, congestion=congestion, length_bytes=transfer.length, bytes=transfer.bytes,
         duration_s=None if transfer.duration is None else transfer.duration // 10**9,
         window_bytes=transfer.window or profile.window_bytes or None, nodelay=bool(transfer.nodelay),
+        samples=samples, sample_ns=transfer.sample,
     )  # fmt: skip
-    return TransferCommands(iperf3_tool.receiver_argv(port=port, family=family), sender, None)
+    return TransferCommands(iperf3_tool.receiver_argv(port=port, family=family), sender, samples)

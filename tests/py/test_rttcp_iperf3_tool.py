@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netcommon.errors import LfpError, UsageError
-from rttcp.iperf3_tool import end_event
+from rttcp.iperf3_tool import end_event, keep
 from scenarios.commands.trc import Search, paper
 from scenarios.plan import profiles
 from scenarios.plan.document import Document
@@ -78,13 +78,15 @@ def options_of(tool: str, **transfer: object) -> dict[str, list[str]]:
 
 def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
     """With --length 8192, which rttcp writes by default, it was a third slower than by itself. --get-server-output is
-    how the receiver's figures are read."""
+    how the receiver's figures are read. Samples are not iperf3's affair."""
     plain = {
         "sender": ["--client", "--port", "--get-server-output", "--congestion", "--time", "-4"],
         "receiver": ["--port", "-4"],
     }
-    assert options_of("iperf3") == plain
-    named = options_of("iperf3", length="64KB", window="1MB", nodelay=True, family="ipv6")
+    assert options_of("iperf3", sample="0") == plain
+    sampled = options_of("iperf3", sample="20ms")
+    assert sampled == plain | {"sender": ["--samples", "--sample-ns", *plain["sender"]]}
+    named = options_of("iperf3", sample="0", length="64KB", window="1MB", nodelay=True, family="ipv6")
     assert sorted(named["sender"]) == sorted([
         "--client", "--port", "--get-server-output", "--congestion", "--time", "--length", "--window", "--no-delay",
         "-6",
@@ -98,6 +100,18 @@ def test_rttcp_gets_the_values_of_the_scenarios_table_and_no_others() -> None:
         "--transmit", "--json", "--port", "--duration", "--length", "--congestion", "--interval", "--timeout",
         "--zerocopy", "--skip-rx-copy", "-4", "--parent-death",
     ])  # fmt: skip
+
+
+def test_of_iperf3s_connections_the_one_with_the_data_is_kept(tmp_path: Path) -> None:
+    """The first one is for control. Ports that only begin or end alike are others."""
+    file = tmp_path / "samples.jsonl"
+    lines = [f'{{"t_ns":{n},"stream":{n % 3},"local_port":{port},"remote_port":5010}}\n'
+             for n, port in enumerate((45678, 4567, 56780, 45678, 4567, 56780))]  # fmt: skip
+    file.write_text("".join(lines))
+    assert keep(file, "10.0.0.1:4567") == 1
+    assert file.read_text() == lines[1] + lines[4]
+    assert keep(file, "[fd00::1]:4567") == 1 and file.read_text() == lines[1] + lines[4]
+    assert keep(file, "10.0.0.1:5010") is None and not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("limit", [600, 1234, 1999])

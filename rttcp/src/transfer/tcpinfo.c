@@ -74,6 +74,7 @@ bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info)
     socklen_t size = sizeof info->raw;
     info->stream = info->cc_words = info->queued_bytes = info->sndbuf_bytes = 0;
     info->opening_bytes = info->waiting_bytes = 0;
+    info->local_port = info->remote_port = 0;
     if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, info->raw, &size) < 0)
         return false;
     info->t_ns = nc_now_ns();
@@ -145,6 +146,10 @@ json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time)
         json_object_set_new(object, "t_ns", json_integer((json_int_t)info->t_ns));
         json_object_set_new(object, "stream", json_integer((json_int_t)info->stream));
     }
+    if (info->local_port) {
+        json_object_set_new(object, "local_port", json_integer(info->local_port));
+        json_object_set_new(object, "remote_port", json_integer(info->remote_port));
+    }
     for (size_t i = 0; i < FIELDS; i++) {
         if (!has(info, &fields[i]))
             continue;
@@ -159,7 +164,7 @@ json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time)
         json_object_set_new(object, "queued_bytes", json_integer(info->queued_bytes));
         json_object_set_new(object, "sndbuf_bytes", json_integer(info->sndbuf_bytes));
     }
-    if (with_time) {
+    if (with_time && !info->local_port) {
         json_object_set_new(object, "opening_bytes", json_integer((json_int_t)info->opening_bytes));
         json_object_set_new(object, "waiting_bytes", json_integer((json_int_t)info->waiting_bytes));
     }

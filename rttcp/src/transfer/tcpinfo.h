@@ -5,7 +5,8 @@
  * `cc_4`, in its own order; and the memory of the send queue and the size of the send buffer (SO_MEMINFO),
  * `queued_bytes` and `sndbuf_bytes`: TCP_INFO does not say whether a program waits for room there. A sample of a sender
  * whose opening is over says how much it sent in that (`opening_bytes`, transfer.h), and each sample what the program
- * had to send and the kernel had not taken (`waiting_bytes`). */
+ * had to send and the kernel had not taken (`waiting_bytes`). A sample of another program's socket (watched.h) has
+ * `local_port` and `remote_port` instead: nobody knows these two of it. */
 #ifndef RTTCP_TCPINFO_H
 #define RTTCP_TCPINFO_H
 
@@ -28,6 +29,7 @@ struct rttcp_tcpinfo {
     uint32_t cc[RTTCP_CC_WORDS], cc_words; /* the first cc_words are filled */
     uint32_t queued_bytes, sndbuf_bytes;   /* sndbuf_bytes 0: not known, nor is queued_bytes */
     uint64_t opening_bytes, waiting_bytes; /* of the stream (transfer.h); set by the caller */
+    uint16_t local_port, remote_port;      /* of another program's connection; 0: the socket is ours */
 };
 
 /* Takes a snapshot of TCP_INFO alone; false when the socket gives none. */

@@ -1,0 +1,37 @@
+/* The TCP connections of any program of this network namespace, by sock_diag(7): the question, and what the kernel
+ * answers as samples of tcpinfo.h. An answer holds of a connection what its own program gets by getsockopt(2): TCP_INFO,
+ * TCP_CC_INFO and SO_MEMINFO. Reading answers asks no clock and no kernel. What is malformed is counted and dropped.
+ * Rejected: a question about each known connection by itself, which has to look for new ones all the same. */
+#ifndef RTTCP_WATCHED_H
+#define RTTCP_WATCHED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tcpinfo.h"
+
+#define RTTCP_WATCHED_MAX 1024 /* connections; samples of further ones are counted and dropped */
+
+struct rttcp_watched {
+    struct rttcp_samples samples;
+    uint64_t cookies[RTTCP_WATCHED_MAX]; /* of stream n, in the order in which connections were first seen */
+    uint32_t n;
+    uint64_t malformed;
+};
+
+enum rttcp_answer {
+    RTTCP_ANSWER_MORE,    /* further messages follow */
+    RTTCP_ANSWER_DONE,    /* all has been said */
+    RTTCP_ANSWER_REFUSED, /* the kernel cannot say it */
+};
+
+/* Puts the question about connections with `port` at either end into `out`, of RTTCP_QUESTION_BYTES. `family`: AF_INET
+ * or AF_INET6. Returns its length. */
+#define RTTCP_QUESTION_BYTES 128
+size_t rttcp_watched_ask(uint8_t *out, uint8_t family, uint16_t port);
+
+/* Reads the messages in [at, end), which came at `now_ns`, and adds their samples. `refused`: the kernel's errno. */
+enum rttcp_answer rttcp_watched_read(struct rttcp_watched *watched, uint64_t now_ns, const uint8_t *at,
+                                     const uint8_t *end, int *refused);
+
+#endif
