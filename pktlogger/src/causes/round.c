@@ -119,7 +119,7 @@ static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round 
         rounds->cap = round->flight;
     if (paced(round, still && !rounds->reduced && !round->blind))
         return rounds->passes_on ? PL_LIMIT_APPLICATION : PL_LIMIT_PACING;
-    if (still && pl_round_may_be(round, PL_LIMIT_RECEIVER_WINDOW))
+    if (still && !round->rate_holds && pl_round_may_be(round, PL_LIMIT_RECEIVER_WINDOW))
         return PL_LIMIT_RECEIVER_WINDOW;
     if (held && rounds->cap && round->flight + rounds->mss >= rounds->cap)
         return rounds->passes_on ? PL_LIMIT_APPLICATION : PL_LIMIT_SEND_BUFFER;

@@ -460,6 +460,32 @@ static void data_that_both_windows_have_room_for_wait_for_the_controls_rate(void
     }
 }
 
+/* Super-packets of 20 segments behind a window with room for 10 more. The rate of BBR keeps them back as long as both
+ * windows have room for one segment; a full one is the limit whatever the rate. */
+static void a_window_with_room_for_a_segment_is_not_the_limit_of_a_rate(void)
+{
+    for (uint32_t unacked = 120; unacked <= 130; unacked += 10) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        begin_as(&run, (struct pl_limits_path){.samples = alike(samples, 20 * MSS, 0), .always_data = true});
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].control = PL_CONTROL_RATE;
+            samples[i].cwnd = 300;
+            samples[i].unacked = unacked;
+            samples[i].window = 130 * MSS;
+        }
+        run.window = 130 * MSS;
+        run.len = 20 * MSS;
+        for (int round = 0; round < 8; round++)
+            burst(&run, 6);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK(ms[unacked < 130 ? PL_LIMIT_PACING : PL_LIMIT_RECEIVER_WINDOW] >= 7 * 39);
+        CHECK_EQ(ms[unacked < 130 ? PL_LIMIT_RECEIVER_WINDOW : PL_LIMIT_PACING], 0);
+    }
+}
+
 /* A client with a buffer that holds its request many times over, which nobody answers with data. */
 static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(void)
 {
@@ -587,6 +613,7 @@ int main(void)
     RUN(a_program_that_always_has_data_waits_for_the_send_buffer);
     RUN(a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window);
     RUN(a_sender_at_its_congestion_controls_rate_is_paced);
+    RUN(a_window_with_room_for_a_segment_is_not_the_limit_of_a_rate);
     RUN(data_that_both_windows_have_room_for_wait_for_the_controls_rate);
     RUN(a_flight_that_stands_still_in_a_buffer_with_room_is_the_application);
     RUN(a_program_that_always_has_data_is_not_idle_between_two_writes);
