@@ -378,6 +378,9 @@ void pl_analysis_free(struct pl_analysis *analysis)
             pl_survey_free(&analysis->surveys[end]);
         free(analysis->numbers[end]);
     }
+    for (uint32_t i = 0; analysis->silences && i < analysis->n; i++)
+        pl_time_spans_free(&analysis->silences[i]);
+    free(analysis->silences);
     free(analysis->transfers);
     free(analysis->box_numbers);
     for (int way = 0; way < 2; way++)

@@ -8,6 +8,7 @@
 #include "others.h"
 #include "passed_on.h"
 #include "set_clock.h"
+#include "silences.h"
 #include "walk.h"
 
 #define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are taken so much before packets of their time */
@@ -175,6 +176,14 @@ static int find_busy(struct pl_analysis *analysis)
     return known < 0 ? -1 : 0;
 }
 
+/* Returns 0, or -1 without memory. */
+static int find_silences(struct pl_analysis *analysis, const struct pl_tables *tables)
+{
+    if (!analysis->silences)
+        analysis->silences = calloc(analysis->n ? analysis->n : 1, sizeof *analysis->silences);
+    return analysis->silences ? pl_silences_note(analysis->transfers, analysis->n, tables, analysis->silences) : -1;
+}
+
 enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
     *error = (struct nc_error){.status = NC_EXIT_FAILED};
@@ -200,7 +209,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
         /* Once before, for the bases, and once behind what counts bytes. */
-        if (pl_others_note(analysis->transfers, analysis->n, tables) == 0 &&
+        if (pl_others_note(analysis->transfers, analysis->n, tables) == 0 && find_silences(analysis, tables) == 0 &&
             read_sender(analysis, tables, error) == 0) {
             pl_passed_on_note(analysis);
             if (pl_others_note(analysis->transfers, analysis->n, tables) == 0)

@@ -57,9 +57,17 @@ int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *seg
     struct pl_lost_run *last = study->runs.n ? &study->runs.at[study->runs.n - 1] : NULL;
     if (last && last->place == study->n) {
         last->n++;
+        last->last_seq = segment->seq;
+        last->last_sent_ns = segment->t_sent_ns;
         return 0;
     }
-    struct pl_lost_run run = {.place = study->n, .first_sent_ns = segment->t_sent_ns, .n = 1, .cause = PL_LOSS_UNKNOWN};
+    struct pl_lost_run run = {.place = study->n,
+                              .first_seq = segment->seq,
+                              .last_seq = segment->seq,
+                              .first_sent_ns = segment->t_sent_ns,
+                              .last_sent_ns = segment->t_sent_ns,
+                              .n = 1,
+                              .cause = PL_LOSS_UNKNOWN};
     return PL_APPEND(&study->runs, run);
 }
 

@@ -13,7 +13,8 @@
 /* Parts lost in a row, with none between them that arrived. */
 struct pl_lost_run {
     uint64_t place; /* arrivals before it */
-    int64_t first_sent_ns;
+    uint64_t first_seq, last_seq;
+    int64_t first_sent_ns, last_sent_ns;
     double queue_ns; /* beside it */
     double left_ns;  /* of the queue when it began, since nothing was let in behind the arrival before it */
     double steady_ns, gap_ns;

@@ -1,6 +1,7 @@
 /* Implements losses.h. */
 #include "losses.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "outages.h"
@@ -31,10 +32,74 @@ static enum pl_loss_cause allowed(enum pl_loss_cause seen, unsigned ruled_out)
     return ruled_out & 1U << seen ? PL_LOSS_UNKNOWN : seen;
 }
 
+/* Chance that goes on for some packets shows by runs of some parts that are too short for an outage. */
+static void find_bursts(struct pl_loss_causes *c)
+{
+    const unsigned explained = 1U << PL_LOSS_TAIL_DROP | 1U << PL_LOSS_AQM | 1U << PL_LOSS_POLICER;
+    double parts = 0, runs = 0;
+    for (size_t i = 0; i < c->study->runs.n; i++) {
+        const struct pl_lost_run *run = &c->study->runs.at[i];
+        if (explained >> run->cause & 1 || run->n < PL_OUTAGE_PARTS)
+            continue;
+        bool brief = run->last_sent_ns - run->first_sent_ns < PL_OUTAGE_NS;
+        c->burst_runs++;
+        runs += brief;
+        parts += brief ? run->n - PL_OUTAGE_PARTS + 1 : 0;
+    }
+    c->burst_n = runs > 0 ? parts / runs : 1;
+}
+
+/* True when bursts like the short ones, whose lengths have the geometric distribution, make one so long. */
+static bool is_burst(const struct pl_loss_causes *c)
+{
+    return c->burst_runs * pow(1 - 1 / c->burst_n, (double)c->silent_n - PL_OUTAGE_PARTS) > PL_OUTAGE_BURSTS;
+}
+
+/* True when a run near this one lost the very same octets: it is the packets, and not their time. */
+static bool same_octets(const struct pl_loss_causes *c, const struct pl_lost_run *run)
+{
+    enum { NEAR = 8 };
+    size_t first = c->studied > NEAR ? c->studied - NEAR : 0;
+    for (size_t i = first; run && i < c->study->runs.n && i <= c->studied + NEAR; i++) {
+        const struct pl_lost_run *other = &c->study->runs.at[i];
+        if (other != run && other->n == run->n && run->first_seq != run->last_seq &&
+            other->first_seq == run->first_seq && other->last_seq == run->last_seq)
+            return true;
+    }
+    return false;
+}
+
 void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t, const struct pl_loss_study *study,
                           struct pl_time_spans *down, pl_loss_sink *sink, void *context)
 {
     *c = (struct pl_loss_causes){.t = t, .study = study, .down = down, .sink = sink, .context = context};
+    find_bursts(c);
+}
+
+/* Finds the longest part of the run in which nothing passed that others sent between the same hosts: an outage is the
+ * silence of all. */
+static void find_silence(struct pl_loss_causes *c)
+{
+    const struct pl_time_spans *silent = c->t->silent;
+    struct pl_time_span longest = {c->first_lost_ns, c->last_lost_ns};
+    int64_t most_ns = -1;
+    for (size_t i = 0; silent && i < silent->list.n && silent->list.at[i].t0_ns <= c->last_lost_ns; i++) {
+        struct pl_time_span span = silent->list.at[i];
+        span.t0_ns = span.t0_ns > c->first_lost_ns ? span.t0_ns : c->first_lost_ns;
+        span.t1_ns = span.t1_ns < c->last_lost_ns ? span.t1_ns : c->last_lost_ns;
+        if (span.t1_ns - span.t0_ns > most_ns) {
+            most_ns = span.t1_ns - span.t0_ns;
+            longest = span;
+        }
+    }
+    c->silent_n = 0;
+    for (size_t i = 0; i < c->run.n && (!silent || most_ns >= 0); i++) {
+        int64_t t_ns = c->run.at[i].t_sent_ns;
+        if (t_ns < longest.t0_ns || t_ns > longest.t1_ns)
+            continue;
+        c->silent.t0_ns = c->silent_n++ ? c->silent.t0_ns : t_ns;
+        c->silent.t1_ns = t_ns;
+    }
 }
 
 /* What the study found out about the lost parts before the next arrival; NULL: nothing. */
@@ -73,13 +138,14 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *ru
                     const struct pl_loss *row)
 {
     double late_ns = PL_OUTAGE_LATE * c->study->late_ns, services_ns = PL_OUTAGE_SERVICES * (double)row->service_ns;
-    double lasted_ns = (double)(c->last_lost_ns - c->first_lost_ns) - late_ns;
-    if (c->run.n < PL_OUTAGE_PARTS || lasted_ns < PL_OUTAGE_NS || lasted_ns <= services_ns)
+    double lasted_ns = (double)(c->silent.t1_ns - c->silent.t0_ns) - late_ns;
+    if (c->silent_n < PL_OUTAGE_PARTS || is_burst(c) || same_octets(c, run) || lasted_ns < PL_OUTAGE_NS ||
+        lasted_ns <= services_ns)
         return false;
     if (lasted_ns > c->study->longest_ns || (run && run->full && !c->study->managed && drained(c, next, lasted_ns)))
         return true;
     return c->study->drains_show && c->before.len &&
-           left_ns(c, c->last_lost_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
+           left_ns(c, c->silent.t1_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
 }
 
 /* Queue management may go on dropping until the queue is empty, and for as long again: RED's mean lags behind. */
@@ -87,7 +153,8 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
                                      const struct pl_segment *next, const struct pl_loss *row)
 {
     enum pl_loss_cause cause = run && row->queue_ns >= 0 ? (enum pl_loss_cause)run->cause : PL_LOSS_UNKNOWN;
-    if (cause == PL_LOSS_POLICER || !went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
+    bool silent = row->t_sent_ns >= c->silent.t0_ns && row->t_sent_ns <= c->silent.t1_ns;
+    if (cause == PL_LOSS_POLICER || !silent || !went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
         return cause;
     if (c->study->managed)
         return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
@@ -132,7 +199,8 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
     int64_t near_ns = rtt_ns > PL_OUTAGE_NS ? rtt_ns : PL_OUTAGE_NS;
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
-    int64_t down_ns = -1;
+    int64_t down_ns = -1, last_ns = -1;
+    find_silence(c);
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
         row.run = (uint32_t)c->run.n;
@@ -146,13 +214,14 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
         down_ns = down_ns < 0 && row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : down_ns;
+        last_ns = row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : last_ns;
         c->sink(c->context, &row);
     }
     c->run.n = 0;
     static const int64_t at_once[2] = {0, 0};
-    return down_ns < 0 ? 0
-                       : pl_down_add(c->down, &c->t->outages, down_ns, c->last_lost_ns,
-                                     before && down_ns == c->first_lost_ns, at_once);
+    return down_ns < 0
+               ? 0
+               : pl_down_add(c->down, &c->t->outages, down_ns, last_ns, before && down_ns == c->first_lost_ns, at_once);
 }
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)

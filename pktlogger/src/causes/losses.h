@@ -21,6 +21,11 @@ struct pl_loss_causes {
     uint64_t arrived;              /* parts */
     size_t studied;                /* runs of the study that are before the next part */
     int64_t first_lost_ns, last_lost_ns;
+    struct pl_time_span silent; /* from the first to the last of these between which nothing else passed, either; */
+    size_t silent_n;            /* how many they are */
+    double burst_n,
+        burst_runs; /* of runs of PL_OUTAGE_PARTS and more that nothing explains: the mean of what short ones
+                                   have from there on, and how many they are */
     struct pl_time_spans *down; /* from the first part of an outage until the path is up, or something is heard */
 };
 

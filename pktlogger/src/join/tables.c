@@ -11,12 +11,12 @@
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
 /* Places of columns. */
-enum { LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, T_ACKED_NS = 13, RTT_NS = 14 };
+enum { SEQ = 1, LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, T_ACKED_NS = 13, RTT_NS = 14 };
 
 /* clang-format off */
 #define COMMON_COLUMNS                                                                                                 \
     PL_COLUMN(struct pl_segment, flow, "<u4"),                                                                         \
-    PL_COLUMN(struct pl_segment, seq, "<u8"),                                                                          \
+    [SEQ] = PL_COLUMN(struct pl_segment, seq, "<u8"),                                                                  \
     [LEN] = PL_COLUMN(struct pl_segment, len, "<u4"),                                                                  \
     [T_SENT_NS] = PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),                                                      \
     [T_RECEIVED_NS] = PL_COLUMN(struct pl_segment, t_received_ns, "<i8"),                                              \
@@ -310,6 +310,7 @@ bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer 
     if (at == UINT64_MAX)
         return false;
     *segment = (struct pl_segment){.box_fate = PL_NO_FATE};
+    memcpy(&segment->seq, value_of(tables, SEQ, at), sizeof segment->seq);
     memcpy(&segment->len, value_of(tables, LEN, at), sizeof segment->len);
     memcpy(&segment->t_sent_ns, value_of(tables, T_SENT_NS, at), sizeof segment->t_sent_ns);
     memcpy(&segment->t_received_ns, value_of(tables, T_RECEIVED_NS, at), sizeof segment->t_received_ns);

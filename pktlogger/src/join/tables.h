@@ -68,7 +68,7 @@ struct pl_cursor {
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at);
 
-/* The same with len, t_sent_ns, t_received_ns, unseen and box_fate alone, which tell arrivals from losses, and with the
+/* The same with seq, len, t_sent_ns, t_received_ns, unseen and box_fate alone, which tell arrivals from losses, and with the
  * sender's capture alone t_acked_ns and rtt_ns. */
 bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment);

@@ -310,6 +310,7 @@ struct pl_transfer {
     const struct pl_send_samples *samples; /* of all senders; NULL: none */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     struct pl_outages outages;
+    const struct pl_time_spans *silent; /* when nothing arrived of what all between its hosts sent; NULL: it is alone */
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];

@@ -12,7 +12,7 @@
 
 #define MS INT64_C(1000000)
 enum { LEN = 1448, PARTS = 24000, LOSSES = 4096 };
-enum kind { TAIL, MANAGED, LAGGING, BEFORE, BEHIND, OUTAGE, FULL_OUTAGE };
+enum kind { TAIL, MANAGED, LAGGING, BEFORE, BEHIND, OUTAGE, FULL_OUTAGE, BURSTS };
 enum control { STEADY, SAWTOOTH, PROBING, STANDING };
 
 static const double delay_ms = 20, part_ms = 0.25, full_ms = 24, rtt_ms = 40, outage_ms = 1000;
@@ -27,6 +27,7 @@ struct path {
     struct pl_loss rows[LOSSES];
     size_t row_n;
     struct pl_time_spans down;
+    bool bursts; /* a burst goes on */
 };
 
 /* Even between 0 and 1: xorshift64*. */
@@ -56,6 +57,9 @@ static bool dropped(struct path *path, enum kind kind, double now_ms, double que
     case BEFORE:
     case BEHIND:
         return even(path) < 0.004;
+    case BURSTS: /* of 20 parts on average, 5 ms; some take more than 10 ms */
+        path->bursts = even(path) < (path->bursts ? 0.95 : 0.002);
+        return path->bursts;
     case FULL_OUTAGE:
         return queue_ms + part_ms > full_ms || (now_ms > outage_ms && now_ms < outage_ms + 18);
     default:
@@ -200,6 +204,69 @@ static void a_time_in_which_nothing_arrives_is_an_outage(void)
     CHECK_EQ(path.down.list.at[0].t1_ns, path.rows[path.lost - 1].t_sent_ns);
 }
 
+/* What others sent from 1.05 s to 1.06 s arrived, so the path was up: the outage is the silence behind that, or none. */
+static void an_outage_is_the_silence_of_all_connections(void)
+{
+    static struct path path;
+    struct pl_time_span at[] = {{1000 * MS, 1050 * MS}, {1060 * MS, 1300 * MS}};
+    const struct pl_time_spans silences[] = {
+        {.list = {.at = at, .n = 2}}, {.list = {.at = at, .n = 1}}, {.list = {.n = 0}}};
+    for (size_t i = 0; i < 3; i++) {
+        send(&path, OUTAGE, SAWTOOTH, 0, 1);
+        path.truth = PL_LOSS_OUTAGE;
+        path.t.silent = &silences[i];
+        judge(&path);
+        CHECK_EQ(path.row_n, path.lost);
+        for (size_t row = 0; row < path.row_n; row++) {
+            int64_t t_ns = path.rows[row].t_sent_ns;
+            bool outage = i == 0 ? t_ns >= 1060 * MS : i == 1 && t_ns <= 1050 * MS;
+            CHECK_EQ(path.rows[row].seen_cause, outage ? PL_LOSS_OUTAGE : PL_LOSS_UNKNOWN);
+        }
+        CHECK_EQ(path.down.list.n, i < 2);
+        CHECK(i == 2 || path.down.list.at[0].t1_ns - path.down.list.at[0].t0_ns <= (i ? 50 : 140) * MS);
+    }
+}
+
+/* What takes 60 packets by their octets takes them again when they are sent again, half a second later. */
+static void the_same_octets_lost_twice_are_no_outage(void)
+{
+    static struct path path;
+    enum { LOST = 60 };
+    for (unsigned same = 0; same < 2; same++) {
+        send(&path, OUTAGE, SAWTOOTH, 0, 1);
+        path.n = 3400;
+        path.lost = 2 * LOST;
+        path.truth = PL_LOSS_OUTAGE;
+        for (size_t i = 0; i < LOST; i++) {
+            path.parts[1000 + i].t_received_ns = path.parts[3000 + i].t_received_ns = -1;
+            path.parts[3000 + i].seq = path.parts[(same ? 1000 : 2000) + i].seq;
+        }
+        judge(&path);
+        CHECK_EQ(path.row_n, path.lost);
+        CHECK_EQ(path.right, same ? 0 : path.lost);
+    }
+}
+
+/* A burst of chance takes as many packets as it takes, whatever their time: the shorter ones show how long others are. */
+static void a_long_burst_among_short_ones_is_no_outage(void)
+{
+    static struct path path;
+    size_t lost = 0, outage = 0, longest = 0;
+    for (uint64_t seed = 1; seed <= 5; seed++) {
+        send(&path, BURSTS, SAWTOOTH, 0, seed * UINT64_C(0x9e3779b97f4a7c15));
+        path.truth = PL_LOSS_OUTAGE;
+        judge(&path);
+        lost += path.lost;
+        outage += path.right;
+        for (size_t row = 0; row < path.row_n; row++)
+            longest = path.rows[row].run > longest ? path.rows[row].run : longest;
+    }
+    if (outage * 20 > lost)
+        fprintf(stderr, "of %zu lost %zu in an outage; the longest run has %zu\n", lost, outage, longest);
+    CHECK(longest > 60);
+    CHECK(outage * 20 <= lost);
+}
+
 /* The queue of 24 ms is full before the outage of 18 ms, and not empty behind it. */
 static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
 {
@@ -309,6 +376,9 @@ int main(void)
     RUN(causes_are_right_or_unknown_however_late_time_stamps_are);
     RUN(tail_drops_are_told_from_queue_management_with_3_ms_of_noise);
     RUN(a_time_in_which_nothing_arrives_is_an_outage);
+    RUN(an_outage_is_the_silence_of_all_connections);
+    RUN(the_same_octets_lost_twice_are_no_outage);
+    RUN(a_long_burst_among_short_ones_is_no_outage);
     RUN(an_outage_while_a_queue_drains_is_told_from_a_full_queue);
     RUN(chance_behind_a_standing_queue_shows_by_the_bottlenecks_time);
     RUN(one_loss_shows_no_cause);
