@@ -10,7 +10,8 @@ sender has `rttcp watch` sample its data connection; of iperf3's two connections
 
 iperf3 gives the time of its beginning in whole seconds. `receiver` has the receiver's intervals. ``t0_monotonic_ns`` of
 both ends comes from the times at which the program began and ended: the test lies between them, with about as many
-round trips of the control connection before it as after it. ``t0_error_ns`` is how wrong that may be at most.
+round trips of the control connection before it as after it. With samples it also lies between the last one without the
+data connection and the first one with data of it. ``t0_error_ns`` is how wrong that may be at most.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,15 +40,28 @@ _DYING_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")  # however we end
 LISTEN_S = 8.0
 _ENDED_S = 1.0  # in which the kernel says that a connection has ended
 _LISTENING = "0A"
+_COOKIE_BYTES = 37  # which each connection begins with
 
 
 @dataclass(frozen=True)
 class Ran:
-    """When the client began and ended, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME less that."""
+    """When the client began and ended, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME less that. ``seen``: of the data
+    connection's samples; None: there are none."""
 
     began_ns: int
     ended_ns: int
     offset_ns: int
+    seen: Seen | None = None
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What samples say of the data connection: its number in them, the last time at which it was not there (0: not
+    known), and the first one at which it had sent data (None: not known)."""
+
+    stream: int
+    missing_ns: int
+    sent_ns: int | None
 
 
 def receiver_argv(*, port: int = DEFAULT_PORT, family: int | None = None) -> list[str]:
@@ -83,7 +97,10 @@ def sender_argv(
 
 def end_event(text: str, ran: Ran | None = None) -> dict[str, Any]:
     """The `end` event of a finished document; ValueError with iperf3's reason when it failed."""
-    document = iperf3.parse(text)
+    return _end(iperf3.parse(text), ran)
+
+
+def _end(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
     sent, received, cpu = document.end.sum_sent, document.end.sum_received, document.end.cpu_utilization_percent
     elapsed_ns = round(max(sent.seconds, received.seconds) * 1e9)
 
@@ -94,7 +111,8 @@ def end_event(text: str, ran: Ran | None = None) -> dict[str, Any]:
     controls = document.end.sender_tcp_congestion, document.end.receiver_tcp_congestion
     ends = [{"local": _address(one.local_host, one.local_port), "remote": _address(one.remote_host, one.remote_port)}
             for one in document.start.connected]  # fmt: skip
-    streams = [{"stream": n, "congestion": controls[0], **both} for n, both in enumerate(ends)]
+    first = ran.seen.stream if ran and ran.seen else 0
+    streams = [{"stream": n, "congestion": controls[0], **both} for n, both in enumerate(ends, first)]
     own = [{"streams": streams, **both} for both in ends[:1]]
     summary = {
         "bytes": received.bytes, "elapsed_ns": elapsed_ns, "retransmits": sent.retransmits,
@@ -159,9 +177,12 @@ def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
     rows = _rows(document.server_output_json.intervals)
     if not rows or ran is None:
         return {}
-    beside_ns = max(ran.ended_ns - ran.began_ns - rows[-1][1], 0)
-    half_ns = beside_ns // 2
-    began_ns = ran.began_ns + half_ns
+    first_ns, last_ns = ran.began_ns, max(ran.ended_ns - rows[-1][1], ran.began_ns)
+    if ran.seen:  # the server begins when the connection is open, and lets the client send then
+        within = max(first_ns, ran.seen.missing_ns), min(last_ns, ran.seen.sent_ns or last_ns)
+        first_ns, last_ns = within if within[0] <= within[1] else (first_ns, last_ns)
+    half_ns = (last_ns - first_ns) // 2
+    began_ns = first_ns + half_ns
     return {"t0_monotonic_ns": began_ns, "t0_realtime_ns": began_ns + ran.offset_ns, "t0_error_ns": half_ns}
 
 
@@ -185,19 +206,28 @@ def watching(port: int, samples: Path | None, sample_ns: int) -> Iterator[None]:
         samples.unlink(missing_ok=True)
 
 
-def keep(samples: Path, local: str) -> int | None:
-    """Leaves the lines of the connection from this address in a file of samples, and gives its number there. Without
-    one of it the file goes, too."""
-    kept, wanted, number = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},', None
+def keep(samples: Path, local: str) -> Seen | None:
+    """Leaves the lines of the connection from this address in a file of samples, and says what they show. Without one
+    of it the file goes, too. The time of a look is that of its end, so what it does not show was not there when the
+    look before it ended."""
+    kept, wanted = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},'
+    seen, looks = None, (0, 0, 0)  # the times of the last three looks
     with samples.open() as every, kept.open("w") as own:
         for line in every:
-            if wanted in line:
-                number = json.loads(line)["stream"] if number is None else number
+            is_own = wanted in line
+            if is_own:
                 own.write(line)
+            if seen is None or (is_own and seen.sent_ns is None):
+                sample = json.loads(line)
+                looks = looks if sample["t_ns"] == looks[2] else (*looks[1:], sample["t_ns"])
+                if is_own:
+                    sent = sample.get("bytes_sent", 0) - sample.get("bytes_retrans", 0) > _COOKIE_BYTES
+                    seen = seen or Seen(sample["stream"], looks[0], None)
+                    seen = replace(seen, sent_ns=sample["t_ns"] if sent else None)
     kept.replace(samples)
-    if number is None:
+    if seen is None:
         samples.unlink()
-    return number
+    return seen
 
 
 def _address(host: str, port: int) -> str:
@@ -264,20 +294,15 @@ def send(samples: Path | None, sample_ns: int, arguments: tuple[str, ...]) -> No
     if client.returncode == 127:
         _fail("iperf3 is missing; apt-get install iperf3", 3)
     try:
-        end = end_event(text, ran)
+        document = iperf3.parse(text)
+        if samples and samples.exists() and document.start.connected:
+            data = document.start.connected[0]
+            ran = replace(ran, seen=keep(samples, _address(data.local_host, data.local_port)))
+        end = _end(document, ran)
         end["sender"] |= data_connection(asked, port)
-        if samples and samples.exists():
-            _number(end["sender"].get("streams") or [], samples)
         _print(end)
     except ValueError as error:
         _fail(f"iperf3: {error}")
-
-
-def _number(streams: list[dict[str, Any]], samples: Path) -> None:
-    """Gives the stream the number that its samples have."""
-    for stream in streams[:1]:
-        number = keep(samples, stream["local"])
-        stream["stream"] = stream["stream"] if number is None else number
 
 
 if __name__ == "__main__":

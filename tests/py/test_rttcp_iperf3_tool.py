@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from netcommon.errors import LfpError, UsageError
-from rttcp.iperf3_tool import end_event, keep
+from rttcp.iperf3_tool import Ran, Seen, end_event, keep
 from scenarios.commands.trc import Search, paper
 from scenarios.plan import profiles
 from scenarios.plan.document import Document
@@ -102,16 +102,45 @@ def test_rttcp_gets_the_values_of_the_scenarios_table_and_no_others() -> None:
     ])  # fmt: skip
 
 
+def sample(t_ns: int, stream: int, port: int, **more: int) -> str:
+    row = {"t_ns": t_ns, "stream": stream, "local_port": port, "remote_port": 5010, **more}
+    return json.dumps(row, separators=(",", ":")) + "\n"
+
+
 def test_of_iperf3s_connections_the_one_with_the_data_is_kept(tmp_path: Path) -> None:
-    """The first one is for control. Ports that only begin or end alike are others."""
+    """The first one is for control. Ports that only begin or end alike are others. The connection came between the two
+    looks at 20 and at 30, which began after 10; what it sent at 40 is its cookie, once and again."""
     file = tmp_path / "samples.jsonl"
-    lines = [f'{{"t_ns":{n},"stream":{n % 3},"local_port":{port},"remote_port":5010}}\n'
-             for n, port in enumerate((45678, 4567, 56780, 45678, 4567, 56780))]  # fmt: skip
+    sent = {30: {"bytes_sent": 0}, 40: {"bytes_sent": 74, "bytes_retrans": 37}, 50: {"bytes_sent": 38}, 60: {}}
+    own = {t_ns: sample(t_ns, 1, 4567, **more) for t_ns, more in sent.items()}
+    lines = [sample(t_ns, 0, 45678) + own.get(t_ns, "") + sample(t_ns, 2, 56780) for t_ns in range(10, 70, 10)]
     file.write_text("".join(lines))
-    assert keep(file, "10.0.0.1:4567") == 1
-    assert file.read_text() == lines[1] + lines[4]
-    assert keep(file, "[fd00::1]:4567") == 1 and file.read_text() == lines[1] + lines[4]
+    assert keep(file, "10.0.0.1:4567") == Seen(1, 10, 50)
+    assert file.read_text() == "".join(own.values())
+    assert keep(file, "[fd00::1]:4567") == Seen(1, 0, 50) and file.read_text() == "".join(own.values())
     assert keep(file, "10.0.0.1:5010") is None and not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("seen", "earliest_s", "latest_s"),
+    [
+        (None, 100, 101),
+        (Seen(1, 0, None), 100, 101),
+        (Seen(1, 100_400_000_000, 100_600_000_000), 100.4, 100.6),
+        (Seen(1, 99_000_000_000, 100_600_000_000), 100, 100.6),
+        (Seen(1, 100_400_000_000, 105_000_000_000), 100.4, 101),
+        (Seen(1, 102_000_000_000, 103_000_000_000), 100, 101),  # of another clock: it says nothing
+    ],
+)
+def test_the_beginning_lies_between_all_that_is_known(seen: Seen | None, earliest_s: float, latest_s: float) -> None:
+    """A client of 3 s whose server counted for 2 s, and when its data connection was not there yet and had sent."""
+    sums = {"start": 0, "end": 2.0, "seconds": 2.0, "bytes": 1, "bits_per_second": 4}
+    text = json.dumps(document() | {"server_output_json": {"intervals": [{"sum": sums}]}})
+    end = end_event(text, Ran(100 * 10**9, 103 * 10**9, 7, seen))
+    for side in (end["sender"], end["receiver"]):
+        middle_ns, error_ns = round((earliest_s + latest_s) / 2 * 1e9), round((latest_s - earliest_s) / 2 * 1e9)
+        assert (side["t0_monotonic_ns"], side["t0_error_ns"]) == (middle_ns, error_ns)
+        assert side["t0_realtime_ns"] == middle_ns + 7
 
 
 @pytest.mark.parametrize("limit", [600, 1234, 1999])
