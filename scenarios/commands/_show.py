@@ -169,10 +169,14 @@ def _exchanging(trial: dict[str, Any]) -> bool:
 
 def _limited(metrics: dict[str, Any]) -> str:
     """What limited the sender for most of the time, and its share of it; empty without captures. With request and
-    response the sender of the messages that it names, whose application waits for the other messages. The receiver's
-    window counts as one, full or closed, as in pktlogger's verdict."""
+    response the sender of the messages that it names, whose application waits for the other messages. As in pktlogger's
+    verdict the receiver's window counts as one, full or closed, and so do recoveries, time-outs and the congestion
+    window behind them, as losses, where packets were lost."""
     shares = {name: metrics.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
     shares["receiver_window"] += shares.pop("zero_window")
+    back = columns.REVERSE if metrics.get("limits_direction") == "responses" else ""
+    if any(metrics.get(f"{back}lost_{name}") for name in columns.LOSSES):
+        shares["losses"] = sum(shares.pop(name) for name in ("congestion_avoidance", "fast_recovery", "timeout"))
     most = max(shares, key=lambda name: shares[name])
     if not shares[most]:
         return ""
