@@ -40,6 +40,9 @@ def test_a_trial_by_iperf3(tmp_path: Path) -> None:
     transfer = json.loads((run_dir / "trials" / "0000" / "transfer.json").read_text())
     assert transfer["receiver"]["bytes"] == transfer["summary"]["bytes"] > 0
     assert row["cpu_sender_ns"] > 0
+    samples = parquet.read_table(run_dir / "trials" / "0000" / "tcp_info.parquet").to_pydict()
+    assert set(samples["remote_port"]) == {5010} and len(set(samples["local_port"])) == 1, "the data connection alone"
+    assert row["rtt_min_ns"] >= 10e6, "the path's, by the sampled kernel"
 
 
 def test_a_duration_that_iperf3_cannot_do_is_wrong_usage(tmp_path: Path) -> None:
