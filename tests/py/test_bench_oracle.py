@@ -87,6 +87,17 @@ def test_a_cause_may_be_as_late_as_samples_are_apart() -> None:
     assert compared(kernel(*MIXED), *late, apart_ns=200 * MS).wrong_s == {}
 
 
+@pytest.mark.parametrize(("wrong_ms", "within"), [(8, True), (12, False)])
+def test_one_sample_stands_for_the_distance_to_the_next(wrong_ms: int, within: bool) -> None:
+    """A round trip of 2 ms, and samples 10 ms apart: one that finds nothing to send says so for 10 ms."""
+    records = kernel((1, Why.CWND, {"flight": 100, "rtt_us": 2000}))
+    said = (0.5, "congestion_avoidance"), (0.5 + wrong_ms / 1000, "application"), (1, "congestion_avoidance")
+    found = compared(records, *said, apart_ns=10 * MS)
+    assert found.bound_s == 0.01 and compared(records, *said).bound_s == 0.002
+    assert found.wrong_s == {("application", "congestion"): pytest.approx(wrong_ms / 1000)}
+    assert (sum(found.wrong_s.values()) <= found.bound_s) == within
+
+
 def test_recoveries_excuse_nothing_behind_them() -> None:
     full, repairs = {"flight": 100}, {"flight": 100, "state": State.RECOVERY}
     records = kernel((1, Why.CWND, full), (1.2, Why.CWND, repairs), (2, Why.CWND, full), (2.2, Why.CWND, repairs),

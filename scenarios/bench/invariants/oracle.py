@@ -19,7 +19,9 @@ has the cause for half of its own time at least. Of program and kernel pktlogger
 samples are further apart than a round trip, their distance counts in its place. A silence is judged by itself, so a
 span that is shorter than that is right, too, where the kernel agrees for half of it. The last round, and one in which a
 recovery begins, have no end and the cause of the round before. So nothing is compared for a round trip from when the
-first octet left that is outstanding then. Of all the rest a round trip may be wrong. That is the bound.
+first octet left that is outstanding then. Of all the rest a round trip may be wrong, or the distance of two samples,
+where that is longer: a sample stands for half of it before and behind, whatever the program did there. That is the
+bound.
 """
 
 from __future__ import annotations
@@ -187,7 +189,7 @@ def compare(own: Account, limits: Columns, names: Array, apart_ns: float = 0) ->
     groups = np.array([_name(int(value)) for value in own.group[place]])
     return Comparison(
         _sums(groups, lasted), _sums(causes, lasted), *_pairs(causes, groups, lasted, middle - begin, wrong),
-        float(rtt_ns.max()) / 1e9,
+        float(reach_ns.max()) / 1e9,
     )  # fmt: skip
 
 
