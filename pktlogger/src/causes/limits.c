@@ -226,12 +226,13 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
            at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
 }
 
-/* True for a shorter silence that an acknowledgement ended. A congestion window lets each acknowledgement send as much as
- * it frees, so it makes no such silence. Of the rest only a full send buffer is named: what is left in flight shows it. */
+/* True for a shorter silence that an acknowledgement ended. A congestion window that grows by slow start lets each
+ * acknowledgement send more than it frees, so it makes no such silence; one that was reduced does, because Linux waits
+ * for room for a super-packet. Of the rest only a full send buffer is named: what is left in flight shows it. */
 static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
 {
     return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
-           at_once(l, now_ns, 4) && !l->full && !l->path.samples.n;
+           at_once(l, now_ns, 4) && !l->full && !l->path.samples.n && !l->rounds.reduced;
 }
 
 /* Whether data were outstanding before this packet was sent. */
