@@ -15,18 +15,21 @@ uint64_t rttcp_bps(uint64_t bytes, uint64_t elapsed_ns)
     return elapsed_ns ? (uint64_t)((unsigned __int128)bytes * 8 * NC_NS_PER_S / elapsed_ns) : 0;
 }
 
-static uint64_t moved(const struct rttcp_meter *meter)
+/* Reads once what each stream has moved, so that rows of streams add up to the sum. */
+static uint64_t moved(struct rttcp_meter *meter)
 {
     uint64_t bytes = 0;
-    for (uint64_t i = 0; i < meter->n; i++)
-        bytes += atomic_load_explicit(&meter->streams[i].bytes, memory_order_relaxed);
+    for (uint64_t i = 0; i < meter->n; i++) {
+        meter->moved_bytes[i] = atomic_load_explicit(&meter->streams[i].bytes, memory_order_relaxed);
+        bytes += meter->moved_bytes[i];
+    }
     return bytes;
 }
 
 static json_t *detail_of(struct rttcp_meter *meter, uint64_t i)
 {
     struct rttcp_tcpinfo info = {0};
-    uint64_t bytes = atomic_load_explicit(&meter->streams[i].bytes, memory_order_relaxed);
+    uint64_t bytes = meter->moved_bytes[i];
     rttcp_tcpinfo_take(meter->streams[i].fd, &info);
     uint64_t retransmits = rttcp_tcpinfo_get(&info, "total_retrans");
     json_t *row =

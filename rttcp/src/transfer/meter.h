@@ -62,6 +62,7 @@ struct rttcp_meter {
     _Atomic enum rttcp_due due[RTTCP_STREAMS_MAX]; /* a sample of this stream */
     /* private */
     uint64_t closed_ns, closed_bytes;
+    uint64_t moved_bytes[RTTCP_STREAMS_MAX]; /* when all streams were read last */
     uint64_t stream_bytes[RTTCP_STREAMS_MAX], stream_retransmits[RTTCP_STREAMS_MAX]; /* when the last interval closed */
     pthread_t thread;
     pthread_mutex_t lock;
