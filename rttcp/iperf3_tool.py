@@ -82,15 +82,18 @@ def sender_argv(
     family: int | None = None,
     samples: Path | None = None,
     sample_ns: int | None = None,
+    watcher: Path | None = None,
 ) -> list[str]:
     """Command line of a client; None leaves iperf3's default. The window becomes the socket buffers of both ends, of
-    which the kernel offers a part. ``samples``: where the data connection's samples go; None: none are taken."""
+    which the kernel offers a part. ``samples``: where the data connection's samples go; None: none are taken.
+    ``watcher``: the program rttcp that takes them; None: it is searched for where the client runs."""
     values = {
         "length": length_bytes, "congestion": congestion, "bytes": bytes, "time": duration_s, "window": window_bytes,
     }  # fmt: skip
     given = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
     flags = [*FAMILIES[family], *(["--no-delay"] if nodelay else [])]
     watched = ["--samples", str(samples), "--sample-ns", str(sample_ns)] if samples else []
+    watched += ["--watcher", str(watcher)] if samples and watcher else []
     client = ["--client", host, "--port", str(port), "--get-server-output", *given, *flags]
     return [*_ADAPTER, "send", *watched, "--", *client]
 
@@ -187,13 +190,14 @@ def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
 
 
 @contextlib.contextmanager
-def watching(port: int, samples: Path | None, sample_ns: int) -> Iterator[None]:
+def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Path | None) -> Iterator[None]:
     """Samples the connections with this port while the block runs, and then writes them. Where the kernel cannot be
     asked there are none. What they cost is not the host's, so no price of its calls is asked for (`started`)."""
     if samples is None:
         yield
         return
-    argv = [*_DYING_WITH_US, *watch_argv(port, samples, binaries.find("rttcp"), sample_ns=sample_ns)]
+    binary = watcher_binary or binaries.find("rttcp")
+    argv = [*_DYING_WITH_US, *watch_argv(port, samples, binary, sample_ns=sample_ns)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdout
         watcher.stdout.readline()  # it has looked once, or says why it cannot
@@ -279,11 +283,12 @@ def receive(port: int, arguments: tuple[str, ...]) -> None:
 @main.command()
 @click.option("--samples", type=click.Path(path_type=Path))
 @click.option("--sample-ns", type=int, default=10_000_000)
+@click.option("--watcher", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1)
-def send(samples: Path | None, sample_ns: int, arguments: tuple[str, ...]) -> None:
+def send(samples: Path | None, sample_ns: int, watcher: Path | None, arguments: tuple[str, ...]) -> None:
     """A client; prints `end`."""
     asked, port = _asking(), int(arguments[arguments.index("--port") + 1])
-    with watching(port, samples, sample_ns):
+    with watching(port, samples, sample_ns, watcher):
         began_ns = time.monotonic_ns()
         with subprocess.Popen(
             [*_DYING_WITH_US, *started(["iperf3", "--json", *arguments])], stdout=subprocess.PIPE, text=True

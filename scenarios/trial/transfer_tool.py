@@ -151,6 +151,6 @@ def _iperf3(setting: Scenario, profile: Profile, host: str, port: int, samples: 
         host, port=port, family=family, congestion=congestion, length_bytes=transfer.length, bytes=transfer.bytes,
         duration_s=None if transfer.duration is None else transfer.duration // 10**9,
         window_bytes=transfer.window or profile.window_bytes or None, nodelay=bool(transfer.nodelay),
-        samples=samples, sample_ns=transfer.sample,
+        samples=samples, sample_ns=transfer.sample, watcher=binaries.find("rttcp"),
     )  # fmt: skip
     return TransferCommands(iperf3_tool.receiver_argv(port=port, family=family), sender, samples)

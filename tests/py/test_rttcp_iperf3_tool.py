@@ -85,7 +85,7 @@ def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
     }
     assert options_of("iperf3", sample="0") == plain
     sampled = options_of("iperf3", sample="20ms")
-    assert sampled == plain | {"sender": ["--samples", "--sample-ns", *plain["sender"]]}
+    assert sampled == plain | {"sender": ["--samples", "--sample-ns", "--watcher", *plain["sender"]]}
     named = options_of("iperf3", sample="0", length="64KB", window="1MB", nodelay=True, family="ipv6")
     assert sorted(named["sender"]) == sorted([
         "--client", "--port", "--get-server-output", "--congestion", "--time", "--length", "--window", "--no-delay",
