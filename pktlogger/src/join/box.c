@@ -191,16 +191,24 @@ uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, boo
     return UINT32_MAX;
 }
 
+/* A time; -1 for what is none. The record is foreign input, and differences of times must be numbers. */
+static int64_t time_of(const struct pl_box *box, enum column column, uint32_t i)
+{
+    const int64_t latest_ns = INT64_C(1) << 62;
+    int64_t t_ns = i64(box, column, i);
+    return t_ns < 0 || t_ns > latest_ns ? -1 : t_ns;
+}
+
 struct pl_box_row pl_box_row(const struct pl_box *box, uint32_t i)
 {
-    int64_t release_ns = i64(box, T_RELEASE, i), drop_ns = i64(box, T_DROP, i);
+    int64_t release_ns = time_of(box, T_RELEASE, i), drop_ns = time_of(box, T_DROP, i);
     return (struct pl_box_row){
         .seq = u64(box, SEQ, i),
         .ack = u64(box, ACK, i),
-        .t_in_ns = i64(box, T_ARRIVAL, i),
-        .t_exit_ns = i64(box, T_EXIT, i),
+        .t_in_ns = time_of(box, T_ARRIVAL, i),
+        .t_exit_ns = time_of(box, T_EXIT, i),
         .t_out_ns = release_ns >= 0 ? release_ns : drop_ns,
-        .t_due_ns = i64(box, T_DUE, i),
+        .t_due_ns = time_of(box, T_DUE, i),
         .t_released_ns = release_ns,
         .len = (uint32_t)u64(box, LEN, i),
         .dir = (uint8_t)u64(box, DIR, i),
@@ -225,7 +233,7 @@ int pl_box_busy(const struct pl_box *box, struct pl_time_spans busy[2])
     if (has_gaps(box))
         return 0;
     for (uint32_t i = 0; i < box->column[0].rows; i++) {
-        int64_t in_ns = i64(box, T_ARRIVAL, i), exit_ns = i64(box, T_EXIT, i);
+        int64_t in_ns = time_of(box, T_ARRIVAL, i), exit_ns = i64(box, T_EXIT, i);
         struct pl_time_spans *line = &busy[u64(box, WAY, i) != 0];
         struct pl_time_span *last = line->list.n ? &line->list.at[line->list.n - 1] : NULL;
         if (in_ns < 0 || exit_ns < in_ns)
