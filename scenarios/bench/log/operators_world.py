@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 Json = dict[str, Any]
-PORT, BACK_PORT, FAR_PORT = 5001, 5002, 5003
+PORT, BACK_PORT, FAR_PORT, OTHER_PORT = 5001, 5002, 5003, 5004
 BLOCK, ANSWER, SNAP = 65536, 200, 128
 LATEST_S = 120  # a program that takes longer hangs
 _NOTHING = bytes(BLOCK)
@@ -74,7 +74,7 @@ def _capture(enter: list[str], nic: str, file: Path) -> subprocess.Popen[bytes]:
 def client(world: Json) -> None:
     """The transfer, with what goes on beside it."""
     mine, end_s = world["client"], time.monotonic() + world["client"]["seconds"]
-    other = (world, mine | {"sndbuf": 0}, end_s)
+    other = (world, mine | {"sndbuf": 0}, end_s, OTHER_PORT)
     threads = [threading.Thread(target=_bulk, args=other) for _ in range(world["others"])]
     threads += [threading.Thread(target=_take_back, args=(world, end_s)) for _ in range(world["backs"])]
     for one in threads:
@@ -93,9 +93,9 @@ def _connected(world: Json, sndbuf: int, port: int = PORT) -> socket.socket:
     return there
 
 
-def _bulk(world: Json, mine: Json, end_s: float) -> None:
+def _bulk(world: Json, mine: Json, end_s: float, port: int = PORT) -> None:
     """Sends as much as it can, and waits until all of it has been read."""
-    there = _connected(world, mine["sndbuf"])
+    there = _connected(world, mine["sndbuf"], port)
     there.settimeout(0.5)
     if mine["hello"]:
         there.sendall(bytes(ANSWER))
@@ -158,18 +158,31 @@ def _take(there: socket.socket, size: int) -> bool:
 
 
 def server(world: Json, port: int = PORT) -> None:
-    """Serves each connection by a thread."""
+    """Serves each connection by a thread. Cross traffic has a port of its own: connections to one port of a host look
+    like the streams of one transfer."""
     mine = world["server"]
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    if mine["rcvbuf"] and port == PORT:
-        listener.setsockopt(socket.SOL_SOCKET, _RCVBUF, mine["rcvbuf"])
-    listener.bind(("", port))
-    listener.listen(64)
+    listener = _listening(mine["rcvbuf"] if port == PORT else 0, port)
     if port == PORT and world["backs"]:
         threading.Thread(target=_give_back, daemon=True).start()
-    print("listens", flush=True)
     how = {"sink": _sink, "slow": _slow, "answer": _answer, "relay": _relay}[mine["kind"] if port == PORT else "slow"]
+    if port == PORT and world["others"]:
+        others = _listening(mine["rcvbuf"], OTHER_PORT)
+        threading.Thread(target=_serve, args=(how, world, others), daemon=True).start()
+    print("listens", flush=True)
+    _serve(how, world, listener)
+
+
+def _listening(rcvbuf: int, port: int) -> socket.socket:
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if rcvbuf:
+        listener.setsockopt(socket.SOL_SOCKET, _RCVBUF, rcvbuf)
+    listener.bind(("", port))
+    listener.listen(64)
+    return listener
+
+
+def _serve(how: Any, world: Json, listener: socket.socket) -> None:
     while True:
         there, _ = listener.accept()
         threading.Thread(target=_served, args=(how, world, there), daemon=True).start()
