@@ -6,7 +6,8 @@
  * `ways` the hash names a set of queues, and a flow gets one of them that no other flow has, as long as there is one.
  * With `ack_filter` an acknowledgement that says nothing but a number is dropped when the packet behind it in its queue
  * is another of the same flow with a later number; CAKE looks for it when the later one comes, with the same outcome
- * for what is sent. What carries SACK blocks, ECN's flags or data is never dropped so. The bounds of the box (--queue, --queue-packets) hold beside those of the text. */
+ * for what is sent. What carries SACK blocks, ECN's flags or data is never dropped so. The bounds of the box (--queue,
+ * --queue-packets) hold as well as those of the text. */
 #include "laws.h"
 #include "nc_range.h"
 

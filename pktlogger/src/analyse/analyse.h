@@ -58,7 +58,8 @@ static inline uint32_t pl_analysis_count(const struct pl_analysis *analysis, enu
  * first, or, where a capture has no SYN, the one with more payload. `box` is the record of the delay box between the
  * two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be estimated.
  * A capture without path and data is missing; then all connections of the other one are analysed, in the direction with
- * more payload, each by the end at which it was captured (place.h). *end says which capture an error belongs to. pl_analysis_free is allowed after every result. */
+ * more payload, each by the end at which it was captured (place.h). *end says which capture an error belongs to.
+ * pl_analysis_free is allowed after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, const struct pl_clock *clock, int *end,
                                   struct nc_error *error);

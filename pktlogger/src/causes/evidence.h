@@ -31,8 +31,8 @@ struct pl_evidence {
 /* Spans come in order of their beginnings. */
 struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
-/* By most samples: data waited to be sent; they did behind a full congestion window; the program had given no more, and had room to give it; it had more to give,
- * by its own account. */
+/* By most samples: data waited to be sent; they waited behind a full congestion window; only the control's rate held data
+ * back; the program had given no more, and had room to give it; it had more to give, by its own account. */
 static inline bool pl_unsent(const struct pl_evidence *known)
 {
     return known->seen.unsent * 2 > known->seen.n;

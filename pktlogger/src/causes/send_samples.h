@@ -22,7 +22,8 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet.
  * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
- * is a cwnd of 0. `unacked`: packets that are not acknowledged; `window`: octets, the peer's; 0: none, or not known. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
+ * is a cwnd of 0. `unacked`: packets that are not acknowledged; `window`: octets, the peer's; 0: none, or not known.
+ * counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
  * known, or not yet. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given
  * all that it has to send now. */
 struct pl_send_sample {
