@@ -153,7 +153,8 @@ class Tool:
 
     ``stderr_path`` keeps the tool's stderr (a temporary file otherwise); ``ledger`` records ownership for clean-up.
     Without ``json_lines`` each line of stdout is an event ``{"event": "line", "text": …}``, for programs of others.
-    With ``stdin`` the tool reads what ``say`` writes; without it, nothing.
+    With ``stdin`` the tool reads what ``say`` writes; without it, nothing. ``cwd``: the folder that it runs in, where
+    there is such a folder.
     """
 
     def __init__(
@@ -166,6 +167,7 @@ class Tool:
         ledger: Ledger | None = None,
         json_lines: bool = True,
         stdin: bool = False,
+        cwd: Path | None = None,
     ) -> None:
         self.argv = [str(a) for a in argv]
         self.name = name or Path(self.argv[0]).name
@@ -174,6 +176,7 @@ class Tool:
         self._ledger = ledger
         self._json_lines = json_lines
         self._stdin = stdin
+        self._cwd = cwd if cwd and cwd.is_dir() else None
         self._seen: list[Event] = []
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
         self._closed = threading.Event()  # its stdout, by all who had it
@@ -187,7 +190,7 @@ class Tool:
         stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         self._process = subprocess.Popen(
             command, stdin=stdin, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0,
-            env=environment, preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
+            env=environment, cwd=self._cwd, preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
         )  # fmt: skip
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
         try:

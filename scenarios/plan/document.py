@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon.errors import UsageError
-from scenarios.plan import model_files, scenario_files
+from scenarios.plan import gateway_commands, model_files, scenario_files
 from scenarios.plan.scenario_files import LIBRARY
 
 __all__ = ["LIBRARY", "Document", "Key", "key_lines", "load_layers", "with_quick"]
@@ -178,6 +178,7 @@ def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ..
         raise UsageError(f"{path}: extends itself, by way of {' → '.join(p.name for p in _above)}")
     text, values = scenario_files.read(path)
     values = model_files.beside(values, path.parent)
+    values = values if path.parent == LIBRARY else gateway_commands.beside(values, path.parent)
     document = Document(str(path), values, {key: f"{path}:{line}" for key, line in key_lines(text).items()})
     about = document.values.get("scenario")
     parent = about.pop("extends", None) if isinstance(about, dict) else None

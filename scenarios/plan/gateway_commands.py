@@ -8,6 +8,7 @@ import shutil
 import string
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from scenarios.plan.model import Gateway, Scenario
 
@@ -45,7 +46,8 @@ def named() -> str:
 
 def programs(gateway: Gateway) -> dict[str, Path]:
     """The programs that a gateway's command lines start and that this machine has, by their names in the scenario."""
-    found = {word.lstrip("$"): located(named() if word == _WORD else word) for word in started(gateway)}
+    folder = gateway.folder
+    found = {word.lstrip("$"): located(named() if word == _WORD else word, folder) for word in started(gateway)}
     return {name: path for name, path in found.items() if path}
 
 
@@ -65,10 +67,22 @@ def _words(line: str) -> list[str]:
         return []
 
 
-def located(program: str) -> Path | None:
-    """Where a program is, also where only root's PATH finds it; None where this machine does not have it."""
-    found = shutil.which(program, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
+def located(program: str, folder: str | None = None) -> Path | None:
+    """Where a program is, also where only root's PATH finds it; None where this machine does not have it. A name with
+    a slash is relative to ``folder``."""
+    name = str(Path(folder, program)) if folder and "/" in program else program
+    found = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/local/sbin:/usr/sbin:/sbin")
     return Path(found) if found else None
+
+
+def beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The tables of a scenario file, with the file's folder as that in which its gateways' command lines run. [gateway]
+    may stand in [quick], in cases and in pairs, too."""
+    found = {name: beside(one, folder) if isinstance(one, dict) else one for name, one in values.items()}
+    gateway = found.get("gateway")
+    if isinstance(gateway, dict) and ("near" in gateway or "far" in gateway):
+        found["gateway"] = gateway | {"folder": str((folder / str(gateway.get("folder", ""))).absolute())}
+    return found
 
 
 def missing(settings: Iterable[Scenario]) -> dict[str, list[str]]:

@@ -37,8 +37,8 @@ class About(Table):
 
 class Gateway(Table):
     """[gateway]: the gateways between hosts and path, at both ends. ``near`` and ``far`` are the command lines of kind
-    ``command``, ``programs`` is what they start, and ``settle`` is the time that they get to start. The keys from
-    ``rate`` to ``carriage`` are options of lft-gateway."""
+    ``command``, ``programs`` is what they start, ``folder`` where they run, and ``settle`` is the time that they get
+    to start. The keys from ``rate`` to ``carriage`` are options of lft-gateway."""
 
     kind: Literal["none", "lft", "command"] = "none"
     model: Literal["router", "proxy", "host"] = "router"
@@ -52,6 +52,7 @@ class Gateway(Table):
     near: str | None = None
     far: str | None = None
     programs: tuple[str, ...] = ()
+    folder: str | None = None
     settle: Annotated[int, *within(quantity.DURATION, 0, 60 * S)] = S
 
     @model_validator(mode="after")

@@ -156,7 +156,8 @@ def _started(
             tool: Tool = Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
         else:
             argv = _command(net, site, which, shared)
-            tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False)
+            folder = Path(gateway.folder) if gateway.folder else None
+            tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False, cwd=folder)
         pair.tools[which] = stack.enter_context(tool)
     return pair
 

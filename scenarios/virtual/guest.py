@@ -207,7 +207,7 @@ def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
         "quiet", "panic=-1", "ro", "root=none", "rootfstype=hostfs", "rootflags=/",
         f"init={os.path.realpath(sys.executable)}",
         f"PYTHONPATH={python_path}", "PYTHONDONTWRITEBYTECODE=1", "PYTHONHASHSEED=0", "PYTHONUNBUFFERED=1",
-        "TMPDIR=/run/tmp", "LC_ALL=C.UTF-8", f"PATH={_path()}",
+        "TMPDIR=/run/tmp", f"HOME={init.HOME}", "LC_ALL=C.UTF-8", f"PATH={_path()}",
         "--", "-S", "-m", init.__name__, str(share.resolve()),
     ]  # fmt: skip
     return [_quoted(word) for word in words]

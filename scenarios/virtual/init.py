@@ -1,9 +1,9 @@
 """Process 1 of a virtual-time guest: mounts what programs expect, runs one trial, powers off.
 
-The root is the host's own file system, read-only. Only /run (tmpfs) and `SHARE` are writable; `SHARE` is the one folder
-of the host that takes the trial's files. In a guest every system call costs tens of µs of wall time. So the guest loads
-nothing that only works on results (the host does that), and has no shell or service. Virtual time advances only while
-all processes wait.
+The root is the host's own file system, read-only. Writable are /run (tmpfs) with `HOME` in it, the folders of
+`TEMPORARY`, whose changes stay in memory, and `SHARE`, the one folder of the host that takes the trial's files. In a
+guest every system call costs tens of µs of wall time. So the guest loads nothing that only works on results (the host
+does that), and has no shell or service. Virtual time advances only while all processes wait.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 SHARE = Path("/run/share")
 JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "clock", "output", "status", "unwritten"
+HOME = Path("/run/home")  # empty: what a program finds there would differ from user to user
+TEMPORARY = ("/tmp", "/var/tmp")  # folders of the host's that programs may write to
 _TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at once and without blocking
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
@@ -58,6 +60,9 @@ def _set_up(share: str) -> None:
     mounts.mount("devpts", "/dev/pts", "newinstance,ptmxmode=0666")
     mounts.mount("tmpfs", "/dev/shm")
     mounts.mount("hostfs", SHARE, share)
+    HOME.mkdir()
+    for folder in TEMPORARY:
+        mounts.changeable(folder, Path(f"/run/changed{folder}"))
     for name, target in (("fd", "/proc/self/fd"), ("ptmx", "pts/ptmx")):
         link = Path("/dev", name)
         link.unlink(missing_ok=True)

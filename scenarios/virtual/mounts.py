@@ -24,6 +24,14 @@ def bind(source: str | Path, target: str | Path, *, whole: bool = False) -> None
     mount("", target, flags=_BIND | (_RECURSIVE if whole else 0), source=str(source))
 
 
+def changeable(folder: str, layers: Path) -> None:
+    """Lets programs change what is in a folder of the host's. What they change is a copy in memory, in ``layers``."""
+    upper, work = layers / "upper", layers / "work"
+    for one in (upper, work):
+        one.mkdir(parents=True)
+    mount("overlay", folder, f"lowerdir={folder},upperdir={upper},workdir={work}")
+
+
 def own_root(writable: Iterable[str], share: str) -> None:
     """Replaces the root of this process, and of all that it starts, by the host's files in which everything may be
     changed. A changed file is a copy in memory, which ends with the guest. The folders in ``writable`` are the host's
