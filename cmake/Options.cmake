@@ -27,7 +27,7 @@ string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELEASE "${CMAKE_C_FLAGS_RELEASE}")
 string(REPLACE "-DNDEBUG" "" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
 
 # Strangers send to these programs. The sanitizers find more, and some exclude these options. The compiler is asked for
-# each, since -fcf-protection is x86's and clang lacks some. tests/py/test_hardening.py reads the programs.
+# each, since -fcf-protection is x86's and clang lacks some. tests/py/project/test_hardening.py reads the programs.
 if(NOT LFP_SANITIZE)
   include(CheckCCompilerFlag)
   include(CheckCSourceCompiles)

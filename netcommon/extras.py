@@ -1,7 +1,7 @@
 """The name of the distribution, and which packages are installed only with one of its extras.
 
-`pyproject.toml` is what pip reads; tests/py/test_distribution.py compares its extras with this table. A verb that needs
-an extra calls `require` before it begins, so that nobody waits for a run whose last step cannot be done.
+`pyproject.toml` is what pip reads; tests/py/project/test_distribution.py compares its extras with this table. A verb
+that needs an extra calls `require` before it begins, so that nobody waits for a run whose last step cannot be done.
 """
 
 from __future__ import annotations

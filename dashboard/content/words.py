@@ -1,7 +1,8 @@
 """The texts of the class page: one JSON file for each language beside this module, `class.<language>.json`.
 
-A text may have placeholders as str.format has them. tests/py/test_dashboard_class.py holds the languages against each
-other. Rejected: gettext, whose keys are English sentences, so that a better sentence loses its translation.
+A text may have placeholders as str.format has them. tests/py/dashboard/test_dashboard_class.py holds the languages
+against each other. Rejected: gettext, whose keys are English sentences, so that a better sentence loses its
+translation.
 """
 
 from __future__ import annotations

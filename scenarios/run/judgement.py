@@ -12,10 +12,10 @@ run / base lies: inside the margin, 1 - m to 1 / (1 - m), or beyond it.
 
 Interval and p come from two tests: the wider end and the larger p count. The first is the exact rank test
 (Mann-Whitney, ties against the verdict) with the interval of Hodges and Lehmann. It holds for any distribution as long
-as both sides vary alike. The second is Welch's t-test of the logarithms, which holds for sides that vary differently
-as long as they are nearly normal. Each verdict is wrong in at most 5 % of comparisons where either holds
-(tests/py/test_scenarios_error_rates.py). Holm's correction over all cells keeps the probability of any false "better"
-or "worse" in a whole comparison at 5 %. "Same" needs no correction: a gate needs it of every cell.
+as both sides vary alike. The second is Welch's t-test of the logarithms, which holds for sides that vary differently as
+long as they are nearly normal. Each verdict is wrong in at most 5 % of comparisons where either holds
+(tests/py/scenarios/test_scenarios_error_rates.py). Holm's correction over all cells keeps the probability of any false
+"better" or "worse" in a whole comparison at 5 %. "Same" needs no correction: a gate needs it of every cell.
 
 Rejected: equal medians as "same", which called an interval of 0.844 to 1.432 the same. The rank test alone: with 20
 quiet trials on one side and 5 noisy ones on the other it was wrong in 15 % of comparisons. A bootstrap, which at five

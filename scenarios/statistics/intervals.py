@@ -7,8 +7,8 @@
 | precision | half of the mean's 95 % interval (Student's t) as a share of the mean |
 
 Outliers are named and never left out. Copies of one trial are one observation (`cells.observations`). A bootstrap of
-few values is too narrow (tests/py/test_scenarios_statistics.py measures by how much). So `compare` does not use it, and
-`run.precision` takes Student's t, whose coverage at few values is right for values that are nearly normal.
+few values is too narrow (tests/py/scenarios/test_scenarios_statistics.py measures by how much). So `compare` does not
+use it, and `run.precision` takes Student's t, whose coverage at few values is right for values that are nearly normal.
 """
 
 from __future__ import annotations

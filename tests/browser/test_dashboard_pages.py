@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,25 +13,20 @@ from typing import Any
 import pytest
 from dash import html
 from playwright.sync_api import Dialog, Page, Route, expect
+from support import synthetic_gateway, synthetic_run, synthetic_slow
 from support.accessible import accessible
+from support.certified_run import write_run
 from support.chromium import left
+from support.served_dashboard import browsed
 from werkzeug.serving import make_server
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-import synthetic_gateway  # noqa: E402
-import synthetic_run  # noqa: E402
-import synthetic_slow  # noqa: E402
-from served_dashboard import browsed  # noqa: E402
-from test_scenarios_certify import write_run  # noqa: E402
-
-from dashboard.app import make_app  # noqa: E402
-from dashboard.dossier import write_dossier  # noqa: E402
-from dashboard.pages import class_page  # noqa: E402
-from dashboard.report import write_report  # noqa: E402
-from scenarios.bench.zoom import columns  # noqa: E402
-from scenarios.certify import dossier  # noqa: E402
-from scenarios.virtual import kernel  # noqa: E402
+from dashboard.app import make_app
+from dashboard.dossier import write_dossier
+from dashboard.pages import class_page
+from dashboard.report import write_report
+from scenarios.bench.zoom import columns
+from scenarios.certify import dossier
+from scenarios.virtual import kernel
 
 pytestmark = [pytest.mark.browser]
 POINTS = """() => [...document.querySelectorAll('#sweep .scatterlayer .trace')]

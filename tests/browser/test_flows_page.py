@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
+from support import synthetic_competitor
 from support.accessible import accessible
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-import synthetic_competitor  # noqa: E402
-from served_dashboard import served  # noqa: E402
+from support.served_dashboard import served
 
 pytestmark = [pytest.mark.browser]
 DRAWN = """id => document.querySelector(`#${id} .js-plotly-plot, #${id}.js-plotly-plot`)._fullData

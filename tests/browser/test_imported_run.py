@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,16 @@ import pytest
 from playwright.sync_api import Page, expect
 from support.accessible import accessible
 from support.chromium import left
+from support.pktlogger_numbers import renumber
+from support.relayed_capture import relayed
+from support.served_dashboard import browsed
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-from pktlogger_numbers import renumber  # noqa: E402
-from served_dashboard import browsed  # noqa: E402
-from test_pktlogger_through import relayed  # noqa: E402
-
-from netcommon import binaries, readable  # noqa: E402
-from scenarios.run import importing  # noqa: E402
-from scenarios.run.importing import Wanted  # noqa: E402
+from netcommon import binaries, readable
+from scenarios.run import importing
+from scenarios.run.importing import Wanted
 
 pytestmark = [pytest.mark.browser]
-CAPTURES = ROOT / "tests" / "captures"
+CAPTURES = Path(__file__).parents[1] / "captures"
 PAIRS = {
     "whole": ("15-full-snd", "15-full-rcv"),
     "begun late": ("15-mid-snd", "15-mid-rcv"),

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, expect
+from support import synthetic_run
 from support.keyboard import tab_to
 from support.pretended import PretendedGateway, pretended
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-import synthetic_run  # noqa: E402
-from served_dashboard import browsed  # noqa: E402
+from support.served_dashboard import browsed
 
 pytestmark = [pytest.mark.browser]
 RANGE = "() => document.querySelector('#timeline .js-plotly-plot')._fullLayout.xaxis.range"

@@ -4,21 +4,17 @@ that is under way."""
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Dialog, Page, expect
+from support import synthetic_run
 from support.accessible import accessible
 from support.pretended import PretendedBox, PretendedGateway, pretended
+from support.served_dashboard import browsed
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-import synthetic_run  # noqa: E402
-from served_dashboard import browsed  # noqa: E402
-
-from scenarios.run.progress import ProgressFile  # noqa: E402
+from scenarios.run.progress import ProgressFile
 
 pytestmark = [pytest.mark.browser]
 DRAWN = """name => { const plot = document.querySelector(name + ' .js-plotly-plot');

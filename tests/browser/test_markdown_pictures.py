@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import struct
-import sys
 from pathlib import Path
 
 import pytest
+from support import synthetic_run
 from support.chromium import CHROMIUM
 
 from dashboard.markdown import write_markdown
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "py"))
-import synthetic_run
 
 
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"{CHROMIUM} is not installed")

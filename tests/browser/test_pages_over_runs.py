@@ -6,7 +6,6 @@ from __future__ import annotations
 import random
 import re
 import shutil
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,16 +13,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 from support.accessible import accessible
+from support.certified_run import write_run
+from support.served_dashboard import browsed
+from support.synthetic_results import rows, write_plan
 
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-from served_dashboard import browsed  # noqa: E402
-from synthetic_results import rows, write_plan  # noqa: E402
-from test_scenarios_certify import write_run  # noqa: E402
-
-from scenarios.certify import seal  # noqa: E402
-from scenarios.plan.document import Document  # noqa: E402
-from scenarios.plan.plan import make_plan  # noqa: E402
+from scenarios.certify import seal
+from scenarios.plan.document import Document
+from scenarios.plan.plan import make_plan
 
 pytestmark = [pytest.mark.browser]
 BUILDS = {"x-first": "a" * 64, "x-second": "b" * 64}

@@ -13,13 +13,13 @@ import pytest
 from playwright.sync_api import Page, expect
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("py", "netns")]
-import synthetic_run  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests" / "netns"))
 from comet_box import RIGHT, Box, in_netns, two_hosts  # noqa: E402
 from lft_lab import ROUTER, lft_lab  # noqa: E402
 from lft_transfer import Transfer, transfer, wait_received  # noqa: E402
-from served_dashboard import browsed  # noqa: E402
+from support import synthetic_run  # noqa: E402
 from support.chromium import left  # noqa: E402
+from support.served_dashboard import browsed  # noqa: E402
 
 pytestmark = [
     pytest.mark.browser,

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page
+from support import synthetic_run
 from support.pretended import PretendedBox, PretendedGateway, pretended
-
-ROOT = Path(__file__).parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-import synthetic_run  # noqa: E402
-from served_dashboard import browsed  # noqa: E402
+from support.served_dashboard import browsed
 
 pytestmark = [pytest.mark.browser]
 CLASS_PX = 26  # docs/how-to/class.md

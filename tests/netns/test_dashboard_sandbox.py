@@ -25,17 +25,15 @@ from typing import Any
 
 import ordinary_user
 import pytest
+from support import synthetic_run
 from support.pressed import outputs
 from support.waiting import wait_until
 from test_sandbox import promise, status
 
+from dashboard.data.demonstration import CHOICES, Setting
+from scenarios.virtual import kernel
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "py"))
-import synthetic_run  # noqa: E402
-
-from dashboard.data.demonstration import CHOICES, Setting  # noqa: E402
-from scenarios.virtual import kernel  # noqa: E402
-
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become other users")]
 SEARCH = 1 << 2  # CAP_DAC_READ_SEARCH
 PROBE = """

@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from netcommon import options
+from netcommon import options, quantity
 from netcommon.options import Option
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -20,6 +20,8 @@ FOLDERS = ("comet_delay", "rttcp", "pktlogger", "lft_ref", "scenarios")
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.1") if page.stem != "lfp")
 COMMAND = "tools/manual-ranges"
 
+STATED_DEFAULT = (r"\[([^\]\s]+)\]", r"\(default ([^)\s]+)\)", r"\b[Dd]efault:? ([^\s,;:)]+[^\s,;:).])")
+STATED_RANGE = re.compile(r",\s+(\d[\w.%]*) to (\d[\w.%]*[\w%])")
 _BEGIN = f'.\\" ranges: begin (written by {COMMAND})'
 _END = '.\\" ranges: end'
 _SECTION = re.compile(rf"^{re.escape(_BEGIN)}\n.*?^{re.escape(_END)}\n", re.DOTALL | re.MULTILINE)
@@ -83,3 +85,47 @@ def _line(rows: list[tuple[str, str, str]], row: tuple[str, str, str]) -> str:
     widths = [max(len(cells[column]) for cells in rows) for column in range(2)]
     name, allowed, default = row
     return f"  {name:{widths[0]}}  {allowed:{widths[1]}}  {default}".rstrip().replace("-", "\\-")
+
+
+def text_of(page: Path) -> str:
+    """What people wrote in the page, without markup."""
+    text = without_section(page.read_text(encoding="utf-8")).replace("\\-", "-")
+    return re.sub(r"\\f[BIR]|\\\(", "", text)
+
+
+def mention(name: str) -> re.Pattern[str]:
+    """The option as a word of its own: ``--loss`` is not mentioned by ``--loss-after``."""
+    return re.compile(rf"(?<![\w-])--{re.escape(name)}(?![\w-])")
+
+
+def paragraph(page: Path, name: str) -> str:
+    """The text under the option's own heading (``.TP``); empty where the page mentions it in passing only."""
+    for block in re.split(r"^\.TP\s*\n", text_of(page), flags=re.MULTILINE)[1:]:
+        head, _, body = block.partition("\n")
+        if mention(name).search(head):
+            return re.split(r"^\.S[HS]", body, maxsplit=1, flags=re.MULTILINE)[0]
+    return ""
+
+
+def amount(option: Option, text: str) -> int | None:
+    """A quantity as the page has it, in base units; None for what is no quantity of this option."""
+    try:
+        return quantity.parse(quantity.UNITS[option.unit], text) if option.unit else None
+    except ValueError:
+        return None
+
+
+def disagreements(page: Path, verb: str | None) -> list[str]:
+    """Defaults and bounds that the page states and the tool's table does not have."""
+    wrong = []
+    for option in documented(page.stem, verb).values():
+        text = paragraph(page, option.name)
+        for stated in (found[1] for pattern in STATED_DEFAULT for found in re.finditer(pattern, text)):
+            value = amount(option, stated) if option.unit else stated if stated in option.choices else None
+            if None not in (value, option.default) and value != option.default:
+                wrong.append(f"--{option.name}: default {stated}, not {option.default_text}")
+        if option.unit and (bounds := STATED_RANGE.search(text)):
+            low, high = (amount(option, part) for part in bounds.groups())
+            if high is not None and (low, high) != (option.minimum or 0, option.maximum):
+                wrong.append(f"--{option.name}: {bounds[0]}, not {option.minimum_text} to {option.maximum_text}")
+    return wrong

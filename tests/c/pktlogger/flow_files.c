@@ -1,5 +1,5 @@
 /* Files of flows: names, the limit, and that what is written in several goes is whole. What is kept of each block:
- * tests/py/test_pktlogger_flow_files.py. */
+ * tests/py/pktlogger/test_pktlogger_flow_files.py. */
 #include "flow_files.h"
 
 #include <fcntl.h>

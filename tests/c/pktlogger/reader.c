@@ -1,4 +1,4 @@
-/* Time units, and what the writer writes read back. Byte orders and odd blocks: tests/py/test_pktlogger_index.py. */
+/* Time units, and what the writer writes read back. Byte orders and odd blocks: tests/py/pktlogger/test_pktlogger_index.py. */
 #include "reader.h"
 
 #include <errno.h>

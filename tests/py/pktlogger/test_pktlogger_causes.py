@@ -1,0 +1,72 @@
+"""`pktlogger --causes-json`: one table of causes, which everything that names causes agrees with."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.pktlogger_conversation import Conversation
+
+from dashboard.content import happened
+from dashboard.content.words import words
+from dashboard.data.limits import OF_HOSTS, WORDS
+from dashboard.figures.limits import COLOURS
+from netcommon.binaries import find
+from scenarios.plan.columns import LIMITS
+
+FORMAT = Path(__file__).resolve().parents[3] / "pktlogger" / "FORMAT.md"
+ROLES = {"congestion", "recovery", "host", "pacing", "path", "emulator", "unknown"}
+GATEWAY = "gateway"  # of the whole transfer, which pktlogger.through finds
+
+
+@pytest.fixture(scope="module")
+def causes() -> dict[str, list[dict[str, str]]]:
+    done = subprocess.run([find("pktlogger"), "--causes-json"], capture_output=True, text=True, check=True, timeout=30)
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert found.pop("v") == 1
+    return found
+
+
+def names(rows: list[dict[str, str]]) -> list[str]:
+    return [row["name"] for row in rows]
+
+
+def test_each_cause_has_a_name_words_a_role_and_a_description(causes: dict[str, list[dict[str, str]]]) -> None:
+    assert list(causes) == ["limits", "losses", "stops", "verdicts"]
+    for rows in causes.values():
+        assert len(set(names(rows))) == len(rows)
+        for row in rows:
+            assert list(row) == ["name", "words", "role", "description", "advice"]
+            assert row["role"] in ROLES
+            assert row["description"].endswith(".")
+            assert row["advice"] is None or row["advice"].endswith(".")
+
+
+def test_an_analysis_names_the_same_causes(causes: dict[str, list[dict[str, str]]], tmp_path: Path) -> None:
+    path = Conversation()
+    path.send(30, 1)
+    path.ack(41, 1001)
+    summary = path.analyse(tmp_path)[0].summary
+    assert summary["limit_causes"] == names(causes["limits"])
+    assert summary["loss_causes"] == names(causes["losses"])
+
+
+def test_the_specification_numbers_them_alike(causes: dict[str, list[dict[str, str]]]) -> None:
+    for key, first in (("limits", "0 slow_start"), ("losses", "0 tail_drop")):
+        (listed,) = re.findall(rf"{first}, [^|]*", FORMAT.read_text())
+        assert re.findall(r"(\d+) (\w+)", listed) == [(str(n), name) for n, name in enumerate(names(causes[key]))]
+
+
+def test_results_and_dashboard_know_all_of_them(causes: dict[str, list[dict[str, str]]]) -> None:
+    limits = names(causes["limits"])
+    assert sorted(LIMITS) == sorted([*limits, GATEWAY])
+    assert sorted(WORDS) == sorted([*limits, GATEWAY])
+    assert set(limits) <= set(COLOURS)
+    assert set(OF_HOSTS) == {row["name"] for row in causes["limits"] if row["role"] == "host"}
+    assert set(names(causes["losses"])) - {"capture_loss"} == set(happened.LOSSES) - {"capture_loss"}
+    for language in ("en", "ja"):
+        assert {f"drawn.limit.{name}" for name in limits} <= set(words(language))

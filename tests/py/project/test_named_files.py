@@ -1,0 +1,109 @@
+"""Every file of this tree that a document or a comment names exists, so that a moved file takes its mentions along.
+
+Documents are the Markdown and manual pages; comments are those of C and Python, docstrings included. A name counts when
+its suffix is one of a source or document. With a folder in it, it is a path from the root, from the folder of the
+document, or the end of some file's path; without a folder it is any file's name. Relative links of Markdown are
+checked as links.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.repository_tools import tree
+
+ROOT = Path(__file__).resolve().parents[3]
+SUFFIXES = "c|h|cc|py|md|1|cmake|tcl|patch|schema\\.json"
+_NAME = re.compile(rf"(?<![\w*>}}…/$.:-])((?:[\w.-]+/)*[A-Za-z_][\w.-]*\.(?:{SUFFIXES}))(?![\w*/(-]|\.\w)")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_C_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_FENCE = re.compile(r"^```.*?^```$|^    .*$", re.DOTALL | re.MULTILINE)
+SYSTEM = ("include/", "linux/", "net/", "sys/")  # folders of the kernel's and the C library's headers
+# Files that are not of this tree, by whose they are.
+ELSEWHERE = {
+    "tcp_highspeed.c": "the kernel's",
+    "vmlinux.h": "made from a kernel",
+    "bpf_helper_defs.h": "libbpf's",
+    "lfp-names.h": "made by scenarios/virtual while a kernel is built",
+}
+FILES = tree.tracked()
+PATHS = {str(file) for file in FILES}
+NAMES = {file.name for file in FILES}
+
+
+def prose(file: Path) -> Iterator[tuple[int, str]]:
+    """What a file says to people: line number and text of each piece."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    if file.suffix == ".py":
+        yield from python_prose(text)
+    elif file.suffix in (".c", ".h", ".cc"):
+        for comment in _C_COMMENT.finditer(text):
+            yield text.count("\n", 0, comment.start()) + 1, comment[0]
+    elif file.suffix == ".md":
+        yield 1, _FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
+    else:
+        yield 1, text.replace("\\-", "-").replace("\\fI", " ").replace("\\fR", " ").replace("\\fB", " ")
+
+
+def python_prose(text: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            docstring = ast.get_docstring(node, clean=False)
+            if docstring:
+                yield node.body[0].lineno, docstring
+
+
+def exists(name: str, folder: Path) -> bool:
+    """Whether a name that stands in a file of `folder` is a file of the tree."""
+    if "/" not in name:
+        return name in NAMES or name in ELSEWHERE
+    if name.startswith(SYSTEM):
+        return True
+    beside = (ROOT / folder / name).resolve()
+    return name in PATHS or beside.is_file() or any(path.endswith(f"/{name}") for path in PATHS)
+
+
+def lost(file: Path) -> Iterator[str]:
+    """Names in a file that no file has, each with its line."""
+    for start, text in prose(file):
+        for found in _NAME.finditer(text):
+            if not exists(found[1], file.parent):
+                yield f"{file}:{start + text.count(chr(10), 0, found.start())}: {found[1]}"
+
+
+def documents() -> list[Path]:
+    return [file for file in FILES if file.suffix in (".md", ".1", ".c", ".h", ".cc", ".py")]
+
+
+def test_every_file_that_a_document_or_comment_names_exists() -> None:
+    gone = [name for file in documents() for name in lost(file)]
+    assert not gone, "no such file:\n" + "\n".join(gone)
+
+
+@pytest.mark.parametrize("page", [file for file in FILES if file.suffix == ".md"], ids=str)
+def test_every_relative_link_leads_to_a_file(page: Path) -> None:
+    links = _LINK.findall((ROOT / page).read_text(encoding="utf-8"))
+    paths = [link.partition("#")[0] for link in links if "://" not in link and not link.startswith("#")]
+    gone = [path for path in paths if not (ROOT / page.parent / path).exists()]
+    assert not gone, f"{page} links to {gone}"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("see relay/pump.c and `docs/README.md`.", ["relay/pump.c", "docs/README.md"]),
+        ("test_*_exact.py, lfp_<name>.h, $HOME/x.py and https://host/x.md are no names", []),
+        ("RECORD.md, section 2", ["RECORD.md"]),
+    ],
+)
+def test_what_looks_like_a_name(text: str, names: list[str]) -> None:
+    assert [found[1] for found in _NAME.finditer(text)] == names
