@@ -9,6 +9,7 @@ columns and the rules.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,10 +48,10 @@ def through(near: Analysis, far: Analysis) -> Through:
         if arrived[0].size == 0 or left[0].size == 0 or max(arrived[0][0], left[0][0]) >= _UNSEEN_BASE:
             continue
         passed = _passes(arrived, left, client)
-        limited = _limits(near, far, client, server, names, _answered(near, client, arrived, left))
+        limited, verdict_ns = _limits(near, far, client, server, names, _answered(near, client, arrived, left))
         passes.append(passed)
         limits.append(limited)
-        flows.append(_figures(passed, limited, arrived, left, client, server, names))
+        flows.append(_figures(passed, limited, arrived, left, client, server, names) | {"verdict_ns": verdict_ns})
     return Through(
         pa.concat_tables(passes) if passes else pa.table({}),
         pa.concat_tables(limits) if limits else pa.table({}), flows, names,
@@ -143,10 +144,11 @@ def _with_data(near: Analysis, flow: int) -> tuple[I64, I64]:
 
 def _limits(
     near: Analysis, far: Analysis, client: int, server: int, names: list[str], answered: tuple[I64, I64]
-) -> pa.Table:
-    """The near connection's limits; where it waits for the gateway's window, or for an answer to what the gateways
-    hold, and after its end, those of the far one. `gateway` where the far one's limit is its sender, which is the
-    gateway, or where it does not exist."""
+) -> tuple[pa.Table, dict[str, int]]:
+    """What limited the whole, and the times of it by the names that the connections' verdicts give. It is the near
+    connection's limits; where that waits for the gateway's window, or for an answer to what the gateways hold, and
+    after its end, those of the far one. `gateway` where the far one's limit is its sender, which is the gateway, or
+    where it does not exist."""
     near_limits, far_limits = (
         _rows(side.limits, flow, "t0_ns", "t1_ns", "cause") for side, flow in ((near, client), (far, server))
     )
@@ -162,13 +164,19 @@ def _limits(
     waits = (found < 0) | np.isin(found, _numbers(names, _WAITS))
     waits |= np.isin(found, _numbers(names, _ANSWERS)) & (_cause_at(start, *answered, np.zeros_like(answered[0])) >= 0)
     found = np.where(waits, beyond, found)
+    verdict_ns: Counter[str] = Counter()
+    for side, flow, here in ((near, client, ~waits), (far, server, waits)):
+        told = side.summary["flows"][flow].get("limits_as") or {}  # analyses of earlier versions have none
+        for cause in np.unique(found[here]).tolist():
+            lasted_ns = int(np.diff(borders)[here & (found == cause)].sum())
+            verdict_ns[told.get(names[cause], names[cause])] += lasted_ns
     new = np.ones(start.size, bool)
     new[1:] = found[1:] != found[:-1]
     stops = np.append(start[new][1:], borders[-1:])
     return pa.table({
         "flow": np.full(stops.size, client, np.uint32), "t0_ns": start[new], "t1_ns": stops,
         "cause": found[new].astype(np.uint8),
-    })  # fmt: skip
+    }), dict(verdict_ns)  # fmt: skip
 
 
 def _numbers(names: list[str], wanted: tuple[str, ...]) -> list[int]:

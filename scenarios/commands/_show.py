@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon import readable
-from scenarios.plan import cells, columns
+from scenarios.plan import cells
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import compare, imported, results, runs
 from scenarios.run.progress import outcome, together
@@ -110,7 +110,7 @@ def _view(run_dir: Path, trials: list[dict[str, Any]], count: int) -> Iterator[P
         "s",
         *(["most limited by"] if captured else []),
         *(["share while all run"] if several else []),
-        "exchanges, verdict" if all(map(_exchanging, trials)) else "short-term average, verdict",
+        "exchanges, verdict" if trials and all(map(_exchanging, trials)) else "short-term average, verdict",
     )
     texts = cells.texts_by_column(settings, told)
     rows = [
@@ -168,20 +168,13 @@ def _exchanging(trial: dict[str, Any]) -> bool:
 
 
 def _limited(metrics: dict[str, Any]) -> str:
-    """What limited the sender for most of the time, and its share of it; empty without captures. With request and
-    response the sender of the messages that it names, whose application waits for the other messages. As in pktlogger's
-    verdict the receiver's window counts as one, full or closed, and so do recoveries, time-outs and the congestion
-    window behind them, as losses, where packets were lost."""
-    shares = {name: metrics.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
-    shares["receiver_window"] += shares.pop("zero_window")
-    back = columns.REVERSE if metrics.get("limits_direction") == "responses" else ""
-    if any(metrics.get(f"{back}lost_{name}") for name in columns.LOSSES):
-        shares["losses"] = sum(shares.pop(name) for name in ("congestion_avoidance", "fast_recovery", "timeout"))
-    most = max(shares, key=lambda name: shares[name])
-    if not shares[most]:
+    """What limited the sender most, by the analysis's verdict, and its share of the time; empty without captures. With
+    request and response the sender of the messages that it names, whose application waits for the other messages."""
+    cause, share = metrics.get("limits_cause"), metrics.get("limits_share")
+    if cause is None:
         return ""
     of = f"{metrics['limits_direction']}: " if metrics.get("limits_direction") else ""
-    return f"{of}{most.replace('_', ' ')}, {readable.share(shares[most], 2)}"
+    return f"{of}{cause.replace('_', ' ')}" + ("" if share is None else f", {readable.share(share, 2)}")
 
 
 def _shared(trial: dict[str, Any]) -> str:

@@ -182,6 +182,8 @@ _IN_ORDER = (
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
     Column("limits_direction", "text", "outcome", "Direction that the limits are of"),
+    Column("limits_cause", "text", "outcome", "Limited most by"),
+    Column("limits_share", "float", "outcome", "Share of the time limited so"),
     *_outcomes("float", {f"limited_{name}": f"Share limited by {name.replace('_', ' ')}" for name in LIMITS}),
     *_outcomes("int", {"ecn_marks_box": "Packets of all flows that the box marked CE"} | MARKS),
     *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),

@@ -296,11 +296,12 @@ _CAUSES = {
 
 
 def _limits(found: Captured) -> dict[str, Any]:
-    """lfp-1995's s, and the share of the time that each limit had. Nulls without captures of the flow."""
+    """lfp-1995's s, the verdict, and the share of the time that each limit had. Nulls without captures of the flow."""
     lasted_ns = found.limits_ns or {}
     all_ns = sum(lasted_ns.values())
     limits = {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
-    return {"stopped_share": found.stopped_share} | limits
+    cause, share = found.verdict or (None, None)
+    return {"stopped_share": found.stopped_share, "limits_cause": cause, "limits_share": share} | limits
 
 
 def _marks(found: Captured) -> dict[str, Any]:

@@ -24,7 +24,7 @@ THROUGH = "through.json"
 @dataclass(frozen=True)
 class Captured:
     """What the captures say of one flow, its streams together. ``limits_ns``, ``losses``, ``losses_seen``, ``marks``
-    (of ECN, by column): None where the points of capture do not tell."""
+    (of ECN, by column), ``verdict``: None where the points of capture do not tell."""
 
     numbers: tuple[int, ...]
     stopped_share: float | None
@@ -32,6 +32,7 @@ class Captured:
     losses: Mapping[str, int] | None
     losses_seen: Mapping[str, int] | None
     marks: Mapping[str, int] | None
+    verdict: tuple[str, float | None] | None = None  # its cause, and that one's share of the time where it was measured
     retransmitted: int | None = None  # packets with data that the flow's own sender sent again
 
 
@@ -66,15 +67,46 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
     if not flows:
         return NOTHING
     stopped, limits = flows[0].get("stopped_share"), [flow.get("limits_ns") for flow in flows]
+    verdict = _verdict(flows)
     again = sum(int(flow.get("retransmitted") or 0) for flow in flows)
     if behind_gateway:
         through = (read_json(folder / THROUGH) or {}).get("flows") or []
         limits = [_through(through, number).get("limits_ns") for number in own]
+        verdict = _most([_through(through, number).get("verdict_ns") for number in own])
         server = read_json(folder / SERVER / "summary.json") or {}
         flows += [flow_of(server, _through(through, number).get("far_flow", -1)) for number in own]
     causes, seen = ([flow.get(key) for flow in flows] for key in ("losses_by_cause", "losses_seen"))
     marks = [{name: flow[name] for name in MARKS if flow.get(name) is not None} or None for flow in flows]
-    return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks), again)
+    return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks), verdict, again)
+
+
+def _verdict(flows: list[dict[str, Any]]) -> tuple[str, float | None] | None:
+    """That of one connection is the analysis's own. Several have the limit that took most of their time together, under
+    the name that their verdicts have for it."""
+    if len(flows) > 1:
+        return _most([_as_verdict(flow) for flow in flows])
+    verdict = flows[0].get("verdict")
+    return (verdict["cause"], verdict["share"]) if verdict else None
+
+
+def _as_verdict(flow: dict[str, Any]) -> dict[str, int] | None:
+    """The times of a connection's limits by the names under which its verdict counts them; None in analyses of earlier
+    versions, which do not say so."""
+    if flow.get("limits_as") is None:
+        return None
+    found: Counter[str] = Counter()
+    for name, lasted_ns in (flow.get("limits_ns") or {}).items():
+        found[flow["limits_as"].get(name, name)] += lasted_ns
+    return dict(found)
+
+
+def _most(times_ns: list[dict[str, int] | None]) -> tuple[str, float | None] | None:
+    """The name with most time of all, and its share; None where one of them is not known, or no time passed."""
+    found = _sum(times_ns) or {}
+    if not sum(found.values()):
+        return None
+    most = max(found, key=lambda name: found[name])
+    return most, found[most] / sum(found.values())
 
 
 def of_reverse(folder: Path, side: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Captured:

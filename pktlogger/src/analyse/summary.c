@@ -2,6 +2,7 @@
 #include "summary.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "json.h"
 #include "limits.h"
@@ -100,10 +101,15 @@ static json_t *loss_names(unsigned causes)
 /* The time and the losses of each cause that there was. */
 static void add_causes(json_t *flow, const struct pl_transfer *t)
 {
-    json_t *limits = json_object(), *losses = json_object(), *seen = json_object();
-    for (int i = 0; i < PL_LIMIT_N; i++)
+    json_t *limits = json_object(), *as = json_object(), *losses = json_object(), *seen = json_object();
+    for (int i = 0; i < PL_LIMIT_N; i++) {
+        const char *name = pl_limit_name((enum pl_limit_cause)i),
+                   *group = pl_verdict_counts_as(t, (enum pl_limit_cause)i);
         if (t->limit_ns[i])
-            set(limits, pl_limit_name((enum pl_limit_cause)i), (uint64_t)t->limit_ns[i]);
+            set(limits, name, (uint64_t)t->limit_ns[i]);
+        if (strcmp(name, group) != 0)
+            json_object_set_new(as, name, json_string(group));
+    }
     for (int i = 0; i < PL_LOSS_N; i++) {
         if (t->loss_causes[i])
             set(losses, pl_loss_name((enum pl_loss_cause)i), t->loss_causes[i]);
@@ -111,6 +117,7 @@ static void add_causes(json_t *flow, const struct pl_transfer *t)
             set(seen, pl_loss_name((enum pl_loss_cause)i), t->loss_seen_causes[i]);
     }
     json_object_set_new(flow, "limits_ns", limits);
+    json_object_set_new(flow, "limits_as", as);
     set(flow, "samples", t->sampled);
     json_object_set_new(flow, "always_data", json_boolean(t->always_data));
     json_object_set_new(flow, "losses_by_cause", losses);

@@ -395,18 +395,43 @@ static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
                "(net.ipv4.tcp_congestion_control) grows faster.");
 }
 
-/* The time that recoveries, time-outs and the window behind them took. */
-static int64_t losses_ns(const struct pl_transfer *t)
+enum { LOSSES = PL_LIMIT_N, GROUPS }; /* a group of limits has the number of one of them, or this */
+
+/* The limits of a group are one in the verdict: recoveries, time-outs and the window behind them; a window that is full
+ * and one that is closed, for the sender waits for the same either way. */
+static int group_of(const struct pl_transfer *t, enum pl_limit_cause cause)
 {
-    return t->lost ? t->limit_ns[PL_LIMIT_FAST_RECOVERY] + t->limit_ns[PL_LIMIT_TIMEOUT] +
-                         t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE]
-                   : 0;
+    static const unsigned behind_losses =
+        1U << PL_LIMIT_FAST_RECOVERY | 1U << PL_LIMIT_TIMEOUT | 1U << PL_LIMIT_CONGESTION_AVOIDANCE;
+    if (t->lost && behind_losses >> cause & 1)
+        return LOSSES;
+    return cause == PL_LIMIT_ZERO_WINDOW ? PL_LIMIT_RECEIVER_WINDOW : (int)cause;
 }
 
-/* The time that the receiver's window took, full or closed: the sender waits for the same either way. */
+static int64_t group_ns(const struct pl_transfer *t, int group)
+{
+    int64_t sum_ns = 0;
+    for (int i = 0; i < PL_LIMIT_N; i++)
+        sum_ns += group_of(t, (enum pl_limit_cause)i) == group ? t->limit_ns[i] : 0;
+    return sum_ns;
+}
+
+const char *pl_verdict_counts_as(const struct pl_transfer *t, enum pl_limit_cause cause)
+{
+    size_t n;
+    int group = group_of(t, cause);
+    return group == LOSSES ? pl_cause_rows(PL_CAUSES_VERDICTS, &n)[PL_FOUND_LOSSES].name
+                           : pl_limit_name((enum pl_limit_cause)group);
+}
+
+static int64_t losses_ns(const struct pl_transfer *t)
+{
+    return group_ns(t, LOSSES);
+}
+
 static int64_t window_ns(const struct pl_transfer *t)
 {
-    return t->limit_ns[PL_LIMIT_RECEIVER_WINDOW] + t->limit_ns[PL_LIMIT_ZERO_WINDOW];
+    return group_ns(t, PL_LIMIT_RECEIVER_WINDOW);
 }
 
 static bool is_window(const struct pl_verdict *v)
@@ -504,22 +529,19 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
 
 static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    int64_t all_ns = 0, most_ns = losses_ns(t);
-    v->finding = most_ns > 0 ? PL_FOUND_LOSSES : -1;
-    v->cause = PL_LIMIT_CONGESTION_AVOIDANCE;
-    if (window_ns(t) > most_ns) {
-        most_ns = window_ns(t);
-        v->cause = PL_LIMIT_RECEIVER_WINDOW;
-        v->finding = -1;
-    }
-    for (int i = 0; i < PL_LIMIT_N; i++) {
-        all_ns += t->limit_ns[i];
-        if (t->limit_ns[i] > most_ns) {
-            most_ns = t->limit_ns[i];
-            v->cause = (enum pl_limit_cause)i;
-            v->finding = -1;
+    int64_t all_ns = 0, most_ns = 0;
+    int most = PL_LIMIT_CONGESTION_AVOIDANCE;
+    for (int i = 0; i < GROUPS; i++) { /* losses come first, where two took as long */
+        int group = (LOSSES + i) % GROUPS;
+        int64_t ns = group_ns(t, group);
+        all_ns += ns;
+        if (ns > most_ns) {
+            most_ns = ns;
+            most = group;
         }
     }
+    v->finding = most == LOSSES ? PL_FOUND_LOSSES : -1;
+    v->cause = most == LOSSES ? PL_LIMIT_CONGESTION_AVOIDANCE : (enum pl_limit_cause)most;
     v->share = all_ns ? (double)most_ns / (double)all_ns : 0;
     look_behind(v, t, all_ns);
     return most_ns > 0;

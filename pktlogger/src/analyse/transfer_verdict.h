@@ -22,6 +22,10 @@ struct pl_verdict {
     char text[PL_VERDICT_TEXT];
 };
 
+/* The name under which a limit counts in the verdict: fast_recovery, timeout and congestion_avoidance as losses where
+ * packets were lost, a closed window as the receiver's. */
+const char *pl_verdict_counts_as(const struct pl_transfer *transfer, enum pl_limit_cause cause);
+
 /* The verdict's name and words. */
 const char *pl_verdict_name(const struct pl_verdict *verdict);
 const char *pl_verdict_words(const struct pl_verdict *verdict);

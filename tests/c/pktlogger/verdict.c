@@ -167,6 +167,29 @@ static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
     }
 }
 
+/* A program that sums the times of several connections counts them as each verdict does. */
+static void a_limit_counts_in_the_verdict_under_one_name(void)
+{
+    const struct pl_flow flow = {.ip_version = 4};
+    const struct pl_line line = line_of_40(false);
+    struct pl_transfer t = transfer(&flow, &line, 24 * MBIT);
+    t.limit_ns[PL_LIMIT_RECEIVER_WINDOW] = 3 * SECOND;
+    t.limit_ns[PL_LIMIT_ZERO_WINDOW] = 3 * SECOND;
+    t.limit_ns[PL_LIMIT_TIMEOUT] = 3 * SECOND;
+    t.limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE] = 4 * SECOND;
+    struct pl_verdict v = pl_verdict_of(&t);
+    CHECK_STR(pl_verdict_name(&v), "receiver_window");
+    CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_ZERO_WINDOW), "receiver_window");
+    CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_TIMEOUT), "timeout");
+    t.lost = 1;
+    v = pl_verdict_of(&t);
+    CHECK_STR(pl_verdict_name(&v), "losses");
+    CHECK(fabs(v.share - 7.0 / 13) < 1e-9);
+    CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_TIMEOUT), "losses");
+    CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_CONGESTION_AVOIDANCE), "losses");
+    CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_PATH_RATE), "path_rate");
+}
+
 int main(void)
 {
     RUN(a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time);
@@ -176,5 +199,6 @@ int main(void)
     RUN(a_window_is_to_fill_the_share_of_a_line_that_gives_shares);
     RUN(a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster);
     RUN(a_control_that_sets_a_rate_is_not_advised_to_become_one);
+    RUN(a_limit_counts_in_the_verdict_under_one_name);
     return 0;
 }

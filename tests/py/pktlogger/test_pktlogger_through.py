@@ -54,6 +54,16 @@ def whole(near: list[tuple[int, int, str]], far: list[tuple[int, int, str]]) -> 
     return [(row["t0_ns"], row["t1_ns"], found.limit_causes[row["cause"]]) for row in found.limits.to_pylist()]
 
 
+def test_each_connections_limits_count_as_in_its_own_verdict() -> None:
+    """The far connection lost packets, and the near one did not."""
+    segment = [(1, 10, 0, 1)]
+    near = leg(segment, [(0, 10, "path_rate"), (10, 30, "receiver_window")])
+    far = leg(segment, [(5, 30, "path_rate")])
+    far.summary["flows"][0]["limits_as"] = {"path_rate": "losses"}
+    (flow,) = pktlogger.through(near, far).flows
+    assert flow["limits_ns"] == {"path_rate": 30} and flow["verdict_ns"] == {"path_rate": 10, "losses": 20}
+
+
 def test_what_the_far_connection_limits_by_itself_is_the_gateways_limit() -> None:
     """Its sender is the gateway, so a lack of data, its buffer and its pacing are the gateway's; its path is not."""
     far = [(0, 10, "application"), (10, 20, "send_buffer"), (20, 30, "pacing"), (30, 40, "path_rate")]

@@ -65,6 +65,32 @@ def test_a_flow_on_hosts_that_are_not_captured_has_none(tmp_path: Path) -> None:
     assert first["limited_pacing"] == 1.0 and second["limited_pacing"] is None and second["lost_queue"] is None
 
 
+AS = {"zero_window": "receiver_window", "fast_recovery": "losses", "congestion_avoidance": "losses"}
+
+
+def test_what_limited_a_flow_most_is_the_verdict_of_its_analysis(tmp_path: Path) -> None:
+    """Two rules named it, one for the first line of an analysis and one for `lfp show`."""
+    told = {"verdict": {"cause": "cross_traffic", "share": 0.6}, "limits_as": AS}
+    one = flow(0, 40001, 9, limits_ns={"congestion_avoidance": 6, "slow_start": 4}, **told)
+    folder = trial(tmp_path, summary={"main_flow": 0, "flows": [one]}, transfer=sent(40001))
+    row = results.row(folder)
+    assert (row["limits_cause"], row["limits_share"]) == ("cross_traffic", 0.6)
+    trial(tmp_path, summary={"main_flow": 0, "flows": [one | {"verdict": None}]}, transfer=sent(40001))
+    assert (results.row(folder)["limits_cause"], results.row(folder)["limits_share"]) == (None, None)
+
+
+def test_several_streams_are_limited_by_what_took_most_of_their_time_together(tmp_path: Path) -> None:
+    streams = [
+        flow(0, 40001, 9, limits_ns={"congestion_avoidance": 4, "fast_recovery": 2, "path_rate": 4}, limits_as=AS),
+        flow(1, 40002, 8, limits_ns={"path_rate": 5, "zero_window": 5}, limits_as={"zero_window": "receiver_window"}),
+    ]  # fmt: skip
+    row = results.row(trial(tmp_path, summary={"main_flow": 0, "flows": streams}, transfer=sent(40001, 40002)))
+    assert (row["limits_cause"], row["limits_share"]) == ("path_rate", 0.45)
+    del streams[1]["limits_as"]
+    row = results.row(trial(tmp_path, summary={"main_flow": 0, "flows": streams}, transfer=sent(40001, 40002)))
+    assert row["limits_cause"] is None, "analyses of earlier versions do not say how limits count"
+
+
 def test_the_streams_of_one_transfer_count_together(tmp_path: Path) -> None:
     """The losses of all streams but the largest were left out."""
     one = {"losses_by_cause": {"tail_drop": 2}, "losses_seen": {}}
@@ -96,10 +122,12 @@ def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> N
     alone = results.row(trial(tmp_path, **files))
     assert alone["limited_receiver_window"] is None and alone["lost_queue"] is None, "the other leg was not captured"
     (tmp_path / "server").mkdir()
-    through = [{"flow": 1, "far_flow": 4, "limits_ns": {"gateway": 2580, "slow_start": 850}}]
+    through = [{"flow": 1, "far_flow": 4, "limits_ns": {"gateway": 2580, "slow_start": 850},
+                "verdict_ns": {"gateway": 2580, "slow_start": 850}}]  # fmt: skip
     whole = trial(tmp_path, **files, **{"server/summary": {"flows": [far]}, "through": {"flows": through}})
     row = results.row(whole)
     assert row["limited_gateway"] == pytest.approx(2580 / 3430) and row["limited_receiver_window"] == 0.0
+    assert (row["limits_cause"], row["limits_share"]) == ("gateway", pytest.approx(2580 / 3430))
     assert row["lost_queue"] == 3, "of both connections"
 
 

@@ -78,18 +78,10 @@ def test_old_views_are_forgotten(run: Path, monkeypatch: pytest.MonkeyPatch, tmp
     assert shown.read(run) == [["line", "3"]]
 
 
-def test_a_window_that_is_full_and_closed_in_turn_is_one_limit() -> None:
-    metrics = {"limited_zero_window": 0.42, "limited_receiver_window": 0.15, "limited_slow_start": 0.43}
-    assert _show._limited(metrics) == "receiver window, 57 %"
-    assert _show._limited({"limited_zero_window": 0.42, "limited_slow_start": 0.58}) == "slow start, 58 %"
-
-
-def test_losses_and_what_followed_them_are_one_limit_as_in_the_verdict() -> None:
-    """The verdict says "losses and what followed them, 51 %", and not the send buffer."""
-    shares = {"limited_send_buffer": 0.41, "limited_congestion_avoidance": 0.3, "limited_fast_recovery": 0.11,
-              "limited_timeout": 0.1, "limited_slow_start": 0.08}  # fmt: skip
-    assert _show._limited(shares) == _show._limited(shares | {"lost_queue": 0}) == "send buffer, 41 %"
-    assert _show._limited(shares | {"lost_queue": 3}) == "losses, 51 %"
-    back = shares | {"limits_direction": "responses", "lost_queue": 3}
-    assert _show._limited(back) == "responses: send buffer, 41 %"
-    assert _show._limited(back | {"reverse_lost_chance": 1}) == "responses: losses, 51 %"
+def test_what_limited_a_trial_is_the_verdicts_cause() -> None:
+    """The table said "losses, 51 %" where the first line of the analysis said that others shared the line."""
+    verdict = {"limits_cause": "cross_traffic", "limits_share": 0.76}
+    assert _show._limited({"limited_congestion_avoidance": 0.51, **verdict}) == "cross traffic, 76 %"
+    assert _show._limited({"limits_direction": "responses", **verdict}) == "responses: cross traffic, 76 %"
+    assert _show._limited({"limits_cause": "receiver_window", "limits_share": None}) == "receiver window"
+    assert _show._limited({"limits_cause": None, "limited_send_buffer": 0.0}) == ""
