@@ -409,7 +409,7 @@ static int run_joined(const struct settings *settings, const struct pl_box *box,
     else {
         for (end = 0; end < PL_END_N; end++)
             if (pl_has_end(&analysis, end))
-                pl_index_report(&analysis.surveys[end].index, captures[end].path);
+                pl_index_report(&analysis.surveys[end].index, analysis.captures[end].path);
         analysis.pace = lists->pace;
         analysis.ruled_out = lists->ruled_out;
         analysis.outages = (struct pl_outages){.down_ns = lists->down_ns, .up_ns = lists->up_ns, .n = lists->outage_n};

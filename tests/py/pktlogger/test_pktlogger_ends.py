@@ -39,6 +39,16 @@ def write(folder: Path, name: str, packets: list[Packet]) -> Path:
     return file
 
 
+def snapped(file: Path, packets: list[Packet], most: int) -> Path:
+    """A capture with at most so many octets of each frame."""
+    out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
+    for p in sorted(packets, key=lambda p: p.t_ns):
+        data, wire = p.frame()
+        out += struct.pack("<IIII", p.t_ns // 10**9, p.t_ns % 10**9, min(len(data), most), wire) + data[:most]
+    file.write_bytes(out)
+    return file
+
+
 def analyse(folder: Path, *arguments: str | Path) -> pktlogger.Analysis:
     done = run("analyse", *arguments, "-o", folder)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -506,6 +516,20 @@ def test_a_capture_of_the_other_end_is_noticed(tmp_path: Path) -> None:
         assert f"was taken at the {end} of the data" in said and f"as --{end}" in said
 
 
+def test_what_is_said_of_an_exchanged_capture_names_its_file(tmp_path: Path) -> None:
+    """A line about packets that are not whole names the file that has them, whatever it was given as."""
+    c = Conversation(ts=True)
+    c.send(100, 1)
+    c.send(101, 1 + MSS)
+    c.ack(111, 1, sack=(1 + MSS, 1 + 2 * MSS))
+    c.ack(135, 1 + 2 * MSS)
+    snd, rcv = snapped(tmp_path / "s.pcap", c.sender, 68), snapped(tmp_path / "r.pcap", c.receiver, 65535)
+    for given in (("--receiver", snd), ("--sender", rcv, "--receiver", snd), ("--sender", snd, "--receiver", rcv)):
+        done = run("analyse", *given, "-o", tmp_path / "o")
+        assert f"'{snd}': 3 TCP packets were cut within their options" in done.stderr, (given, done.stderr)
+        shutil.rmtree(tmp_path / "o")
+
+
 def test_packets_that_arrive_before_they_are_sent_are_refused(tmp_path: Path) -> None:
     """Mid-connection, no handshake says where a capture was taken; a negative round trip does, whatever the clocks."""
     c = Conversation()
@@ -543,14 +567,7 @@ def test_a_short_snap_length_keeps_octets_and_says_what_is_missing(tmp_path: Pat
     c.ack(111, 1, sack=(1 + MSS, 1 + 2 * MSS))
     c.send(125, 1)
     c.ack(135, 1 + 2 * MSS)
-    plain, short = tmp_path / "plain.pcap", tmp_path / "short.pcap"
-    head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
-    for file, most in ((plain, 65535), (short, 68)):
-        out = head
-        for p in sorted(c.sender, key=lambda p: p.t_ns):
-            data, wire = p.frame()
-            out += struct.pack("<IIII", p.t_ns // 10**9, p.t_ns % 10**9, min(len(data), most), wire) + data[:most]
-        file.write_bytes(out)
+    plain, short = snapped(tmp_path / "plain.pcap", c.sender, 65535), snapped(tmp_path / "short.pcap", c.sender, 68)
     found, done = analyse(tmp_path / "p", "--sender", plain), run("analyse", "--sender", short, "-o", tmp_path / "s")
     cut = pktlogger.read_analysis(tmp_path / "s")
     flow, known = flow_of(cut), flow_of(found)
