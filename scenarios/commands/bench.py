@@ -29,7 +29,7 @@ from scenarios.run.terminal import console
 @click.option(
     "--publish",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the table of delay.accuracy to this file, as a Markdown page.",
+    help="Write the tables of benches that have one to this Markdown page; what others wrote there stays.",
 )
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
               show_default=True, help="File to append JSON lines to.")  # fmt: skip

@@ -183,8 +183,11 @@ static int judge_losses(struct pl_explain *explain)
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
-/* Finds when nothing passed the way back, and how long acknowledgements waited there, on average over time: while the
- * way is free, many more of them come than when it is congested. */
+/* Finds when nothing passed the way back, and how much older than on a free way back the newest acknowledgement was that
+ * the sender had, on average over time. Each one that is late leaves the sender without news of the time since the one
+ * before it was sent, for as long as it waits. So a wait counts by that time. By the time between arrivals, waits would
+ * seem short where data on the way back bunch acknowledgements: the first of a bunch has waited, and the last, which the
+ * next gap follows, has not. */
 static int judge_acks(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
@@ -192,18 +195,18 @@ static int judge_acks(struct pl_explain *explain)
         return 0;
     struct pl_ack_outages outages;
     struct pl_ack ack;
-    double wait_ns = 0, sum_ns = 0;
+    double sum_ns = 0;
     int64_t first_ns = -1, last_ns = -1;
     int result = 0;
     pl_ack_outages_begin(&outages, t, &explain->down);
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, t, &cursor, &ack); cursor.row++) {
         result = pl_ack_outages_add(&outages, &ack);
-        if (ack.t_received_ns < last_ns || ack.t_received_ns < 0)
+        if (ack.t_received_ns < 0 || ack.t_sent_ns < last_ns)
             continue;
-        first_ns = first_ns < 0 ? ack.t_received_ns : first_ns;
-        sum_ns += last_ns < 0 ? 0 : wait_ns * (double)(ack.t_received_ns - last_ns);
-        wait_ns = (double)(ack.t_received_ns - ack.t_sent_ns - t->ack_base.least_ns);
-        last_ns = ack.t_received_ns;
+        first_ns = first_ns < 0 ? ack.t_sent_ns : first_ns;
+        double wait_ns = (double)(ack.t_received_ns - ack.t_sent_ns - t->ack_base.least_ns);
+        sum_ns += last_ns < 0 ? 0 : wait_ns * (double)(ack.t_sent_ns - last_ns);
+        last_ns = ack.t_sent_ns;
     }
     t->signs.ack_queue_ns = last_ns > first_ns ? (int64_t)(sum_ns / (double)(last_ns - first_ns)) : 0;
     return pl_ack_outages_end(&outages) < 0 ? -1 : result;

@@ -445,18 +445,6 @@ static bool recorded_queue(const struct pl_transfer *t)
     return t->box && most_lost(t) == PL_LOSS_TAIL_DROP;
 }
 
-/* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
- * window behind a loss, where its growth took longer than the recoveries. */
-static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
-{
-    static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
-                                    1U << PL_LIMIT_RECEIVER_WINDOW | 1U << PL_LIMIT_SEND_BUFFER;
-    const int64_t least_ns = 10000000, grew_ns = t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE];
-    bool window =
-        v->finding < 0 ? windows >> v->cause & 1 : v->finding == PL_FOUND_LOSSES && grew_ns > losses_ns(t) - grew_ns;
-    return window && t->min_rtt_ns > 0 && t->signs.ack_queue_ns > least_ns && t->signs.ack_queue_ns > t->min_rtt_ns;
-}
-
 /* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
  * was the limit: it worked all the time, or what was lost was lost to its queue, or may have been, and all together used
  * most of it. A queue that is full for moments, or that others fill, takes packets of a line that is idle otherwise. */
@@ -491,6 +479,31 @@ static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t
     double little_ns =
         (double)t->limit_ns[PL_LIMIT_ZERO_WINDOW] + small * (double)t->limit_ns[PL_LIMIT_RECEIVER_WINDOW];
     return is_window(v) && 2 * little_ns > (double)window_ns(t);
+}
+
+/* True when the offered window holds more than the path, and the path was not used up. A full window then leaves the
+ * bottleneck without work only while acknowledgements are late: else what is outstanding beyond the path would wait in
+ * the bottleneck's queue, and its rate would be the limit. */
+static bool holds_more(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    double path_bps = carried_by(t).mean_bps;
+    return 8.0 * offered(t) > CLEARLY * path_bps * seconds(free_rtt_ns(t)) &&
+           path_bps > CLEARLY * (v->rate_bps + t->signs.others_bps);
+}
+
+/* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
+ * window behind a loss, where its growth took longer than the recoveries. The offered window is known: where it holds
+ * more than the path, less waiting tells. */
+static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
+                                    1U << PL_LIMIT_RECEIVER_WINDOW | 1U << PL_LIMIT_SEND_BUFFER;
+    const int64_t least_ns = 10000000, grew_ns = t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE];
+    bool window =
+        v->finding < 0 ? windows >> v->cause & 1 : v->finding == PL_FOUND_LOSSES && grew_ns > losses_ns(t) - grew_ns;
+    if (!window || t->min_rtt_ns <= 0 || t->signs.ack_queue_ns <= least_ns)
+        return false;
+    return t->signs.ack_queue_ns > t->min_rtt_ns || (is_window(v) && !reads_slowly(v, t) && holds_more(v, t));
 }
 
 /* What lies behind the cause. */

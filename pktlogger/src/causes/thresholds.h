@@ -3,7 +3,7 @@
  *
  *   a source     an RFC, a paper or the kernel says it;
  *   arithmetic   it follows from what a packet, a queue or chance does;
- *   "tuned"      the trials of log.causes on seeds below 1000 were judged best so, or log.operators' below 2000.
+ *   "tuned"      the trials of log.causes on seeds below 1000 were judged best so, or log.operators' below 3000.
  *
  * Late time stamps blur queues. A threshold whose name ends in LATE holds where they are not exact, or is in units of how
  * late they are. */

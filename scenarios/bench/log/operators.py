@@ -2,7 +2,7 @@
 
 Each trial is one recipe (operators_recipes): a line, two hosts, small programs and plain ``tcpdump`` at both ends
 (operators_world), in virtual time. `pktlogger analyse` gets the two captures and nothing else. ``--pairs N`` makes N
-trials of each cause. ``log.operators_real`` makes the same in real time, over veth pairs and the delay box.
+trials of each cause. ``log.operators_real`` makes the same in real time, over veth pairs and the delay box. Of both,
 ``--publish docs/reference/causes.md`` writes the confusion table into that page.
 """
 
@@ -34,7 +34,7 @@ from scenarios.virtual.lab import Network
 from scenarios.virtual.machine import Machine
 
 NAME, REAL = "log.operators", "log.operators_real"
-EACH, EACH_REAL, FIRST_SEED, JOBS = 20, 5, 2000, 2
+EACH, EACH_REAL, FIRST_SEED, JOBS = 20, 5, 3000, 2
 GOAL, GOAL_REAL = 0.95, 0.9
 TIMEOUT_S, MEMORY_BYTES = 300, 2**29
 NO_VERDICT = "none"
@@ -147,7 +147,7 @@ def _names() -> dict[str, str]:
 Maker = Callable[[Place, Recipe, Path, int], None]
 
 
-def _trials(place: Place, each: int, make: Maker, jobs: int, kept: Path | None = None) -> list[Judged]:
+def _trials(place: Place, each: int, make: Maker, jobs: int) -> list[Judged]:
     grid = [(cause, FIRST_SEED + n) for n in range(each) for cause in CAUSES]
 
     def one(of: tuple[str, int]) -> Judged | None:
@@ -176,7 +176,7 @@ is drawn from cause and seed (`scenarios/bench/log/operators_recipes.py`), also 
 CUBIC or Reno, without time stamps, without SACK, or with a receive buffer that does not grow. {time}
 `pktlogger analyse` gets the two captures and nothing else. What counts is the first line that it prints, and of losses
 also what most of them are put down to in that line. Seeds {first} to {last}; the
-rules were looked at on seeds below 2000.
+rules were looked at on seeds below 3000.
 
 Rows are the truth, columns the verdict.
 

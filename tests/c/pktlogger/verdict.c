@@ -190,6 +190,35 @@ static void a_limit_counts_in_the_verdict_under_one_name(void)
     CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_PATH_RATE), "path_rate");
 }
 
+/* A window of 400 KB over a line that takes 100 KB in a round trip. Where the line works all the time, others fill it,
+ * the reader is slow, or what is known of the line is the transfer's own rate, acknowledgements are not what is missing. */
+static void a_window_that_holds_more_than_the_path_limits_while_acknowledgements_wait(void)
+{
+    static const struct {
+        double rate, others;
+        int64_t wait_ms, closed_s;
+        uint32_t window;
+        const char *name;
+    } rows[] = {{30, 0, 12, 0, 400000, "way_back"},         {30, 0, 8, 0, 400000, "receiver_window"},
+                {30, 0, 12, 0, 80000, "receiver_window"},   {37.5, 0, 12, 0, 400000, "receiver_window"},
+                {15, 23, 12, 0, 400000, "receiver_window"}, {30, 0, 12, 6, 400000, "slow_reader"},
+                {15, 0, 25, 0, 40000, "way_back"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(false);
+        struct pl_transfer t = transfer(&flow, &line, rows[i].rate * MBIT);
+        t.limit_ns[PL_LIMIT_ZERO_WINDOW] = rows[i].closed_s * SECOND;
+        t.limit_ns[PL_LIMIT_RECEIVER_WINDOW] = (9 - rows[i].closed_s) * SECOND;
+        t.limit_ns[PL_LIMIT_PATH_RATE] = SECOND;
+        t.window_max = rows[i].window;
+        t.signs.ack_queue_ns = rows[i].wait_ms * SECOND / 1000;
+        t.signs.others = rows[i].others > 0;
+        t.signs.others_bps = rows[i].others * MBIT;
+        struct pl_verdict v = pl_verdict_of(&t);
+        CHECK_STR(pl_verdict_name(&v), rows[i].name);
+    }
+}
+
 int main(void)
 {
     RUN(a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time);
@@ -200,5 +229,6 @@ int main(void)
     RUN(a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster);
     RUN(a_control_that_sets_a_rate_is_not_advised_to_become_one);
     RUN(a_limit_counts_in_the_verdict_under_one_name);
+    RUN(a_window_that_holds_more_than_the_path_limits_while_acknowledgements_wait);
     return 0;
 }

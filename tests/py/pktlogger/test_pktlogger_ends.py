@@ -6,12 +6,14 @@ from __future__ import annotations
 import gzip
 import heapq
 import json
+import math
 import random
 import re
 import shutil
 import struct
 import subprocess
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -872,6 +874,31 @@ def test_a_way_back_that_is_congested(queue_ms: float, free: int, tmp_path: Path
     if queue_ms:
         said = re.search(r"waited ([\d.]+) ms in queues, on average over time; a round trip takes 20", verdict["text"])
         assert said and 30 < float(said[1]) <= 60, verdict["text"]
+
+
+def test_acknowledgements_that_come_in_bunches_have_waited(tmp_path: Path) -> None:
+    """Two-way traffic bunches them (Zhang, Shenker and Clark 1991): whatever comes back waits for the next multiple of
+    100 ms. The sender has a window of 40 packets, of which the bottleneck takes one in 2 ms. The first of a bunch waits
+    for most of the 100 ms and the last for little, and each counts by the time that it tells of."""
+    c, told = Conversation(), [(10.0, 0.0), (110.0, 0.0)]
+    c.send(100, 1)
+    c.ack(110, 1 + MSS, window=40 * MSS)
+    to_send, seq, free_ms = [120 + number / 100 for number in range(40)], 1 + MSS, 0.0
+    while len(told) < 800:
+        t = to_send.pop(0)
+        free_ms = max(free_ms + 2, t + 10)
+        c.send(t, seq, arrive=[(0, 1, free_ms - t)])
+        seq += MSS
+        came = max(100 * math.ceil((free_ms + 10) / 100), to_send[-1] if to_send else 0) + 0.01
+        c.ack(free_ms, seq, window=40 * MSS)
+        c.sender[-1] = replace(c.sender[-1], t_ns=at(came))
+        told.append((free_ms, came - free_ms - 10))
+        to_send.append(came + 0.01)
+    verdict = c.analyse(tmp_path)[1]["verdict"]
+    assert verdict["cause"] == "way_back", verdict
+    mean_ms = sum(wait * (sent - before) for (before, _), (sent, wait) in pairwise(told)) / (told[-1][0] - told[0][0])
+    said = re.search(r"waited ([\d.]+) ms in queues, on average over time", verdict["text"])
+    assert said and float(said[1]) == pytest.approx(mean_ms, rel=0.01), verdict["text"]
 
 
 @pytest.mark.parametrize(("queue_ms", "cause"), [(0, "losses"), (60, "way_back")])
