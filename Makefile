@@ -121,7 +121,7 @@ proof: setup ## the gateway's handshake: Verifpal's models, and the explorer wit
 	@build/release/bin/lft-explore $(PROOF_ACTIONS)
 
 papers: virtual ## every scenario of the papers, quick and in virtual time, into docs/reference/reproduction.md
-	@$(BIN)/lfp papers --newest --output docs/reference/reproduction.md
+	@$(BIN)/lfp papers --newest --kept docs/reference/measured --output docs/reference/reproduction.md
 
 SCREENSHOTS := $(patsubst %,docs/img/%.png,box certificate class compare gateway history runs sweep timeline)
 

@@ -1,4 +1,4 @@
-"""``lfp papers``: runs the scenarios of the papers' rows and writes the reproduction book."""
+"""``lfp papers``: runs the scenarios of the papers' rows, keeps what they measure and writes the reproduction book."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.console import Console
 from netcommon import readable
 from netcommon.errors import EXIT_FAILED, UsageError
 from scenarios.commands._options import runs_dir_option
-from scenarios.papers import book, rows
-from scenarios.papers.book import Measured
+from scenarios.papers import book, claims, rows, stored
+from scenarios.papers.stored import Form, Stored
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import checks, machine, manifest, runner, runs
 from scenarios.run.terminal import console
@@ -22,28 +22,46 @@ from scenarios.run.terminal import console
 SEED = 1995
 
 
+def known() -> list[str]:
+    """The scenarios that measure something for the book, each once."""
+    return list(dict.fromkeys([*rows.scenarios(), *claims.scenarios()]))
+
+
 @click.command("papers")
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO...]")
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the book to this file.  [default: standard output]")  # fmt: skip
+@click.option("--kept", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
+              help="Keep what is measured in this folder, and take from it what is not run now.")  # fmt: skip
+@click.option("--no-run", is_flag=True, help="Run nothing: write the book from what --kept has.")
+@click.option("--whole", is_flag=True, help="Run the whole forms of the scenarios named.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Trials that run at a time.  [default: processors]")
 @click.option("--newest", is_flag=True,
               help="Take the newest complete run of a scenario from --runs-dir where there is one.")  # fmt: skip
 @runs_dir_option
-def command(scenarios: tuple[str, ...], output: Path | None, jobs: int | None, newest: bool, runs_dir: Path) -> int:
+def command(
+    scenarios: tuple[str, ...], output: Path | None, kept: Path | None, no_run: bool, whole: bool, jobs: int | None,
+    newest: bool, runs_dir: Path,
+) -> int:  # fmt: skip
     """Run the scenarios that measure the papers' rows, all or those named, in quick form and virtual time."""
-    out = console()
-    known = rows.scenarios()
-    if unknown := [name for name in scenarios if name not in known]:
-        raise UsageError(f"papers {unknown[0]}: measures no row of a paper; those that do: {', '.join(known)}")
-    plans = [load_plan(name, quick=True, seed=SEED) for name in scenarios or known]
+    if unknown := [name for name in scenarios if name not in known()]:
+        raise UsageError(f"papers {unknown[0]}: measures no row of a paper; those that do: {', '.join(known())}")
+    if no_run and not kept:
+        raise UsageError("papers --no-run: has nothing to write of; give --kept FOLDER, or leave --no-run out")
+    if whole and not scenarios:
+        raise UsageError("papers --whole: takes hours for all; name the scenarios whose whole forms are wanted")
+    found: dict[tuple[str, Form], Stored] = {}
+    named = [] if no_run else [(name, _form(name, whole)) for name in scenarios or known()]
+    plans = [load_plan(name, quick=form == "quick", seed=SEED) for name, form in named]
     checks.require(list(dict.fromkeys(tool for plan in plans for tool in manifest.tools(plan))), virtual=True)
-    found = {}
-    for number, plan in enumerate(plans, 1):
-        out.print(f"scenario   {number} of {len(plans)}: {plan.name}", markup=False)
-        run_dir = (_newest(plan, runs_dir) if newest else None) or _run(plan, runs_dir, out, jobs)
-        found[plan.name] = _read(run_dir)
-    text = book.page(rows.load(), found, _about(found))
+    out = console()
+    for number, (plan, (name, form)) in enumerate(zip(plans, named, strict=True), 1):
+        out.print(f"scenario   {number} of {len(plans)}: {name}, {form} form", markup=False)
+        run_dir = (_newest(plan, runs_dir) if newest else None) or _run(plan, form, runs_dir, out, jobs)
+        found[name, form] = _read(name, form, run_dir)
+        if kept:
+            stored.write(kept, name, form, found[name, form])
+    text = book.page(claims.load(), rows.load(), _all(found, kept), _about())
     if output:
         _write(output, text)
     else:
@@ -51,8 +69,12 @@ def command(scenarios: tuple[str, ...], output: Path | None, jobs: int | None, n
     return 0 if all(one.good for one in found.values()) else EXIT_FAILED
 
 
-def _run(plan: Plan, runs_dir: Path, out: Console, jobs: int | None) -> Path:
-    run_dir = runner.start(plan, runs_dir, quick=True, virtual_box="auto")
+def _form(scenario: str, whole: bool) -> Form:
+    return "whole" if whole or not stored.has_quick(scenario) else "quick"
+
+
+def _run(plan: Plan, form: Form, runs_dir: Path, out: Console, jobs: int | None) -> Path:
+    run_dir = runner.start(plan, runs_dir, quick=form == "quick", virtual_box="auto")
     done = runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1)
     for line in (line for one in done.expected for line in one.lines()):
         out.print(line, markup=False)
@@ -70,18 +92,29 @@ def _newest(plan: Plan, runs_dir: Path) -> Path | None:
     return None
 
 
-def _read(run_dir: Path) -> Measured:
+def _read(scenario: str, form: Form, run_dir: Path) -> Stored:
     content = runs.manifest(run_dir)
-    results = parquet.read_table(run_dir / "results.parquet").to_pylist()
-    return Measured(results, content.get("expected", []), content["verdict"])
+    results = stored.trimmed(scenario, parquet.read_table(run_dir / "results.parquet").to_pylist())
+    about = {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}", "seed": SEED,
+             "lfp": machine.versions()["lfp"]}  # fmt: skip
+    expected = [{"say": one["say"], "met": one["met"]} for one in content.get("expected", [])]
+    return Stored(stored.digest(scenario, form), about, bool(content["verdict"]["valid"]), expected, results)
 
 
-def _about(found: dict[str, Measured]) -> list[str]:
-    trials = sum(len(one.results) for one in found.values())
-    now = datetime.datetime.now(datetime.UTC)
+def _all(found: dict[tuple[str, Form], Stored], kept: Path | None) -> book.Kept:
+    """What was run now, and of other scenarios and forms what is kept."""
+    forms: dict[Form, dict[str, Stored]] = {"quick": {}, "whole": {}}
+    for form, by_scenario in forms.items():
+        for name in known():
+            one = found.get((name, form)) or (stored.read(kept, name, form) if kept else None)
+            if one:
+                by_scenario[name] = one
+    return book.Kept(forms["quick"], forms["whole"])
+
+
+def _about() -> list[str]:
     return [
-        f"date: {now:%Y-%m-%d} (UTC)",
-        f"runs: {readable.count(len(found))} scenarios with {readable.count(trials)} trials, seed {SEED}",
+        f"{readable.count(len(known()))} scenarios, seed {SEED}; the dates of their runs are in the last table",
         f"lfp {machine.versions()['lfp']}; virtual time, so the machine has no part in the figures",
     ]
 

@@ -1,0 +1,134 @@
+"""What the five papers and the project's card say, sentence by sentence (claims.toml), and what stands for it here.
+
+A claim's numbers are measured by scenarios and judged by ``verdict``. A claim without numbers stands on something that
+the project has (`by`: tests, pages, commands). `lacks` says what keeps a claim from standing whole, `missing` that
+nothing stands for it. A verdict is never written here: it follows from what was measured.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from netcommon.errors import LfpError
+from netcommon.quantity import RATIO, parse
+from scenarios.plan import columns
+from scenarios.plan.expect import Figure, Where, value_of
+from scenarios.plan.values import Table
+
+FILE = Path(__file__).with_name("claims.toml")
+PAPERS = {
+    "C": "comet-2004", "T": "tgnle-2006", "P": "cpeak-1998", "F": "lfp-1995", "L": "lsr-2007",
+    "K": "The project's card",
+}  # fmt: skip
+_PPB = 1e9
+
+
+class Number(Figure):
+    """A number of a paper. ``paper``: its value with its unit, such as ``40Mbit``. ``within``: how far from it what is
+    measured may be, and ``why`` so far. ``sense``: the paper gives the value itself, or a bound. ``less``: what is
+    subtracted from the measured value, ``against``: the settings whose value it is divided by, ``of_whole``: the value
+    that it is divided by. ``scale``: which part of the paper's value the quick form has to show, because its path is
+    that much smaller. ``input``: the setting that holds the number, which is then not found but set. ``shows``: what
+    shows why the number is another here: ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
+
+    scenario: str
+    paper: str | int | float
+    within: str = "0"
+    why: str = ""
+    sense: Literal["equal", "least", "most"] = "equal"
+    less: str = ""
+    against: Where | None = None
+    of_whole: str = ""
+    scale: float = 1
+    input: str = ""
+    shows: str = ""
+
+    @model_validator(mode="after")
+    def _judgeable(self) -> Number:
+        if self.input and not columns.find(self.input):
+            raise ValueError(f"number '{self.say}': input = '{self.input}': no setting of a scenario")
+        if bool(self.why) == bool(self.input):
+            raise ValueError(f"number '{self.say}': give one of 'why' (the distance's reason) and 'input'")
+        try:
+            _ = self.value, self.distance, self.subtracted, self.divisor
+        except ValueError as error:
+            raise ValueError(f"number '{self.say}': {error}") from None
+        if self.shows and not self.shows.startswith(("scenario:", "test:", "docs/")):
+            raise ValueError(f"number '{self.say}': shows = '{self.shows}': want scenario:NAME, test:NAME or docs/PAGE")
+        return self
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether what is measured is divided by something of its own kind."""
+        return self.against is not None or bool(self.of_whole)
+
+    @property
+    def value(self) -> float:
+        """The paper's value in the unit of what is measured."""
+        return float(self.paper) if self.is_ratio else float(value_of(self.input_column or self.of, self.paper))
+
+    @property
+    def input_column(self) -> str:
+        """The column of the setting that holds an input, empty for what is measured."""
+        return columns.find(self.input)[0] if self.input else ""
+
+    @property
+    def distance(self) -> float:
+        """``within`` as a ratio."""
+        return parse(RATIO, self.within) / _PPB
+
+    @property
+    def subtracted(self) -> float:
+        """``less`` in the unit of what is measured."""
+        return float(value_of(self.of, self.less)) if self.less else 0
+
+    @property
+    def divisor(self) -> float:
+        """``of_whole`` in the unit of what is measured."""
+        return float(value_of(self.of, self.of_whole)) if self.of_whole else 1
+
+
+class Claim(Table):
+    """A sentence of a paper. ``says`` restates it."""
+
+    id: str = Field(pattern=r"^[CTPFLK][0-9]{2}$")
+    says: str
+    numbers: tuple[Number, ...] = ()
+    by: str = ""
+    lacks: str = ""
+    missing: str = ""
+
+    @model_validator(mode="after")
+    def _stands_on_something(self) -> Claim:
+        if bool(self.numbers or self.by) == bool(self.missing):
+            raise ValueError("give 'numbers' or 'by', or else 'missing'")
+        if self.lacks and self.missing:
+            raise ValueError("what is missing lacks nothing: give one of 'lacks' and 'missing'")
+        return self
+
+    @property
+    def paper(self) -> str:
+        """The short name of the paper that says it."""
+        return PAPERS[self.id[0]]
+
+
+@cache
+def load() -> tuple[Claim, ...]:
+    """All claims, in the order of the file. LfpError names the one that is wrong."""
+    found = []
+    for content in tomllib.loads(FILE.read_text(encoding="utf-8"))["claim"]:
+        try:
+            found.append(Claim.model_validate(content))
+        except ValidationError as error:
+            raise LfpError(f"{FILE.name}: {content.get('id', '?')}: {error.errors()[0]['msg']}") from None
+    return tuple(found)
+
+
+def scenarios() -> list[str]:
+    """The scenarios that measure numbers, each once, in the order of the claims."""
+    return list(dict.fromkeys(number.scenario for claim in load() for number in claim.numbers))

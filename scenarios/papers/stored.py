@@ -1,0 +1,94 @@
+"""What runs of the papers' scenarios have measured, kept with the book: a JSON file for each scenario and form.
+
+A file has date, seed and version of its run, what the scenario expected, and of each trial the columns that the book
+needs. It also has a digest of the scenario: what an older scenario measured is not shown as a figure of today's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from netcommon.errors import LfpError
+from scenarios.papers import claims, rows
+from scenarios.plan import columns
+from scenarios.plan.document import load_layers, with_quick
+from scenarios.plan.expect import Figure
+
+Form = Literal["quick", "whole"]
+_NOT_MEASURED = ("scenario", "report", "expect", "quick")  # tables that change what is said, not what is measured
+_ALWAYS = ("valid", "flow", "flow_name", "repeat")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """What a scenario's run has left. ``about``: ``date``, ``seed``, ``lfp`` and, for what was read off an older
+    page, ``source``. ``expected``: the manifest's. ``results``: rows of results.parquet."""
+
+    digest: str
+    about: Mapping[str, Any]
+    valid: bool
+    expected: Sequence[Mapping[str, Any]]
+    results: Sequence[Mapping[str, Any]]
+
+    @property
+    def good(self) -> bool:
+        """Whether the run is valid and nothing that its scenario expects is missing."""
+        return self.valid and all(one["met"] is not False for one in self.expected)
+
+
+def digest(scenario: str, form: Form) -> str:
+    """A digest of what a form of a scenario measures: its tables, without those that only describe it."""
+    document = load_layers(scenario)
+    values = (with_quick(document) if form == "quick" else document).values
+    kept = {name: table for name, table in values.items() if name not in _NOT_MEASURED}
+    return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def has_quick(scenario: str) -> bool:
+    """Whether the quick form of a scenario is another than the whole one."""
+    return digest(scenario, "quick") != digest(scenario, "whole")
+
+
+def trimmed(scenario: str, results: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Of each row the columns that the book needs, where they have a value."""
+    names = _needed(scenario)
+    return [{name: row[name] for name in names if row.get(name) is not None} for row in results]
+
+
+def _needed(scenario: str) -> list[str]:
+    figures: list[Figure] = [number for claim in claims.load() for number in claim.numbers
+                             if number.scenario == scenario]  # fmt: skip
+    wheres = [number.against or {} for number in figures if isinstance(number, claims.Number)]
+    figures += [figure for row in rows.load() if row.scenario == scenario for figure in row.figures]
+    settings = {column for where in (*wheres, *(figure.where for figure in figures)) for name in where
+                for column in columns.find({"flow": "flow_name"}.get(name, name))}  # fmt: skip
+    return list(dict.fromkeys([*_ALWAYS, *sorted(settings), *(figure.of for figure in figures)]))
+
+
+def write(folder: Path, scenario: str, form: Form, kept: Stored) -> None:
+    """Keeps what a run has measured. A reader finds the old file or the new one."""
+    file = folder / form / f"{scenario}.json"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = ",\n  ".join(json.dumps(row) for row in kept.results)
+    head = {"v": 1, "digest": kept.digest, "about": kept.about, "valid": kept.valid, "expected": kept.expected}
+    temporary = file.with_name(f".{file.name}.tmp")
+    temporary.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "results": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
+    temporary.rename(file)
+
+
+def read(folder: Path, scenario: str, form: Form) -> Stored | None:
+    """What is kept of today's form of a scenario, None where there is nothing. LfpError when the file is not one."""
+    file = folder / form / f"{scenario}.json"
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        kept = Stored(content["digest"], content["about"], content["valid"], content["expected"], content["results"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise LfpError(f"{file}: not a stored measurement ({error!r}); remove it, and run the scenario again") from None
+    return kept if kept.digest == digest(scenario, form) else None
