@@ -29,7 +29,7 @@ int pl_tally_packet(struct pl_tally *tally, const struct pl_row *row)
     if (pl_round_trips_packet(&tally->trips, row, tally->t->dir, &trip) < 0)
         return -1;
     note_rtt(tally->t, trip.ns);
-    if (trip.answer)
+    if (trip.answer && row->t_ns > tally->last_answer_ns)
         tally->last_answer_ns = row->t_ns;
     return 0;
 }
@@ -77,7 +77,8 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
     struct pl_transfer *t = tally->t;
     if (!t->segments++)
         t->first_ns = segment->t_sent_ns;
-    tally->last_sent_ns = segment->t_sent_ns;
+    if (segment->t_sent_ns > tally->last_sent_ns) /* one that is out of order in the file does not end the transfer */
+        tally->last_sent_ns = segment->t_sent_ns;
     if (segment->seq + segment->len > t->data_end)
         t->data_end = segment->seq + segment->len;
     if (segment->ecn_received == NC_CE) {

@@ -555,6 +555,20 @@ def test_most_data_the_other_way_are_worth_a_line(tmp_path: Path) -> None:
     assert f"11000 of 11100 bytes go to the machine of '{rcv}'; --sender '{snd}' --receiver '{rcv}'" in done.stderr
 
 
+def test_a_clock_that_was_set_back_leaves_no_negative_time(tmp_path: Path) -> None:
+    """The packets behind the step have earlier times than the first one, and order in the file is order of sending."""
+    c = Conversation()
+    for i, (sent, acked) in enumerate(((100, 120), (121, 141), (40, 60), (61, 81))):
+        c.send(sent, 1 + i * MSS)
+        c.ack(acked - 10, 1 + (i + 1) * MSS)
+    for end in ("sender", "receiver"):
+        file = tmp_path / f"{end}.pcapng"
+        write_pcapng(file, list(getattr(c, end)), "<")  # not sorted by time
+        flow = flow_of(analyse(tmp_path / f"{end}-alone", f"--{end}", file))
+        assert flow["bytes"] == 4 * MSS and flow["t1_ns"] >= flow["t0_ns"], (end, flow["elapsed_ns"])
+        assert flow["elapsed_ns"] == flow["t1_ns"] - flow["t0_ns"] == (41 if end == "sender" else 21) * 10**6
+
+
 # Cut headers, interfaces
 
 
