@@ -68,9 +68,8 @@ def reasons(
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
     scenario says what system calls cost ([cpu]), so a program that is busy with them is what was asked for."""
-    found = [reason for one in (box, *box.get("hops", ())) for reason in _box(one, witness)]
+    found = of_path(before.counters, after.counters, box, witness)
     found += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
-    found += _interface_drops(before.counters, after.counters)
     found += [
         Reason("offloads", f"offloads of {name} changed", f"offloads of {name}")
         for name in before.offloads
@@ -86,6 +85,15 @@ def reasons(
     ends = [transfer, *(transfer.get("flows") or {}).values()]
     found += [reason for site in sites for reason in _busy_gateways(site)]
     return found + [reason for end in ends for reason in _busy_ends(end)]
+
+
+def of_path(
+    before: dict[str, Counters], after: dict[str, Counters], box: dict[str, Any],
+    witness: Mapping[str, Any] | None = None,
+) -> list[Reason]:  # fmt: skip
+    """The reasons why the path was not the model's alone: box and interfaces."""
+    found = [reason for one in (box, *box.get("hops", ())) for reason in _box(one, witness)]
+    return found + _interface_drops(before, after)
 
 
 def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:

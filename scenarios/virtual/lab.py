@@ -13,7 +13,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan import profiles
 from scenarios.plan.plan import Trial
 from scenarios.trial import gateways
-from scenarios.trial.delay_box import BackEnd
+from scenarios.trial.delay_box import BackEnd, Boxes
 from scenarios.trial.trial import path_up
 from scenarios.virtual import mounts
 
@@ -45,23 +45,23 @@ def topology(trial: Trial, super_bytes: tuple[int, int]) -> Iterator[tuple[Topol
 
 
 @contextmanager
-def laid(network: Network, scratch: Path) -> Iterator[Topology]:
-    """Nodes, path and gateways as in a trial."""
+def laid(network: Network, scratch: Path) -> Iterator[tuple[Topology, Boxes]]:
+    """Nodes, path and gateways as in a trial, with the boxes that run."""
     setting = network.trial.setting
     with topology(network.trial, network.super_bytes) as (net, ledger):
         profile = profiles.of(setting.profile)
         net.apply(profile, setting.transfer.window or profile.window_bytes)
         with (
-            path_up(net, network.trial, scratch, scratch, ledger, network.box),
+            path_up(net, network.trial, scratch, scratch, ledger, network.box) as boxes,
             gateways.running(net, setting, scratch, scratch, ledger),
         ):
-            yield net
+            yield net, boxes
 
 
 @contextmanager
 def running(network: Network, scratch: Path) -> Iterator[None]:
     """The same in a guest, where 'ip netns exec' and /etc/hosts know the nodes by their names."""
-    with laid(network, scratch) as net:
+    with laid(network, scratch) as (net, _):
         _name(net)
         yield
 

@@ -29,6 +29,7 @@ from scenarios.bench.log.operators_recipes import CAUSES, MTU, Json, Recipe, rec
 from scenarios.bench.registry import Bench, Place, Result, Row
 from scenarios.network.topology import Topology
 from scenarios.plan.plan import Trial, load_plan
+from scenarios.trial import validity
 from scenarios.virtual import boxes, kernel, lab, memory, program
 from scenarios.virtual.lab import Network
 from scenarios.virtual.machine import Machine
@@ -36,10 +37,12 @@ from scenarios.virtual.machine import Machine
 NAME, REAL = "log.operators", "log.operators_real"
 EACH, EACH_REAL, FIRST_SEED, JOBS = 20, 5, 3000, 2
 GOAL, GOAL_REAL = 0.95, 0.9
+ATTEMPTS = 3  # at a trial that was not valid
 TIMEOUT_S, MEMORY_BYTES = 300, 2**29
 NO_VERDICT = "none"
 _AND_LOSSES = "(?:, or by losses at it and what followed them)?"
 _SAYS = re.compile(rf"limited for \d+ % of the time by (.+?){_AND_LOSSES}\. |as fast as the (receiver's window) allows")
+_MISSED = re.compile(r"^[1-9]\d* packets dropped by kernel$", re.MULTILINE)
 _MOST = re.compile(r"were lost \([^)]*\), most of them to (.+?)\.")
 
 
@@ -105,15 +108,26 @@ def in_virtual_time(place: Place, one: Recipe, folder: Path, seed: int) -> None:
         raise LfpError(f"{NAME}: {one.cause}, seed {seed}: {done.output[-2000:]}")
 
 
+class NotValid(LfpError):
+    """The path was not as asked: the delay box was late, or an interface dropped packets."""
+
+
 def in_real_time(place: Place, one: Recipe, folder: Path, seed: int) -> None:
     """Makes the captures of a recipe over veth pairs of this machine and the delay box."""
     network = Network(trial_of(one, folder, seed), "comet", (0, 0))
-    with lab.laid(network, place.scratch) as net:
+    with lab.laid(network, place.scratch) as (net, boxes):
         made = world_of(one, net, folder, lambda name: ["nsenter", f"--net=/proc/{net.pid(name)}/ns/net", "--"])
         argv = [sys.executable, "-I", "-S", world.__file__, "run", json.dumps(made)]
+        before = net.counters()
         done = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S)
+        after = net.counters()
+        end = boxes.stop()
     if done.returncode:
         raise LfpError(f"{REAL}: {one.cause}, seed {seed}: {done.stderr[-2000:]}")
+    found = [reason.text for reason in validity.of_path(before, after, end)]
+    found += [f"tcpdump missed packets ({line})" for line in _MISSED.findall(done.stdout)]
+    if found:
+        raise NotValid(f"{REAL}: {one.cause}, seed {seed}: not valid: {'; '.join(found)}")
 
 
 def judged(one: Recipe, folder: Path, seed: int) -> Judged:
@@ -153,13 +167,11 @@ def _trials(place: Place, each: int, make: Maker, jobs: int) -> list[Judged]:
     def one(of: tuple[str, int]) -> Judged | None:
         cause, seed = of
         mixed = recipe(cause, seed)
-        with tempfile.TemporaryDirectory(prefix="operators-") as name:  # not below /run, which a guest has of its own
-            try:
-                make(place, mixed, Path(name), seed)
-                found = judged(mixed, Path(name), seed)
-            except LfpError as error:
-                place.say(str(error))
-                return None
+        try:
+            found = _made(place, mixed, seed, make)
+        except LfpError as error:
+            place.say(str(error))
+            return None
         told = "right" if found.right else f"WRONG: {found.line}"
         line = f"{mixed.line.rate_bps / 1e6:.4g} Mbit/s, {mixed.line.rtt_ms} ms, {mixed.stack}"
         place.say(f"{cause}, seed {seed} ({line}): {found.name}: {told}")
@@ -167,6 +179,21 @@ def _trials(place: Place, each: int, make: Maker, jobs: int) -> list[Judged]:
 
     with ThreadPoolExecutor(jobs) as pool:
         return [found for found in pool.map(one, grid) if found]
+
+
+def _made(place: Place, mixed: Recipe, seed: int, make: Maker) -> Judged:
+    """Makes a trial and judges it. One that was not valid is made again a few times."""
+    for attempt in range(1, ATTEMPTS + 1):
+        with tempfile.TemporaryDirectory(prefix="operators-") as name:  # not below /run, which a guest has of its own
+            try:
+                make(place, mixed, Path(name), seed)
+            except NotValid as error:
+                if attempt == ATTEMPTS:
+                    raise
+                place.say(str(error))
+                continue
+            return judged(mixed, Path(name), seed)
+    raise AssertionError("no attempt")
 
 
 _METHOD = """\

@@ -15,10 +15,12 @@ from typing import Any
 Json = dict[str, Any]
 MTU, MSS, LATEST_S = 1500, 1460, 8.0
 MOST_BYTES = 50_000_000  # of a transfer: what a recipe takes to make
-# Stacks that differ in what they offer and how they grow; `buffer`: the receiver's buffer does not grow by itself.
+RENO = "Linux, Reno"
+# Stacks that differ in what they offer and how they grow, with their sysctls. Of "fixed window" the receiver's buffer
+# does not grow by itself.
 STACKS: dict[str, dict[str, str]] = {
     "Linux": {},
-    "Linux, Reno": {"net.ipv4.tcp_congestion_control": "reno"},
+    RENO: {},
     "no time stamps": {"net.ipv4.tcp_timestamps": "0"},
     "no SACK": {"net.ipv4.tcp_sack": "0", "net.ipv4.tcp_dsack": "0"},
     "fixed window": {},
@@ -67,7 +69,8 @@ def recipe(cause: str, seed: int) -> Recipe:
     mixed.path = {"rate": f"{line.rate_bps}bit", "delay": f"{line.rtt_ms / 2:.3f}ms", "queue": _bytes(4 * line.product)}
     mixed.client = {"kind": "bulk", "seconds": line.seconds(), "bytes": 0, "sndbuf": 0, "hello": False}
     mixed.server = {"kind": "sink", "rcvbuf": 0}
-    mixed.world = {"others": 0, "backs": 0, "back_s": 0.0, "patience_s": 10.0, "after_s": 0.3 + line.rtt_ms / 1000}
+    mixed.world = {"others": 0, "backs": 0, "back_s": 0.0, "patience_s": 10.0, "after_s": 0.3 + line.rtt_ms / 1000,
+                   "control": "reno" if stack == RENO else "cubic"}  # fmt: skip
     for host in mixed.sysctl.values():
         host |= STACKS[stack]
     if stack == "fixed window":

@@ -29,7 +29,7 @@ _SNDBUF, _RCVBUF = 32, 33  # SO_SNDBUFFORCE and SO_RCVBUFFORCE, which no machine
 
 
 def run(world: Json) -> None:
-    """The whole world. What has been captured is in the folder afterwards."""
+    """The whole world. What has been captured is in the folder afterwards; what tcpdump says at its end is printed."""
     folder = Path(world["folder"])
     for node, lines in world.get("set", {}).items():
         for line in lines:
@@ -43,7 +43,7 @@ def run(world: Json) -> None:
     for capture in captures:
         capture.send_signal(signal.SIGINT)
     for capture in captures:
-        capture.wait(LATEST_S)
+        sys.stdout.write(capture.communicate(timeout=LATEST_S)[1].decode())
     for server in servers:
         server.kill()
         server.wait()
@@ -85,8 +85,15 @@ def client(world: Json) -> None:
         one.join(LATEST_S)
 
 
+def _socket(world: Json) -> socket.socket:
+    """A socket with the recipe's congestion control. A namespace's own default is what its machine allows."""
+    made = socket.socket()
+    made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, world["control"].encode())
+    return made
+
+
 def _connected(world: Json, sndbuf: int, port: int = PORT) -> socket.socket:
-    there = socket.socket()
+    there = _socket(world)
     if sndbuf:
         there.setsockopt(socket.SOL_SOCKET, _SNDBUF, sndbuf)
     there.connect((world["address"]["rcv"], port))
@@ -161,19 +168,19 @@ def server(world: Json, port: int = PORT) -> None:
     """Serves each connection by a thread. Cross traffic has a port of its own: connections to one port of a host look
     like the streams of one transfer."""
     mine = world["server"]
-    listener = _listening(mine["rcvbuf"] if port == PORT else 0, port)
+    listener = _listening(world, mine["rcvbuf"] if port == PORT else 0, port)
     if port == PORT and world["backs"]:
-        threading.Thread(target=_give_back, daemon=True).start()
+        threading.Thread(target=_give_back, args=(world,), daemon=True).start()
     how = {"sink": _sink, "slow": _slow, "answer": _answer, "relay": _relay}[mine["kind"] if port == PORT else "slow"]
     if port == PORT and world["others"]:
-        others = _listening(mine["rcvbuf"], OTHER_PORT)
+        others = _listening(world, mine["rcvbuf"], OTHER_PORT)
         threading.Thread(target=_serve, args=(how, world, others), daemon=True).start()
     print("listens", flush=True)
     _serve(how, world, listener)
 
 
-def _listening(rcvbuf: int, port: int) -> socket.socket:
-    listener = socket.socket()
+def _listening(world: Json, rcvbuf: int, port: int) -> socket.socket:
+    listener = _socket(world)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if rcvbuf:
         listener.setsockopt(socket.SOL_SOCKET, _RCVBUF, rcvbuf)
@@ -226,7 +233,7 @@ def _answer(world: Json, there: socket.socket) -> None:
 
 
 def _relay(world: Json, there: socket.socket) -> None:
-    on = socket.socket()
+    on = _socket(world)
     on.setsockopt(socket.SOL_SOCKET, _SNDBUF, world["server"]["rcvbuf"] or BLOCK)
     on.connect((world["address"]["far"], FAR_PORT))
     while data := there.recv(BLOCK):
@@ -234,11 +241,8 @@ def _relay(world: Json, there: socket.socket) -> None:
     on.close()
 
 
-def _give_back() -> None:
-    listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("", BACK_PORT))
-    listener.listen(64)
+def _give_back(world: Json) -> None:
+    listener = _listening(world, 0, BACK_PORT)
     while True:
         there, _ = listener.accept()
         threading.Thread(target=_given, args=(there,), daemon=True).start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -12,8 +13,8 @@ from support.virtual import virtual
 
 from netcommon.binaries import find
 from netcommon.ledger import Ledger
-from scenarios.bench.log import operators
-from scenarios.bench.log.operators_recipes import CAUSES, recipe
+from scenarios.bench.log import operators, operators_world
+from scenarios.bench.log.operators_recipes import CAUSES, RENO, STACKS, Recipe, recipe
 from scenarios.bench.publish import write
 from scenarios.bench.registry import Place, Result, Row, load
 
@@ -71,6 +72,36 @@ def test_a_page_keeps_what_other_benches_wrote(tmp_path: Path) -> None:
     text = page.read_text()
     assert text.index("# log.causes") < text.index("again") < text.index("# log.operators") < text.index("second")
     assert "first" not in text and text.count("# log.causes\n") == 1
+
+
+@pytest.mark.parametrize("invalid", [2, 3])
+def test_a_trial_that_was_not_valid_is_made_again_and_never_judged(
+    invalid: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+    said: list[str] = []
+
+    def make(place: Place, one: Recipe, folder: Path, seed: int) -> None:
+        made.append(seed)
+        if len(made) <= invalid:
+            raise operators.NotValid("the box was late")
+
+    monkeypatch.setattr(operators, "judged", lambda one, folder, seed: operators.Judged(one, seed, "", "path_rate"))
+    monkeypatch.setattr(operators, "CAUSES", ["nothing wrong"])
+    with Ledger.open() as ledger:
+        found = operators._trials(Place(ledger, tmp_path, 1, said.append), 1, make, 1)
+    assert len(made) == 3 and len(found) == (invalid < 3)
+    assert sum("the box was late" in line for line in said) == invalid
+
+
+def test_a_machine_with_another_default_of_congestion_control_makes_the_same_trials() -> None:
+    """A namespace takes only the defaults that its machine allows to everyone, so programs ask at their sockets."""
+    made = {one.stack: one for one in (recipe("nothing wrong", seed) for seed in range(1000, 1060))}
+    assert {stack: one.world["control"] for stack, one in made.items()} == dict.fromkeys(STACKS, "cubic") | {
+        RENO: "reno"
+    }
+    control = operators_world._socket({"control": "reno"}).getsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, 16)
+    assert control.rstrip(b"\0") == b"reno"
 
 
 IN_SHORT = ("window scaling off", "path-MTU black hole", "a gateway's buffer")
