@@ -1,27 +1,24 @@
-/* The losses of walk.h. Loss bursts are lost parts of one transfer with at most NEAR arrived parts between neighbours,
+/* The losses of walk.h. Loss bursts are lost parts of one transfer with at most PL_BURST_BETWEEN arrived parts between neighbours,
  * sent within one smallest round-trip time (at least 10 ms) of each other. A queue that overflows while it is being
  * served loses about every second packet and not a solid block. Independent losses at a few per cent are hardly ever
  * as close together. */
+#include "thresholds.h"
 #include "walk.h"
-
-enum { NEAR = 8 };
-#define NEAR_NS (10 * INT64_C(1000000))
-#define QUEUE_NS INT64_C(1000000) /* an excess of delay below this is the machine's jitter, not a queue */
 
 /* True when the last part that arrived before the burst met a queue at least half as long as the long queues on this
  * path. */
 static bool met_full_queue(const struct pl_losses *losses, const struct pl_transfer *t)
 {
-    if (!losses->arrived || t->typical_queue_ns < QUEUE_NS || t->ends != PL_BOTH_ENDS)
+    if (!losses->arrived || (double)t->typical_queue_ns < PL_QUEUE_NS || t->ends != PL_BOTH_ENDS)
         return false;
     int64_t queue_ns = losses->arrived_delay_ns - t->min_delay_ns;
-    return queue_ns >= QUEUE_NS && queue_ns >= t->typical_queue_ns / 2;
+    return (double)queue_ns >= PL_QUEUE_NS && queue_ns >= t->typical_queue_ns / PL_BURST_FULL_OF;
 }
 
 static bool continues(const struct pl_losses *losses, const struct pl_transfer *t, const struct pl_segment *segment)
 {
-    int64_t rtt_ns = pl_transfer_rtt_ns(t, segment->t_sent_ns), near_ns = rtt_ns > NEAR_NS ? rtt_ns : NEAR_NS;
-    if (losses->bursts.n == 0 || losses->between > NEAR)
+    int64_t rtt_ns = pl_transfer_rtt_ns(t, segment->t_sent_ns), near_ns = rtt_ns > PL_APART_NS ? rtt_ns : PL_APART_NS;
+    if (losses->bursts.n == 0 || losses->between > PL_BURST_BETWEEN)
         return false;
     return segment->t_sent_ns - losses->bursts.at[losses->bursts.n - 1].t1_ns <= near_ns;
 }

@@ -52,10 +52,9 @@ static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
 /* What a byte takes at the bottleneck at most, whoever else sends over it; 0: not known. */
 static double end_neighbours(struct neighbours *n)
 {
-    enum { LEAST = 20 };
     double found = 0;
     pl_sample_sort(&n->ns_a_byte);
-    if (n->ns_a_byte.given >= LEAST)
+    if (n->ns_a_byte.given >= PL_NEIGHBOURS_LEAST)
         found = pl_sample_quantile(&n->ns_a_byte, PL_NEIGHBOURS);
     pl_sample_free(&n->ns_a_byte);
     return found;

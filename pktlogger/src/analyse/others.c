@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1000, ONE_PERCENT = 100 };
+#include "thresholds.h"
+
+enum { MOST = 1000 };
 
 struct spans {
     int64_t *edge_ns; /* n, in order */
@@ -76,7 +78,7 @@ static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, co
 {
     double took_ns = (double)(t->last_ns - t->first_ns);
     double bytes = spans->bytes[span_of(spans, t->last_ns)] - spans->bytes[span_of(spans, t->first_ns - 1)];
-    bool stream = same_transfer(t, other), much = bytes * ONE_PERCENT > (double)t->bytes;
+    bool stream = same_transfer(t, other), much = bytes * PL_OTHERS_OF > (double)t->bytes;
     t->signs.others_bps += 8e9 * bytes / took_ns;
     t->signs.others += much;
     t->signs.streams_bps += stream ? 8e9 * bytes / took_ns : 0;

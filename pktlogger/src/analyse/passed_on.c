@@ -3,11 +3,9 @@
 
 #include <string.h>
 
-enum { MOST = 1000 }; /* connections: each is compared with each, which bounds the cost */
+#include "thresholds.h"
 
-#define HELD 0.5 /* of the octets at least have been passed on by the end of the capture */
-#define NEARLY 0.9
-#define MORE 1.05 /* octets that are sent again on the far side count there */
+enum { MOST = 1000 }; /* connections: each is compared with each, which bounds the cost */
 
 static bool at(const struct pl_side *a, const struct pl_side *b)
 {
@@ -21,7 +19,8 @@ static bool carries(const struct pl_flow *in, unsigned sender, const struct pl_f
     double came = (double)from->bytes, went = (double)out->side[dir].bytes;
     bool same = at(&out->side[dir], gateway);
     bool back = at(&out->side[0], from) || at(&out->side[1], from);
-    return !back && came > 0 && went <= MORE * came && went >= (same ? HELD : NEARLY) * came;
+    return !back && came > 0 && went <= PL_PASSED_MOST * came &&
+           went >= (same ? PL_PASSED_OWN : PL_PASSED_OTHER) * came;
 }
 
 static void find(struct pl_transfer *t, const struct pl_flow *in, const struct pl_flow *out)

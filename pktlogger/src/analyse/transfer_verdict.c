@@ -12,15 +12,13 @@
 #include "losses.h"
 #include "names.h"
 #include "service.h"
+#include "thresholds.h"
 
 #define GBIT 1e9
-#define WINDOW_FULL 0.8 /* of a window a round trip: what delayed acknowledgements and gaps leave of it */
-#define SAME 1.001      /* rates that are written alike */
-#define CLEARLY 1.05    /* more than chance makes of one rate */
-#define VARIES 1.25     /* a bottleneck that is slower by more has other rates, too, or others have a part of it */
-#define MATHIS 1.22     /* rate = MSS/RTT × 1.22/√p, p congestion signals a packet (Mathis, Semke, Mahdavi, Ott 1997) */
+#define SAME 1.001  /* rates that are written alike */
+#define MATHIS 1.22 /* rate = MSS/RTT × 1.22/√p, p congestion signals a packet (Mathis, Semke, Mahdavi, Ott 1997) */
 
-enum { USUAL_MSS = 1448, LEAST_TIMES = 5 };
+enum { USUAL_MSS = 1448 };
 
 static void say(struct pl_verdict *v, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -137,7 +135,7 @@ static double possible_bps(const struct pl_verdict *v, const struct pl_transfer 
     struct carried carried = carried_by(t);
     double path_bps = has_share(t) ? share_bps(t, carried.mean_bps) : carried.mean_bps;
     double possible = fmin(path_bps, t->hosts_bps > 0 ? t->hosts_bps : INFINITY);
-    return possible > (carried.shown || has_share(t) ? CLEARLY : 1) * v->rate_bps ? possible : 0;
+    return possible > (carried.shown || has_share(t) ? PL_CLEARLY : 1) * v->rate_bps ? possible : 0;
 }
 
 /* The round trip without queues. One that found the path free may not be among the samples, next to others above all;
@@ -360,7 +358,7 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
     struct carried carried = carried_by(t);
     if (carried.mean_bps > 0 && !carried.shown)
         say(v, " The line carries %s", carried_text(&carried, rate));
-    else if (t->service_ns > 0 && t->slow_service_ns > VARIES * t->service_ns)
+    else if (t->service_ns > 0 && t->slow_service_ns > PL_VARIES * t->service_ns)
         say(v, " By the arrivals, the bottleneck passed between about %s and %s of payload",
             rate_text(shown_bps(t, t->slow_service_ns), slow), rate_text(shown_bps(t, t->service_ns), rate));
     else if (carried.mean_bps > 0)
@@ -450,24 +448,22 @@ static bool recorded_queue(const struct pl_transfer *t)
  * most of it. A queue that is full for moments, or that others fill, takes packets of a line that is idle otherwise. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
-    enum { SHARED = 3 };
-    const double most = 0.75, line_bps = carried_by(t).mean_bps;
+    const double line_bps = carried_by(t).mean_bps;
     enum pl_loss_cause lost = most_lost(t);
-    bool used = line_bps > 0 && v->rate_bps + t->signs.others_bps >= most * line_bps;
+    bool used = line_bps > 0 && v->rate_bps + t->signs.others_bps >= PL_SHARED_USED * line_bps;
     bool busy = v->finding < 0 && v->cause == PL_LIMIT_PATH_RATE;
     bool full = v->finding == PL_FOUND_LOSSES && used && (lost == PL_LOSS_TAIL_DROP || lost == PL_LOSS_UNKNOWN);
     bool there = 2 * t->signs.others_ns > t->last_ns - t->first_ns;
-    return (busy || full) && there && SHARED * other_bps(t) > v->rate_bps;
+    return (busy || full) && there && PL_SHARED_OTHERS * other_bps(t) > v->rate_bps;
 }
 
 /* The payload that a packet may have that gets through: that of the largest one that arrived, or what every path carries
  * (1,280 octets in IPv6) where only empty packets did. */
 static uint32_t passes(const struct pl_transfer *t)
 {
-    enum { EVERY_PATH = 1280 - 60 };
     if (t->signs.largest_arrived)
         return t->signs.largest_arrived;
-    return t->ends == PL_BOTH_ENDS ? EVERY_PATH : UINT32_MAX;
+    return t->ends == PL_BOTH_ENDS ? PL_EVERY_PATH : UINT32_MAX;
 }
 
 /* True when the receiver's program left too little room for most of the time that the window was the limit: it was closed
@@ -475,7 +471,7 @@ static uint32_t passes(const struct pl_transfer *t)
 static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const struct pl_signs *signs = &t->signs;
-    double small = signs->shut >= LEAST_TIMES ? (double)signs->shut_small / (double)signs->shut : 0;
+    double small = signs->shut >= PL_LEAST_TIMES ? (double)signs->shut_small / (double)signs->shut : 0;
     double little_ns =
         (double)t->limit_ns[PL_LIMIT_ZERO_WINDOW] + small * (double)t->limit_ns[PL_LIMIT_RECEIVER_WINDOW];
     return is_window(v) && 2 * little_ns > (double)window_ns(t);
@@ -487,8 +483,8 @@ static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t
 static bool holds_more(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     double path_bps = carried_by(t).mean_bps;
-    return 8.0 * offered(t) > CLEARLY * path_bps * seconds(free_rtt_ns(t)) &&
-           path_bps > CLEARLY * (v->rate_bps + t->signs.others_bps);
+    return 8.0 * offered(t) > PL_CLEARLY * path_bps * seconds(free_rtt_ns(t)) &&
+           path_bps > PL_CLEARLY * (v->rate_bps + t->signs.others_bps);
 }
 
 /* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
@@ -498,10 +494,10 @@ static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
                                     1U << PL_LIMIT_RECEIVER_WINDOW | 1U << PL_LIMIT_SEND_BUFFER;
-    const int64_t least_ns = 10000000, grew_ns = t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE];
+    const int64_t grew_ns = t->limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE];
     bool window =
         v->finding < 0 ? windows >> v->cause & 1 : v->finding == PL_FOUND_LOSSES && grew_ns > losses_ns(t) - grew_ns;
-    if (!window || t->min_rtt_ns <= 0 || t->signs.ack_queue_ns <= least_ns)
+    if (!window || t->min_rtt_ns <= 0 || t->signs.ack_queue_ns <= PL_ACKS_WAIT_NS)
         return false;
     return t->signs.ack_queue_ns > t->min_rtt_ns || (is_window(v) && !reads_slowly(v, t) && holds_more(v, t));
 }
@@ -509,13 +505,12 @@ static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
 /* What lies behind the cause. */
 static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64_t all_ns)
 {
-    enum { LEAST_TRIES = 3, NAGLE_PERCENT = 40 };
     const struct pl_signs *signs = &t->signs;
     bool recovers = v->finding == PL_FOUND_LOSSES || v->cause == PL_LIMIT_TIMEOUT || v->cause == PL_LIMIT_PATH_DOWN;
-    if (signs->delayed >= LEAST_TIMES && signs->delayed_ns > all_ns / 100 * NAGLE_PERCENT) {
+    if (signs->delayed >= PL_LEAST_TIMES && signs->delayed_ns > all_ns / 100 * PL_NAGLE_PERCENT) {
         v->finding = PL_FOUND_NAGLE;
         v->share = (double)signs->delayed_ns / (double)all_ns;
-    } else if (recovers && signs->stuck_tries >= LEAST_TRIES && signs->stuck_len > passes(t))
+    } else if (recovers && signs->stuck_tries >= PL_STUCK_TRIES && signs->stuck_len > passes(t))
         v->finding = PL_FOUND_PATH_MTU;
     else if (shared(v, t)) {
         v->and_losses = v->finding == PL_FOUND_LOSSES;
@@ -529,7 +524,7 @@ static void look_behind(struct pl_verdict *v, const struct pl_transfer *t, int64
         v->finding = PL_FOUND_WAY_BACK;
     else if (t->from_gateway && v->finding < 0 && v->cause == PL_LIMIT_APPLICATION)
         v->finding = PL_FOUND_GATEWAY_FEED;
-    else if (v->cause == PL_LIMIT_APPLICATION && signs->answers >= LEAST_TIMES &&
+    else if (v->cause == PL_LIMIT_APPLICATION && signs->answers >= PL_LEAST_TIMES &&
              2 * signs->answers_ns > t->limit_ns[PL_LIMIT_APPLICATION])
         v->finding = PL_FOUND_REQUESTS;
     else if (signs->behind && is_window(v))
@@ -566,7 +561,7 @@ static bool infer_window(struct pl_verdict *v, const struct pl_transfer *t)
     double most_bps = t->min_rtt_ns > 0 ? 8.0 * offered(t) / seconds(t->min_rtt_ns) : 0;
     v->cause = PL_LIMIT_RECEIVER_WINDOW;
     v->share = -1;
-    return t->scale_known && most_bps > 0 && v->rate_bps >= WINDOW_FULL * most_bps;
+    return t->scale_known && most_bps > 0 && v->rate_bps >= PL_WINDOW_FULL * most_bps;
 }
 
 static const struct pl_cause_row *row_of(const struct pl_verdict *v)

@@ -13,12 +13,10 @@
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "shown.h"
+#include "thresholds.h"
 #include "walk_state.h"
 
 enum { PARTS_ROOM = 64, FORGET_EVERY = 65536 };
-
-#define DELAYED_ACK_NS (200 * MS) /* TLP.max_ack_delay of Linux, and of most */
-#define TICKS_NS (20 * MS)        /* of a kernel's clock */
 
 static void end_recovery(struct pl_walk *s)
 {
@@ -109,20 +107,20 @@ static bool is_lone_probe(const struct pl_walk *s, const struct pl_segment *firs
     int64_t srtt_ns = s->srtt_ns ? s->srtt_ns : pl_transfer_rtt_ns(s->t, now_ns);
     bool no_sack = !s->trips.sack && side[0].syn && side[1].syn;
     return is_probe(s, first, now_ns) && first->transmission == 2 && !no_sack &&
-           silent_ns(s, now_ns) <= 2 * srtt_ns + DELAYED_ACK_NS + TICKS_NS;
+           silent_ns(s, now_ns) <= 2 * srtt_ns + PL_PROBE_DELAYED_ACK_NS + PL_PROBE_TICKS_NS;
 }
 
 static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
-    int64_t quiet_ns = 10 * MS, half_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2;
+    int64_t quiet_ns = PL_QUIET_NS, half_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2;
     if (first->transmission == 1 || first->seq > s->una || first->seq + first->len <= s->una)
         return false;
     enum pl_counted counted = pl_samples_timeout(&s->explain.samples, now_ns);
-    bool new = s->mode != PL_MODE_TIMEOUT || now_ns - s->timeout_ns >= 200 * MS; /* no two time-outs are closer */
+    bool new = s->mode != PL_MODE_TIMEOUT || now_ns - s->timeout_ns >= PL_TIMEOUTS_APART_NS;
     if (counted == PL_COUNTED_ONE && new)
-        quiet_ns = MS; /* what an acknowledgement sets off is sent sooner */
+        quiet_ns = PL_QUIET_COUNTED_NS;
     else if (s->hint && half_ns > quiet_ns)
-        quiet_ns = half_ns < 200 * MS ? half_ns : 200 * MS;
+        quiet_ns = half_ns < PL_QUIET_HINTED_NS ? half_ns : PL_QUIET_HINTED_NS;
     if (now_ns - s->last_ack_ns < quiet_ns)
         return false;
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
@@ -210,7 +208,7 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
 {
     s->limited_ns = now_ns;
     s->t->signs.shut++;
-    s->t->signs.shut_small += 4 * (uint64_t)s->window < 3 * (uint64_t)s->t->window_kept;
+    s->t->signs.shut_small += 100 * (uint64_t)s->window < PL_SMALL_PERCENT * (uint64_t)s->t->window_kept;
 }
 
 /* A short packet that leaves as soon as all before it is acknowledged, by an acknowledgement without data that came
@@ -218,11 +216,10 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
  * 3.7.4; RFC 1122, 4.2.3.2). */
 static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
 {
-    const int64_t delayed_ns = 30 * MS, prompt_ns = 1 * MS;
     bool shorter = s->t->mss && packet->len < s->t->mss;
     int64_t waited_ns = s->drained_ns - s->last_send_ns;
-    if (s->drained_ns < 0 || !s->drained_bare || !shorter || packet->t_ns - s->drained_ns > prompt_ns ||
-        waited_ns < pl_transfer_rtt_ns(s->t, packet->t_ns) + delayed_ns)
+    if (s->drained_ns < 0 || !s->drained_bare || !shorter || packet->t_ns - s->drained_ns > PL_NAGLE_PROMPT_NS ||
+        waited_ns < pl_transfer_rtt_ns(s->t, packet->t_ns) + PL_NAGLE_DELAYED_NS)
         return;
     s->t->signs.delayed++;
     s->t->signs.delayed_ns += packet->t_ns - s->last_send_ns;
@@ -458,7 +455,8 @@ int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables)
 
 int64_t pl_stop_threshold_ns(const struct pl_transfer *t, int64_t t_ns)
 {
-    const int64_t least_ns = 100 * MS;
     int64_t rtt_ns = pl_transfer_rtt_ns(t, t_ns);
-    return rtt_ns <= least_ns / 4 ? least_ns : rtt_ns < INT64_MAX / 4 ? 4 * rtt_ns : INT64_MAX;
+    if (rtt_ns >= INT64_MAX / PL_STOP_TRIPS)
+        return INT64_MAX;
+    return rtt_ns * PL_STOP_TRIPS > PL_STOP_NS ? rtt_ns * PL_STOP_TRIPS : PL_STOP_NS;
 }

@@ -9,8 +9,6 @@
 #include "round_trips.h"
 #include "walk.h"
 
-#define MS INT64_C(1000000)
-
 /* A part of the present packet, and its row in the table. Rows of a packet need not be neighbours. */
 struct walked {
     struct pl_segment segment;

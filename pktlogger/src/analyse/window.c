@@ -1,4 +1,5 @@
 /* The events of the receiver's window (walk_state.h): closed, and full. */
+#include "thresholds.h"
 #include "walk_state.h"
 
 void pl_walk_event(struct pl_walk *s, enum pl_event_kind kind, struct pl_event event)
@@ -33,14 +34,14 @@ void pl_walk_note_window(struct pl_walk *s, const struct pl_row *packet)
 void pl_walk_end_window_wait(struct pl_walk *s, int64_t now_ns)
 {
     int64_t since_ns = s->limited_ns, rtt_ns = pl_transfer_rtt_ns(s->t, now_ns);
-    int64_t near_ns = rtt_ns > 10 * MS ? rtt_ns : 10 * MS;
+    int64_t near_ns = rtt_ns > PL_APART_NS ? rtt_ns : PL_APART_NS;
     s->limited_ns = -1;
     if (s->limited.packets && (since_ns < 0 || since_ns - s->limited.t1_ns > near_ns)) {
         struct pl_event ended = s->limited;
         if (since_ns < 0 && now_ns - ended.t1_ns <= near_ns)
             return;
         s->limited.packets = 0;
-        if (ended.t1_ns - ended.t0_ns >= (rtt_ns > MS ? rtt_ns : MS))
+        if (ended.t1_ns - ended.t0_ns >= (rtt_ns > PL_MS ? rtt_ns : PL_MS))
             pl_walk_event(s, PL_RECEIVER_WINDOW, ended);
     }
     if (since_ns < 0)

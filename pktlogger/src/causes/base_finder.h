@@ -21,8 +21,7 @@
 
 #include "base.h"
 #include "sample.h"
-
-#define PL_BASE_LASTS_NS (50 * INT64_C(1000000))
+#include "thresholds.h"
 
 /* What arrived. Times in ns. */
 struct pl_base_part {

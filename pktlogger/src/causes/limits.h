@@ -8,9 +8,8 @@
 
 #include "evidence.h"
 #include "spans.h"
+#include "thresholds.h"
 #include "transfer.h"
-
-enum { PL_OPENING_BYTES = 32768 }; /* what a tool says at first, or on another connection, is less */
 
 /* What is known before the first packet. min_rtt_ns: the round-trip time without queues, at least 1. segment_ns: the
  * bottleneck's time for a full segment; 0: not known. Rows go to `sink`, in order and without gaps. */

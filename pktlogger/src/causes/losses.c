@@ -58,9 +58,8 @@ static bool is_burst(const struct pl_loss_causes *c)
 /* True when a run near this one lost the very same octets: it is the packets, and not their time. */
 static bool same_octets(const struct pl_loss_causes *c, const struct pl_lost_run *run)
 {
-    enum { NEAR = 8 };
-    size_t first = c->studied > NEAR ? c->studied - NEAR : 0;
-    for (size_t i = first; run && i < c->study->runs.n && i <= c->studied + NEAR; i++) {
+    size_t first = c->studied > PL_SAME_OCTETS_RUNS ? c->studied - PL_SAME_OCTETS_RUNS : 0;
+    for (size_t i = first; run && i < c->study->runs.n && i <= c->studied + PL_SAME_OCTETS_RUNS; i++) {
         const struct pl_lost_run *other = &c->study->runs.at[i];
         if (other != run && other->n == run->n && run->first_seq != run->last_seq &&
             other->first_seq == run->first_seq && other->last_seq == run->last_seq)

@@ -97,7 +97,10 @@ enum { PL_SIDED = 3, PL_GAPS_LEAST = 20 }; /* runs that all agree; gaps for a me
 #define PL_OUTAGE_LEFT 0.5        /* of the longest queue: a full queue that is served lets parts in before */
 #define PL_OUTAGE_DRAINED 0.5     /* of the time without arrivals: an unserved queue keeps its length, this drained */
 #define PL_OUTAGE_BURSTS 0.05     /* runs: bursts like the short ones make no more that are so long */
-enum { PL_OUTAGE_PARTS = 3 };     /* parts in a row: chance takes two */
+enum {
+    PL_OUTAGE_PARTS = 3,    /* parts in a row: chance takes two */
+    PL_SAME_OCTETS_RUNS = 8 /* runs before and behind: a packet that is lost again is sent again within a few */
+};
 
 /* A policer (policer.h) */
 #define PL_POLICER_SLACK_PARTS 1.0 /* parts: one that is dropped may find the octets of nearly one in the bucket */
@@ -112,28 +115,31 @@ enum {
 };
 
 /* The bottleneck's time for a byte, and corrected arrivals (service.h, queues.h, analyse/explain.h) */
-#define PL_SERVICE_BUSY 8        /* a row in which the bottleneck was idle for an eighth at most kept it busy */
-#define PL_SERVICE_LEAST 0.02    /* of the rows that must be busy */
-#define PL_SERVICE_ROWS 5        /* rows: fewer have no quantile */
-#define PL_SERVICE_QUICK 0.1     /* quantile of busy rows: jitter and bunches make some quicker than the bottleneck */
-#define PL_SERVICE_SLOW 0.95     /* quantile of the slowest rows */
-#define PL_SERVICE_QUICKEST 0.02 /* quantile of all rows: what arrives while the path becomes shorter is quicker */
-#define PL_SERVICE_SAME 0.99     /* of a time: what differs by less is measured well enough */
-#define PL_NEIGHBOURS 0.02       /* share of the arrivals that follow the one before at once, at least */
-#define PL_QUEUE_SLACK 0.97      /* of the time for a byte: one that is too long corrects what needs no correction */
+#define PL_SERVICE_BUSY 8          /* a row in which the bottleneck was idle for an eighth at most kept it busy */
+#define PL_SERVICE_LEAST 0.02      /* of the rows that must be busy */
+#define PL_SERVICE_ROWS 5          /* rows: fewer have no quantile */
+#define PL_SERVICE_QUICK 0.1       /* quantile of busy rows: jitter and bunches make some quicker than the bottleneck */
+#define PL_SERVICE_SLOW 0.95       /* quantile of the slowest rows */
+#define PL_SERVICE_QUICKEST 0.02   /* quantile of all rows: what arrives while the path becomes shorter is quicker */
+#define PL_SERVICE_SAME 0.99       /* of a time: what differs by less is measured well enough */
+enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
+#define PL_NEIGHBOURS 0.02         /* share of the arrivals that follow the one before at once, at least */
+#define PL_QUEUE_SLACK 0.97        /* of the time for a byte: one that is too long corrects what needs no correction */
 
 /* The base delay (base_finder.h, analyse/path_base.h) */
 #define PL_BASE_TOLERANCE_NS 5e4 /* ns: least tolerance, the jitter of a machine that is idle */
 #define PL_BASE_MARGIN 3         /* times what PL_BASE_USUAL of all steps are off by at most */
 #define PL_BASE_USUAL 0.99       /* quantile of the steps */
-#define PL_BASE_PACKETS 3        /* sent at different times that show a base */
-#define PL_BASE_RISE_NS 1e5      /* ns: a step that rises by more than the flow sent, and by this, is others' */
-#define PL_BASE_FEW 3            /* such steps may occur, */
-#define PL_BASE_RISES 0.02       /* and so many of all, */
-#define PL_BASE_TIMES 4          /* and so many times as many as at the level before; tuned */
-#define PL_BASE_LEAK 0.03        /* of time: the bottleneck is at least so much faster than it was measured */
-#define PL_BASE_SHARED 0.01      /* of the transfer's bytes: others that carried more had a part of the line */
-#define PL_LONG_QUEUES 0.95      /* quantile of the delays: those of long queues are above */
+#define PL_BASE_LASTS_NS                                                                                               \
+    (50 * PL_MS)            /* ns: a level that lasts so long is a path's; queues of others seldom stand still */
+#define PL_BASE_PACKETS 3   /* sent at different times that show a base */
+#define PL_BASE_RISE_NS 1e5 /* ns: a step that rises by more than the flow sent, and by this, is others' */
+#define PL_BASE_FEW 3       /* such steps may occur, */
+#define PL_BASE_RISES 0.02  /* and so many of all, */
+#define PL_BASE_TIMES 4     /* and so many times as many as at the level before; tuned */
+#define PL_BASE_LEAK 0.03   /* of time: the bottleneck is at least so much faster than it was measured */
+#define PL_BASE_SHARED 0.01 /* of the transfer's bytes: others that carried more had a part of the line */
+#define PL_LONG_QUEUES 0.95 /* quantile of the delays: those of long queues are above */
 
 /* Rounds of a sender and its silences (round.h, limits.h) */
 #define PL_ROUND_GROWTH 1.3        /* times the flight: slow start doubles it, or with delayed acknowledgements × 1.5 */
@@ -154,5 +160,51 @@ enum {
 #define PL_DELAYED_ACK_NS (50 * PL_MS)     /* ns: Linux waits 40 ms for a second segment (TCP_DELACK_MIN), and a tick */
 #define PL_COUNTED_NEAR_NS (2 * PL_MS)     /* ns: the kernel counts a time-out, and sends, within this of each other */
 #define PL_TIMEOUTS_APART_NS (200 * PL_MS) /* ns: Linux' least time-out: no two are closer */
+enum {
+    PL_OPENING_BYTES = 32768, /* octets: what a tool says at first, or on another connection, is less */
+    PL_BUFFER_ALIKE = 8,   /* an eighth: what a full send buffer leaves in flight is as much each time, but for this */
+    PL_BUFFER_SEGMENTS = 2 /* segments: with no more in flight each acknowledgement wakes a writer */
+};
+
+/* Bursts of losses, and waits for the window (analyse/bursts.c, analyse/window.c) */
+#define PL_APART_NS (10 * PL_MS) /* ns: what is further apart, and by more than a round trip, is not one */
+enum {
+    PL_BURST_BETWEEN =
+        8, /* parts that arrived between losses of one burst: a full queue that is served takes every other
+                           * one, and losses by chance at a few per cent are further apart */
+    PL_BURST_FULL_OF = 2 /* half of a long queue on this path: a part that arrived beside less met no full one */
+};
+
+/* Kinds of retransmissions (analyse/walk.c) */
+#define PL_QUIET_NS (10 * PL_MS)              /* ns: what an acknowledgement sets off follows it sooner, */
+#define PL_QUIET_COUNTED_NS PL_MS             /* ns: or so soon, where the kernel counted a time-out */
+#define PL_QUIET_HINTED_NS (200 * PL_MS)      /* ns: RACK waits no longer for reordering (RFC 8985: a quarter of RTT) */
+#define PL_PROBE_DELAYED_ACK_NS (200 * PL_MS) /* ns: TLP.max_ack_delay of Linux, and of most */
+#define PL_PROBE_TICKS_NS (20 * PL_MS)        /* ns: ticks of a kernel's clock */
+
+/* Stops (analyse/walk.c) */
+#define PL_STOP_NS (100 * PL_MS) /* ns: what lasts less nobody notices, */
+enum { PL_STOP_TRIPS = 4 };      /* round trips: nor what a recovery takes, which needs one or two */
+
+/* Verdicts (analyse/transfer_verdict.c, analyse/walk.c, analyse/others.c, analyse/passed_on.c) */
+#define PL_WINDOW_FULL 0.8           /* of a window a round trip: what delayed acknowledgements and gaps leave of it */
+#define PL_CLEARLY 1.05              /* times a rate: more than chance makes of one rate */
+#define PL_VARIES 1.25               /* times: a bottleneck that is slower by more has other rates, or others */
+#define PL_SHARED_USED 0.75          /* of the line's rate: with less a line is idle, and its queue full for moments */
+#define PL_ACKS_WAIT_NS (10 * PL_MS) /* ns: less is what bunches of packets and late time stamps make */
+#define PL_NAGLE_DELAYED_NS (30 * PL_MS) /* ns: of the 40 that Linux delays an acknowledgement, and others 200 */
+#define PL_NAGLE_PROMPT_NS PL_MS         /* ns: what waited for an acknowledgement leaves so soon behind it */
+#define PL_PASSED_OWN 0.5                /* of the octets: a gateway has passed on so many when the capture ends, */
+#define PL_PASSED_OTHER 0.9              /* or, to tell from chance, so many where its other address sends them, */
+#define PL_PASSED_MOST 1.05              /* and no more: what is sent again on the far side counts there */
+enum {
+    PL_LEAST_TIMES = 5,        /* times: a habit, and not chance */
+    PL_STUCK_TRIES = 3,        /* copies of a packet: chance takes fewer; a tenth lost thrice is one in a thousand */
+    PL_EVERY_PATH = 1280 - 60, /* octets of payload: what every path carries in IPv6 (RFC 8200, 5) */
+    PL_NAGLE_PERCENT = 40,     /* of the time: less explains too little of it */
+    PL_SMALL_PERCENT = 75,     /* of the largest window: smaller ones hold data that wait for the program; tuned */
+    PL_SHARED_OTHERS = 3, /* a third of the transfer's rate: others with less cost it less than a quarter of a line */
+    PL_OTHERS_OF = 100    /* one per cent of its octets: less is what was said, and not a transfer */
+};
 
 #endif

@@ -26,8 +26,18 @@ def test_each_threshold_has_its_reason() -> None:
     assert len(lines) > 60 and bare == []
 
 
-def test_no_file_of_causes_has_thresholds_of_its_own() -> None:
-    """A share or a probability that a source defines for itself."""
-    own = [f"{file.name}: {found}" for file in (SOURCES / "causes").glob("*.c")
-           for found in re.findall(r"^#define (\w+ [\d.]+\b)", file.read_text(), re.MULTILINE)]  # fmt: skip
-    assert own == ["loss_facts.c: NORMAL_90 1.64"]
+NUMBERS = {  # of formulas, of units and of texts
+    "loss_facts.c": ["NORMAL_90 1.64"],
+    "round.c": ["NS_PER_S 1e9"],
+    "transfer_verdict.c": ["GBIT 1e9", "SAME 1.001", "MATHIS 1.22"],
+}
+
+
+def test_no_file_of_causes_or_verdicts_has_thresholds_of_its_own() -> None:
+    """A number that a source defines for itself, or a time in a function."""
+    files = [file for room in ("causes", "analyse") for file in (SOURCES / room).glob("*.c")]
+    own = {file.name: re.findall(r"^#define (\w+ [\d.]+(?:e\d+)?)\b", file.read_text(), re.MULTILINE) for file in files}
+    assert {name: found for name, found in own.items() if found} == NUMBERS
+    times = [f"{file.name}: {found}" for file in files
+             for found in re.findall(r"const (?:int64_t|double) \w+(?:_ns)? = \d.*", file.read_text())]  # fmt: skip
+    assert times == []
