@@ -34,6 +34,7 @@ GROUPS = {
         "run": "Run scenarios.",
         "import": "Make a run of captures that others made.",
         "trc": "Search for the best rate at which to pace TCP.",
+        "conformance": "Test a pair of gateways, case by case.",
         "papers": "Run the scenarios that measure the papers' rows.",
         "virtual": "Run any command in virtual time.",
         "schedule": "Who ran when in a recording of virtual time.",

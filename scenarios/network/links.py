@@ -147,6 +147,25 @@ def bring_up(pid: int, name: str, mtu: int | None = None, addresses: Sequence[tu
     return mac
 
 
+def set_mtu(pid: int, name: str, mtu: int) -> None:
+    """Changes the MTU of an interface that is in use."""
+
+    def act(ipr: IPRoute) -> None:
+        ipr.link("set", index=_index(ipr, name), mtu=mtu)
+
+    _with_netlink(pid, act)
+
+
+def silent(pid: int, family: Family, yes: bool) -> None:
+    """Lets a host answer nobody, or answer again: a rule in front of all routes but the local ones drops what it
+    sends."""
+
+    def act(ipr: IPRoute) -> None:
+        ipr.rule("add" if yes else "del", priority=1, action="blackhole", family=_FAMILY_NUMBER[family])
+
+    _with_netlink(pid, act)
+
+
 def limit_super_packets(pid: int, name: str, super_bytes: int) -> None:
     """Makes TCP build only super-packets that are shorter than this for the interface; the kernel accepts at most
     65536. A longer one of UDP becomes single packets, or in a guest super-packets that are shorter."""

@@ -131,35 +131,45 @@ def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: L
         with priced(setting.cpu, "gateways"):
             pairs = [_started(made(net), site, scratch, log, ledger, stack) for site in sites(setting)]
         for pair in pairs:
-            if pair.site.setting.gateway.kind == "lft":
-                _wait_lft(pair)
-            else:
+            if pair.site.setting.gateway.kind == "command":
                 stack.callback(made(net).forget_routes)
-                _wait_commands(pair, made(net))
+            wait_ready(pair, made(net))
         yield Running(pairs)
 
 
 def _started(
     net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack
 ) -> Pair:  # fmt: skip
-    pair, gateway = Pair(site, {}), site.setting.gateway
-    shared = _fresh(scratch / f"gateways-{site.pairs[0]}")
+    pair = Pair(site, {})
+    fresh(site, scratch)
     ends: tuple[Which, Which] = ("far", "near")
     for which in ends:
-        pid = net.pid(_node(site, which))
-        if gateway.has_nodes:
-            sysctls.apply(profiles.load(_NODE_PROFILE), pid)
-        name = site.name(which)
-        said = log / f"{name}.stderr"
-        if gateway.kind == "lft":
-            settings = _lft(net, site, which, scratch)
-            tool: Tool = Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
-        else:
-            argv = _command(net, site, which, shared)
-            folder = Path(gateway.folder) if gateway.folder else None
-            tool = Tool(argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False, cwd=folder)
-        pair.tools[which] = stack.enter_context(tool)
+        pair.tools[which] = stack.enter_context(tool(net, site, which, scratch, log, ledger))
     return pair
+
+
+def tool(net: Topology, site: Site, which: Which, scratch: Path, log: Path, ledger: Ledger) -> Tool:
+    """One gateway, not yet started. `fresh` comes before the first of a pair."""
+    gateway, pid, name = site.setting.gateway, net.pid(_node(site, which)), site.name(which)
+    if gateway.has_nodes:
+        sysctls.apply(profiles.load(_NODE_PROFILE), pid)
+    said = log / f"{name}.stderr"
+    if gateway.kind == "lft":
+        settings = _lft(net, site, which, scratch)
+        return Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
+    argv, folder = _command(net, site, which, _shared(site, scratch)), Path(gateway.folder or "/")
+    return Tool(
+        argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False,
+        cwd=folder if gateway.folder else None,
+    )  # fmt: skip
+
+
+def wait_ready(pair: Pair, net: Topology) -> None:
+    """Waits until a pair that has been started carries connections. LfpError when it does not."""
+    if pair.site.setting.gateway.kind == "lft":
+        _wait_lft(pair)
+    else:
+        _wait_commands(pair, net)
 
 
 def made(net: Network) -> Topology:
@@ -180,7 +190,7 @@ def _node(site: Site, which: Which) -> str:
     return site.nodes[which == "far"]
 
 
-def _outer(net: Topology, site: Site, which: Which) -> str:
+def outer(net: Topology, site: Site, which: Which) -> str:
     """A gateway's address towards the path."""
     return net.address_of(_node(site, which), "right" if which == "near" else "left")
 
@@ -190,7 +200,7 @@ def _with_port(address: str, port: int) -> str:
 
 
 def _lft(net: Topology, site: Site, which: Which, scratch: Path) -> Settings:
-    gateway, ends = site.setting.gateway, (_outer(net, site, "near"), _outer(net, site, "far"))
+    gateway, ends = site.setting.gateway, (outer(net, site, "near"), outer(net, site, "far"))
     near, far = (_with_port(end, TUNNEL_PORT) for end in ends)
     proxy = gateway.model == "proxy" and which == "near"
     return Settings(
@@ -240,11 +250,15 @@ def _wait_lft(pair: Pair) -> None:
     wait_accelerating(gateways, READY_TIMEOUT_S + round_trips_s, whole_frames=True)
 
 
-def _fresh(folder: Path) -> Path:
-    """An empty folder for the files of one trial's gateways."""
+def _shared(site: Site, scratch: Path) -> Path:
+    return scratch / f"gateways-{site.pairs[0]}"
+
+
+def fresh(site: Site, scratch: Path) -> None:
+    """Makes the folder for the files of a site's gateways, empty."""
+    folder = _shared(site, scratch)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    return folder
 
 
 def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str]:
@@ -256,7 +270,7 @@ def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str
     text = gateway.near if which == "near" else gateway.far
     assert text is not None
     known = {
-        "near": _outer(net, site, "near"), "far": _outer(net, site, "far"), "receiver": net.receiver_address(pair),
+        "near": outer(net, site, "near"), "far": outer(net, site, "far"), "receiver": net.receiver_address(pair),
         "sender": net.address_of(host_names(pair)[0], "right"), "listen": _listens_at(net, site, pair), "port": port,
         "data_port": data_port, "ports": " ".join(map(str, _ports(site, number))), "rate_bps": gateway.rate,
         "rate_mbps": gateway.rate // 10**6, "scratch": scratch, "pktlogger": binaries.find("pktlogger"),
@@ -286,7 +300,13 @@ def _wait_commands(pair: Pair, net: Topology) -> None:
     if gateway.model == "proxy":
         pid, (port, _) = net.pid(pair.site.nodes[0]), ports(pair.site.flows[0][0] if pair.site.flows else 0)
         otherwise = f"the near gateway does not listen at port {port}"
-        _until(lambda: call_in(pid, _listens, port), READY_TIMEOUT_S, otherwise)
+
+        def listens() -> bool:
+            if ended := next((tool for tool in pair.tools.values() if not tool.running()), None):
+                raise ended.failed(f"ended before port {port} of the near gateway was open")
+            return call_in(pid, _listens, port)
+
+        _until(listens, READY_TIMEOUT_S, otherwise)
 
 
 def _listens(port: int) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import importlib
 import json
 import os
 import pickle
@@ -21,7 +22,7 @@ import traceback
 import tty
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from netcommon.errors import LfpError, MissingError
 from scenarios.virtual import lean, mounts
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 SHARE = Path("/run/share")
 JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "clock", "output", "status", "unwritten"
+RESULT = "result.json"
 HOME = Path("/run/home")  # empty: what a program finds there would differ from user to user
 TEMPORARY = ("/tmp", "/var/tmp")  # folders of the host's that programs may write to
 _TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at once and without blocking
@@ -137,6 +139,14 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
         run_trial(net, trial, SHARE, scratch, ledger, back_end=box, digested=False, watched=False)
 
 
+def _call(module: str, name: str, arguments: dict[str, Any]) -> None:
+    """Calls a function of ours in place of a trial. The host gets what it returns, as JSON."""
+    lean.all_packages()
+    function = getattr(importlib.import_module(module), name)
+    _begin()
+    (SHARE / RESULT).write_text(json.dumps(function(**arguments)), encoding="utf-8")
+
+
 def _begin_record() -> None:
     if not _RECORD.exists():
         raise MissingError("--record: this virtual-time kernel keeps no records; build one from Linux 7: make virtual")
@@ -185,6 +195,8 @@ def main() -> None:
         threading.Thread(target=_heartbeat, daemon=True).start()
         if "command" in job:
             _command(job["command"], job["folder"], job.get("machine"), job["recorded"])
+        elif "call" in job:
+            _call(*job["call"])
         else:
             _measure(job["trial"], job["box"], job["super_bytes"])
     except BaseException as error:

@@ -1,0 +1,242 @@
+"""A case's surroundings in the guest: a client, a server, the gateways between them, the path, and what befalls them.
+
+Client and server are sockets of this process in the hosts' namespaces. In virtual time this process takes no time, so
+what a case measures is the gateways' and the path's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from netcommon.errors import LfpError
+from netcommon.ledger import Ledger
+from netcommon.netns import call_in, namespace_path
+from netcommon.process import Tool
+from scenarios.conformance.streams import Failure, Late, NotApplicable, name_of, pattern, within
+from scenarios.network import links
+from scenarios.network.topology import Topology
+from scenarios.plan import flows
+from scenarios.plan.model import Scenario
+from scenarios.trial import gateways
+from scenarios.trial.delay_box import Boxes
+from scenarios.trial.gateways import Pair, Which
+from scenarios.trial.transfer_tool import ports
+
+CONNECT_S = 30.0  # a connection on a path that works must be there by then
+_BACKLOG = 4096
+_ALL_LOST = {"loss_ppb": 10**9}
+_STOP_S = 10.0
+_NFT_NAME = {"ipv4": "ip", "ipv6": "ip6"}
+Where = Literal["client", "server"]
+
+
+@dataclass
+class Lab:
+    """``pair``: the gateways that run; None where the scenario has none. ``gone``: those that a case has ended."""
+
+    net: Topology
+    setting: Scenario
+    boxes: Boxes
+    pair: Pair | None
+    scratch: Path
+    ledger: Ledger
+
+    def __post_init__(self) -> None:
+        self.data_port, self.other_port = ports(0)[1], ports(0)[0]
+        self.rtt_s = self.setting.path.rtt_ns() / 1e9
+        self._listener = self.listen(self.data_port)
+        self._streams = 0
+
+    @property
+    def rate_bps(self) -> int:
+        """What the path carries, or the gateways if they are asked for less."""
+        line = self.setting.path.direction("ab").rate_bps
+        gateway = self.setting.gateway
+        return min(rate for rate in (line, gateway.rate, gateway.host_rate) if rate)
+
+    def data(self, size: int) -> bytes:
+        """The octets of a new stream, which no other stream of the case has."""
+        self._streams += 1
+        return pattern(self._streams, size)
+
+    def listen(self, port: int) -> socket.socket:
+        """A socket that listens at the server."""
+        sock = call_in(self.net.receiver, self._socket)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        sock.bind((self.net.receiver_address(), port))
+        sock.listen(_BACKLOG)
+        return sock
+
+    def _socket(self) -> socket.socket:
+        ipv6 = self.setting.transfer.family == "ipv6"
+        made = socket.socket(socket.AF_INET6 if ipv6 else socket.AF_INET, socket.SOCK_STREAM)
+        made.setblocking(False)
+        return made
+
+    async def client(self, port: int | None = None, within_s: float = CONNECT_S) -> socket.socket:
+        """The client's end of a new connection. OSError when it comes to nothing; Late when that takes longer.
+        The event loop's thread is in the client's namespace, so a plain socket is the client's."""
+        sock = self._socket()
+        try:
+            async with within(within_s):
+                to = gateways.target(self.net, self.setting), port or self.data_port
+                await asyncio.get_running_loop().sock_connect(sock, to)
+        except BaseException:
+            sock.close()
+            raise
+        return sock
+
+    async def server(self, within_s: float = CONNECT_S) -> socket.socket:
+        """The server's end of the next connection."""
+        try:
+            async with within(within_s):
+                sock, _ = await asyncio.get_running_loop().sock_accept(self._listener)
+        except Late:
+            raise Failure(f"the connection did not reach the server within {within_s:.0f} s") from None
+        sock.setblocking(False)
+        return sock
+
+    async def connected(self) -> tuple[socket.socket, socket.socket]:
+        """Both ends of a new connection."""
+        try:
+            client = await self.client()
+        except Late:
+            raise Failure(f"no connection within {CONNECT_S:.0f} s") from None
+        except OSError as error:
+            raise Failure(f"no connection: {name_of(error)}") from None
+        return client, await self.server()
+
+    def refuse(self) -> None:
+        """From here on nobody listens at the server."""
+        self._listener.close()
+
+    def silent(self, yes: bool) -> None:
+        """Lets the server answer nobody, or answer again."""
+        links.silent(self.net.receiver, self.setting.transfer.family, yes)
+
+    async def outage(self, seconds: float) -> None:
+        """Nothing passes the path for so long."""
+        clear = {"loss_ppb": 0}
+        self._set(_ALL_LOST)
+        await asyncio.sleep(seconds)
+        self._set(clear)
+
+    def _set(self, parameters: dict[str, int]) -> None:
+        for box in self.boxes.boxes.values():
+            box.set(ab=parameters, ba=parameters)
+
+    def mtu(self, octets: int) -> None:
+        """The line's MTU between the routers, which tell senders of larger packets (ICMP)."""
+        line_mtu(self.net, octets)
+
+    def gateway(self, which: Which) -> Tool:
+        """A gateway that runs. NotApplicable where there is none."""
+        if not self.pair:
+            raise NotApplicable("the scenario has no gateways")
+        return self.pair.tools[which]
+
+    def end(self, which: Which, *, kill: bool) -> None:
+        """Ends a gateway: all its processes at once, or as it is asked to."""
+        tool = self.gateway(which)
+        if kill:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(tool.pid, signal.SIGKILL)
+        tool.stop(_STOP_S)
+
+    def start(self, which: Which) -> None:
+        """Starts a gateway that was ended, and waits until both carry connections. Failure when they do not."""
+        assert self.pair
+        made = gateways.tool(self.net, self.pair.site, which, self.scratch, self.scratch, self.ledger)
+        try:
+            self.pair.tools[which] = made.__enter__()
+            gateways.wait_ready(self.pair, self.net)
+        except LfpError as error:
+            raise Failure(f"the {which} gateway did not come back: {error}") from None
+
+    def processes(self, which: Which) -> list[int]:
+        """The processes of a gateway."""
+        group = self.gateway(which).pid
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with contextlib.suppress(OSError):
+                if int(stat.read_text().rpartition(")")[2].split()[2]) == group:
+                    found.append(int(stat.parent.name))
+        return found
+
+    def limit_descriptors(self, which: Which, more: int) -> None:
+        """From here on a gateway may open so many files beside those that it has."""
+        for pid in self.processes(which):
+            open_now = max((int(one.name) for one in Path(f"/proc/{pid}/fd").iterdir()), default=0) + 1
+            resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + more, open_now + more))
+
+    def limit_memory(self, which: Which, more: int) -> None:
+        """From here on a gateway may map so many bytes beside those that it has."""
+        for pid in self.processes(which):
+            pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[0])
+            limit = pages * os.sysconf("SC_PAGE_SIZE") + more
+            resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
+
+    def translate(self) -> None:
+        """From here on the router next to the near gateway gives its packets another source address, as an address
+        translator does that has got a new one. NotApplicable without nft. The translator keeps no state: rejected was
+        connection tracking, which goes on with the old address for what it has seen."""
+        if not self.pair:
+            raise NotApplicable("the scenario has no gateways")
+        if not (nft := shutil.which("nft", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
+            raise NotApplicable("this machine has no nft, which the translator is made of (Debian: nftables)")
+        wan, _ = self.net.wan_ports()
+        assert isinstance(wan.netns, int)
+        near, ip = gateways.outer(self.net, self.pair.site, "near"), _NFT_NAME[self.setting.transfer.family]
+        out = f'oifname "{wan.name}" {ip} saddr {near} {ip} saddr set {near}01'
+        back = f'iifname "{wan.name}" {ip} daddr {near}01 {ip} daddr set {near}'
+        rules = (
+            f"table {ip} lab {{ chain out {{ type filter hook postrouting priority 100; {out}; }}\n"
+            f"chain back {{ type filter hook prerouting priority -300; {back}; }} }}"
+        )
+        inside = ["nsenter", f"--net={namespace_path(wan.netns)}", "--"]
+        done = subprocess.run([*inside, nft, "-f", "-"], input=rules, text=True, capture_output=True, check=False)
+        if done.returncode:
+            raise NotApplicable(f"no address translator here: {done.stderr.strip()}")
+
+    def clock(self, seconds: float) -> None:
+        """The time of day jumps, on all machines at once."""
+        time.clock_settime(time.CLOCK_REALTIME, time.clock_gettime(time.CLOCK_REALTIME) + seconds)
+
+    def close(self) -> None:
+        """Closes what the case listens at."""
+        self._listener.close()
+
+
+def line_mtu(net: Topology, octets: int) -> None:
+    """Sets the MTU of the line between the routers."""
+    for port in net.wan_ports():
+        assert isinstance(port.netns, int)
+        links.set_mtu(port.netns, port.name, octets)
+
+
+@contextlib.contextmanager
+def descriptors(most: int) -> Iterator[None]:
+    """This process may open so many files, which it hands on to nobody: a thousand connections have two ends here."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, max(most, before[1])))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def has_gateways(setting: Scenario) -> bool:
+    """Whether the first pair of hosts has any."""
+    return flows.gateway_of(setting, 1).kind != "none"
