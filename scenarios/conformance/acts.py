@@ -475,11 +475,11 @@ def gateway_ends(which: Which, *, kill: bool) -> Act:
 
 async def _until_broken(sock: socket.socket) -> str:
     """Writes until the connection breaks, with pauses; how it broke."""
-    data = pattern(1, 1 << 16)
+    data = pattern(1, 1 << 14)
     try:
         while True:
             await asyncio.get_running_loop().sock_sendall(sock, data)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.05)
     except OSError as error:
         return name_of(error)
 

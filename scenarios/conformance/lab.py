@@ -156,12 +156,12 @@ class Lab:
         tool.stop(_STOP_S)
 
     def start(self, which: Which) -> None:
-        """Starts a gateway that was ended, and waits until both carry connections. Failure when they do not."""
+        """Starts a gateway that was ended, and waits until it says that it is ready. Failure when it ends instead."""
         assert self.pair
         made = gateways.tool(self.net, self.pair.site, which, self.scratch, self.scratch, self.ledger)
         try:
             self.pair.tools[which] = made.__enter__()
-            gateways.wait_ready(self.pair, self.net)
+            gateways.wait_started(self.pair.site, made)
         except LfpError as error:
             raise Failure(f"the {which} gateway did not come back: {error}") from None
 
@@ -203,7 +203,7 @@ class Lab:
         back = f'iifname "{wan.name}" {ip} daddr {near}01 {ip} daddr set {near}'
         rules = (
             f"table {ip} lab {{ chain out {{ type filter hook postrouting priority 100; {out}; }}\n"
-            f"chain back {{ type filter hook prerouting priority -300; {back}; }} }}"
+            f"chain back {{ type filter hook prerouting priority -300; {back}; }}\n}}"
         )
         inside = ["nsenter", f"--net={namespace_path(wan.netns)}", "--"]
         done = subprocess.run([*inside, nft, "-f", "-"], input=rules, text=True, capture_output=True, check=False)
