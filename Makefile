@@ -14,7 +14,8 @@ TEST_WORKERS ?= $(shell echo $$((2 * $$(nproc) + 1)))# more than there are cores
 # Where the environment forbids compiled modules, every lfp and every guest would compile all of ours anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard
+PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard lfp bench
+TOOLS := comet-delay lft-gateway lft-sim pktlogger rttcp timer-witness
 C_FILES := git ls-files '*.c' '*.h' '*.cc'
 SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash tools/lfp-completion.bash examples/github-action/gate.sh \
 	lft_ref/proof/run
@@ -46,10 +47,20 @@ $(VENV)/.installed: pyproject.toml CMakeLists.txt debian-packages.txt $(VENV)/.m
 setup: $(VENV)/.installed ## packages, Python environment, build: everything the other targets need
 	@$(MAKE) --no-print-directory build
 
-build: ## compile the C tools into build/release/bin
+build: ## compile the C tools into build/release/bin, and link them into the environment
 	@echo "== C tools in build/release/bin"
 	@cmake --preset release $(if $(V),,--log-level=WARNING) >/dev/null
 	@cmake --build --preset release -j$(JOBS) $(if $(V),,-- --quiet)
+	@if [ -d $(VENV) ]; then \
+	    mkdir -p $(VENV)/share/man/man1 $(VENV)/share/bash-completion/completions; \
+	    ln -sf $(CURDIR)/lfp/lfp.1 $(VENV)/share/man/man1/; \
+	    ln -sf $(CURDIR)/tools/lfp-completion.bash $(VENV)/share/bash-completion/completions/lfp; \
+	    for tool in $(TOOLS); do \
+	        ln -sf $(CURDIR)/build/release/bin/$$tool $(BIN)/; \
+	        ln -sf $(CURDIR)/*/$$tool.1 $(VENV)/share/man/man1/; \
+	        ln -sf $(CURDIR)/tools/completion.bash $(VENV)/share/bash-completion/completions/$$tool; \
+	    done; \
+	fi
 
 demo: setup ## the LFP syndrome, seen: about five minutes with set-up, ends with a report
 	@$(BIN)/lfp doctor --brief
@@ -97,7 +108,7 @@ findings: ## what programs of others do that nobody would guess, checked again (
 	    test -z "$${failed:-}" || { echo "findings: these have changed or could not run:$$failed" >&2; exit 1; }
 
 bench: setup ## ratios measured side by side, and the published accuracy table; appends to bench-results.jsonl
-	@tools/install-packages scenarios/bench/log/debian-packages.txt
+	@tools/install-packages bench/log/debian-packages.txt
 	@$(BIN)/lfp bench --publish docs/reference/accuracy.md
 
 fuzz: build/fuzz ## every fuzz target for FUZZ_SECONDS (60), and as long for inputs that cost too much

@@ -12,10 +12,10 @@ from typing import Any, Literal
 
 from rich.console import Console
 
+from lfp.commands import _running
 from lfp.tables import Run
 from netcommon import unprivileged
 from netcommon.errors import LfpError, MissingError, UsageError
-from scenarios.commands import _running
 from scenarios.plan import params
 from scenarios.plan.document import Document, load_layers
 from scenarios.plan.plan import Plan, plan_of

@@ -11,6 +11,7 @@ import importlib.util
 from netcommon.errors import MissingError
 
 DISTRIBUTION = "lfp-testbed"
+BENCHES = "bench"  # a package of the checkout, which the wheel leaves out
 
 # Extra → the modules that it brings. A module in several extras counts for the first one here.
 EXTRAS: dict[str, tuple[str, ...]] = {
@@ -40,8 +41,10 @@ def require(extra: str, what: str) -> None:
 
 
 def explained(error: ModuleNotFoundError, what: str) -> MissingError | None:
-    """The error to show for a module that only an extra brings; None for any other module."""
+    """The error to show for a module that only an extra or a checkout brings; None for any other module."""
     module = (error.name or "").partition(".")[0]
+    if module == BENCHES:
+        return MissingError(f"{what}: the benches are not in the installed package; run it in a checkout: make bench")
     extra = next((name for name, modules in EXTRAS.items() if module in modules), None)
     return _missing(what, module, extra) if extra else None
 

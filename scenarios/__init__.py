@@ -1,1 +1,1 @@
-"""The orchestrator: the ``lfp`` command, the scenario model, topologies, the runner and its results."""
+"""The orchestrator: scenarios, networks, trials and runs."""

@@ -1,4 +1,4 @@
-# Completion in bash for `lfp`, which answers by itself (scenarios/commands/_complete.py). The wheel has it where
+# Completion in bash for `lfp`, which answers by itself (lfp/commands/_complete.py). The wheel has it where
 # bash-completion looks for it. It is what `_LFP_COMPLETE=bash_source lfp` prints, without starting lfp for it.
 
 _lfp_completion() { # PROGRAM WORD PREVIOUS, as bash calls it

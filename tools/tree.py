@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-PRODUCT = ("netcommon", "comet_delay", "rttcp", "pktlogger", "lft_ref", "scenarios", "dashboard", "lfp")
+PRODUCT = ("netcommon", "comet_delay", "rttcp", "pktlogger", "lft_ref", "scenarios", "dashboard", "lfp", "bench")
 MADE = ("build", ".venv", "runs")
 CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"}
 

@@ -131,7 +131,7 @@ class Demonstrations:
             try:
                 file.write_text(scenario_text(setting, name))
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "scenarios.cli", "run", str(file), "--time", setting.time, "--seed", SEED,
+                    [sys.executable, "-m", "lfp", "run", str(file), "--time", setting.time, "--seed", SEED,
                      "--runs-dir", str(self._runs_dir)],
                     stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
                 )  # fmt: skip

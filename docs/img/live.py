@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from scenarios.bench.gateway_lab import ROUTER, lft_lab
-from scenarios.bench.lft_lab import Lab
+from bench.gateway_lab import ROUTER, lft_lab
+from bench.lft_lab import Lab
 
 LASTS_NS = 60 * 10**9
 PATH: dict[str, int | str] = {

@@ -54,7 +54,7 @@ class Runs:
         """The run directory of `lfp run ARGUMENTS` in virtual time with the seed of the pictures."""
         click.echo(f"lfp run {' '.join(arguments)} --time virtual --seed {SEED}")
         before = set(self.folder.iterdir())
-        argv = [sys.executable, "-m", "scenarios.cli", "run", *arguments, "--time", "virtual", "--seed", SEED]
+        argv = [sys.executable, "-m", "lfp", "run", *arguments, "--time", "virtual", "--seed", SEED]
         build = {"LFP_LFT_GATEWAY": str(gateway)} if gateway else {}
         done = subprocess.run([*argv, "--runs-dir", str(self.folder)], timeout=RUN_LIMIT_S, check=False, cwd=ROOT,
                               env=os.environ | build)  # fmt: skip

@@ -20,11 +20,11 @@ from support.chromium import left
 from support.served_dashboard import browsed
 from werkzeug.serving import make_server
 
+from bench.zoom import columns
 from dashboard.app import make_app
 from dashboard.dossier import write_dossier
 from dashboard.pages import class_page
 from dashboard.report import write_report
-from scenarios.bench.zoom import columns
 from scenarios.certify import dossier
 from scenarios.virtual import kernel
 

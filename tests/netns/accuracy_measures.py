@@ -5,10 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from bench.accuracy import times
+from bench.registry import Place
 from netcommon import netns
 from netcommon.ledger import Ledger
-from scenarios.bench.accuracy import times
-from scenarios.bench.registry import Place
 from scenarios.network import host_pair, sysctls
 
 

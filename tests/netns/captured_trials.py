@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def ran(folder: Path, text: str, *options: str) -> list[dict[str, Any]]:
     """The trials of one run of this scenario with seed 1, as `lfp show --json` prints them."""
     (folder / "asked.toml").write_text(text)
-    lfp = [sys.executable, "-m", "scenarios.cli"]
+    lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "asked.toml"), "--time", "virtual", "--seed", "1", *options]
     runs = ["--runs-dir", str(folder / "runs")]
     done = subprocess.run([*run, *runs], cwd=ROOT, capture_output=True, text=True, timeout=560)
@@ -35,7 +35,7 @@ def ran(folder: Path, text: str, *options: str) -> list[dict[str, Any]]:
 
 def shown(folder: Path) -> str:
     """What `lfp show` prints of the last run."""
-    lfp = [sys.executable, "-m", "scenarios.cli", "show", "last", "--runs-dir", str(folder / "runs")]
+    lfp = [sys.executable, "-m", "lfp", "show", "last", "--runs-dir", str(folder / "runs")]
     return subprocess.run(lfp, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True).stdout
 
 

@@ -21,7 +21,7 @@ class Lfp:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         env = os.environ | {"LFP_TEST_MARK": self.mark, "PYTHONPATH": path} | environment
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "scenarios.cli", *arguments], env=env, stdout=subprocess.PIPE,
+            [sys.executable, "-m", "lfp", *arguments], env=env, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True,
         )  # fmt: skip
         self.out = self.err = ""

@@ -1,4 +1,4 @@
-"""The laboratory for gateways (scenarios.bench.gateway_lab) as tests use it:
+"""The laboratory for gateways (bench.gateway_lab) as tests use it:
 ``with lft_lab() as lab, lab.gateways(…): …``."""
 
 from __future__ import annotations
@@ -8,9 +8,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from bench import gateway_lab
+from bench.gateway_lab import CLIENT, LAN, NOWHERE, ROUTER, SERVER, WAN, Lab, in_netns, inside
 from netcommon.binaries import find
-from scenarios.bench import gateway_lab
-from scenarios.bench.gateway_lab import CLIENT, LAN, NOWHERE, ROUTER, SERVER, WAN, Lab, in_netns, inside
 
 __all__ = [
     "CLIENT", "GATEWAY", "LEFT", "NOWHERE", "RIGHT", "ROUTER", "SERVER", "Lab", "in_netns", "inside", "lft_lab",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from support.virtual import virtual
 
-from scenarios.bench.attack import load
+from bench.attack import load
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(900), *virtual]
 

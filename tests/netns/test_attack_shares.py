@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from support.virtual import virtual
 
-from scenarios.bench.attack import page, streams
-from scenarios.bench.attack.share import Share
-from scenarios.bench.attack.shares import LEAST, in_guest
+from bench.attack import page, streams
+from bench.attack.share import Share
+from bench.attack.shares import LEAST, in_guest
 
 pytestmark = pytest.mark.netns
 

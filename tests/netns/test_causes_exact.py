@@ -44,7 +44,7 @@ points = ["snd", "box", "rcv"]
 def trial_of(folder: Path, text: str) -> Path:
     """The folder of the only trial of a scenario."""
     (folder / "one.toml").write_text(text)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", folder / "one.toml", "--time", "virtual", "--seed", 1]
+    argv = [sys.executable, "-m", "lfp", "run", folder / "one.toml", "--time", "virtual", "--seed", 1]
     done = subprocess.run([*map(str, argv), "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True,
                           text=True, timeout=240)  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

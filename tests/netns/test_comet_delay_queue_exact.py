@@ -15,7 +15,7 @@ from queue_measures import DATAGRAM
 from support.virtual import in_virtual_time, virtual
 from udp_trains import TRAIN
 
-from scenarios import cli
+from lfp import cli
 
 pytestmark = [pytest.mark.netns, *virtual]
 

@@ -40,7 +40,7 @@ def conformance(folder: Path, *arguments: str, fault: str = "") -> tuple[int, di
     """Exit status, and result and line of each case."""
     (folder / RELAY.name).write_text(RELAY.read_text())
     (folder / "relay.toml").write_text(SCENARIO.format(fault=f" --fault {fault}" if fault else ""))
-    argv = [sys.executable, "-m", "scenarios.cli", "conformance", str(folder / "relay.toml"), "--json", *arguments]
+    argv = [sys.executable, "-m", "lfp", "conformance", str(folder / "relay.toml"), "--json", *arguments]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode in (0, 1), done.stderr
     cases = json.loads(done.stdout)["cases"]
@@ -67,7 +67,7 @@ def test_nothing_is_found_in_the_sane_relay(tmp_path: Path) -> None:
 def test_a_gateway_that_dies_is_named(tmp_path: Path) -> None:
     (tmp_path / "dies.py").write_text("import time; time.sleep(2); print('out of licences'); raise SystemExit(7)\n")
     (tmp_path / "dies.toml").write_text(SCENARIO.format(fault="").replace("conformance_relay.py", "dies.py"))
-    argv = [sys.executable, "-m", "scenarios.cli", "conformance", str(tmp_path / "dies.toml"), "--only", "upload"]
+    argv = [sys.executable, "-m", "lfp", "conformance", str(tmp_path / "dies.toml"), "--only", "upload"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
     assert done.returncode == 1 and "1 fails" in done.stdout, done.stderr
     assert "out of licences" in done.stdout
@@ -83,6 +83,6 @@ def test_a_gateway_that_dies_is_named(tmp_path: Path) -> None:
 )
 def test_wrong_usage_is_one_line(tmp_path: Path, arguments: list[str], said: str) -> None:
     scenario = [] if not arguments else ["gateways"]
-    argv = [sys.executable, "-m", "scenarios.cli", "conformance", *scenario, *arguments]
+    argv = [sys.executable, "-m", "lfp", "conformance", *scenario, *arguments]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60)
     assert done.returncode == 2 and said in done.stderr and done.stderr.count("\n") == 1

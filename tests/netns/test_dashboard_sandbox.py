@@ -180,7 +180,7 @@ def served(folder: Path, *options: str, home: Path | None = None, before: tuple[
     }  # fmt: skip
     if not kernel.missing():
         environment[kernel.KERNEL_VARIABLE] = str(kernel.path())
-    argv = [*before, sys.executable, "-P", "-m", "scenarios.cli", "dashboard", str(run), "--port", "0", *options]
+    argv = [*before, sys.executable, "-P", "-m", "lfp", "dashboard", str(run), "--port", "0", *options]
     if home:
         argv = ordinary_user.command(argv, home, [Path(sys.base_prefix), Path(sys.prefix), ROOT, folder])
     with (folder / "log").open("w") as log:
@@ -210,7 +210,7 @@ def home() -> Iterator[Path]:
 
 
 def promised() -> dict[str, str]:
-    return promise("scenarios/lfp.1")
+    return promise("lfp/lfp.1")
 
 
 def assert_confined(server: Server) -> None:
@@ -287,7 +287,7 @@ def test_with_read_only_there_is_no_keeper(folder: Path) -> None:
 
 def test_a_wrong_user_is_one_line_and_status_2(folder: Path) -> None:
     (run,) = (folder / "runs").iterdir()
-    argv = [sys.executable, "-m", "scenarios.cli", "dashboard", str(run), "--port", "0", "--user", "no such user"]
+    argv = [sys.executable, "-m", "lfp", "dashboard", str(run), "--port", "0", "--user", "no such user"]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "no such user" in done.stderr
 

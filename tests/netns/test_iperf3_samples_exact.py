@@ -8,10 +8,10 @@ import pyarrow.parquet as parquet
 import pytest
 from support.virtual import virtual
 
-from scenarios.bench.invariants import trials
-from scenarios.bench.invariants.checks import broken
-from scenarios.bench.invariants.draws import Space, draw
-from scenarios.bench.invariants.trials import Trial
+from bench.invariants import trials
+from bench.invariants.checks import broken
+from bench.invariants.draws import Space, draw
+from bench.invariants.trials import Trial
 
 pytestmark = [pytest.mark.netns, *virtual, pytest.mark.timeout(600)]
 

@@ -13,7 +13,7 @@ import pyarrow.parquet as parquet
 import pytest
 from rich.console import Console
 
-from scenarios.bench.invariants import oracle
+from bench.invariants import oracle
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
 from scenarios.run import runner

@@ -46,7 +46,7 @@ def test_a_path_that_becomes_longer_keeps_its_rate(tmp_path: Path) -> None:
     """It fell to 1 Mbit/s for the rest of the transfer."""
     file = tmp_path / "longer.toml"
     file.write_text(LONGER)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", str(file), "--time", "virtual", "--runs-dir", str(tmp_path)]
+    argv = [sys.executable, "-m", "lfp", "run", str(file), "--time", "virtual", "--runs-dir", str(tmp_path)]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     rates = []

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from support.virtual import in_virtual_time, virtual
 
-from scenarios.bench.scan import beside
+from bench.scan import beside
 
 pytestmark = [pytest.mark.netns, *virtual]
 

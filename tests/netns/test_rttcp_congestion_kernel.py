@@ -23,7 +23,7 @@ pytestmark = [
 
 ROOT = Path(__file__).resolve().parents[2]
 AGREE = 0.10  # what is asked of them; measured 1.3 % and less
-LFP = [sys.executable, "-m", "scenarios.cli"]
+LFP = [sys.executable, "-m", "lfp"]
 
 
 def window(trial: Path, times_s: np.ndarray) -> np.ndarray:

@@ -169,7 +169,7 @@ def test_a_block_ends_with_its_python() -> None:
 def test_lfp_clean_ends_a_holder_whose_shell_is_gone() -> None:
     subprocess.run(["sh", "-c", f"{find('rttcp')} cc load {NAME} >/dev/null; :"], check=True, timeout=20)
     assert in_kernel()
-    done = subprocess.run([sys.executable, "-m", "scenarios.cli", "clean"], capture_output=True, text=True, timeout=30)
+    done = subprocess.run([sys.executable, "-m", "lfp", "clean"], capture_output=True, text=True, timeout=30)
     assert eventually(lambda: not in_kernel()), done.stdout + done.stderr
 
 

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 from support.virtual import in_virtual_time, virtual
 
+from bench import two_hosts
+from bench.accuracy import jitter, loss, policer, theory, times
+from bench.registry import Place
 from netcommon import netns
 from netcommon.ledger import Ledger
-from scenarios.bench import two_hosts
-from scenarios.bench.accuracy import jitter, loss, policer, theory, times
-from scenarios.bench.registry import Place
 from scenarios.network import host_pair, sysctls
 
 pytestmark = pytest.mark.netns

@@ -58,7 +58,7 @@ def run(folder: Path, scenario: Path, status: int = 0, sets: Mapping[str, str] |
     """A run in virtual time; gives its directory."""
     options = [word for key, value in (sets or {}).items() for word in ("--set", f"{key}={value}")]
     line = ["run", str(scenario), "--time", "virtual", "--seed", "1", "--runs-dir", str(folder), *options]
-    done = subprocess.run([sys.executable, "-m", "scenarios.cli", *line], cwd=ROOT, capture_output=True, text=True,
+    done = subprocess.run([sys.executable, "-m", "lfp", *line], cwd=ROOT, capture_output=True, text=True,
                           timeout=400)  # fmt: skip
     assert done.returncode == status, done.stdout + done.stderr
     (found,) = folder.iterdir()

@@ -11,9 +11,9 @@ import pyarrow.parquet as parquet
 import pytest
 from support.drawn import TIMEOUT_S, complaints, drawn
 
+from bench.invariants.trials import Trial
 from dashboard.data import timeline
 from dashboard.data.runs import load_run
-from scenarios.bench.invariants.trials import Trial
 from scenarios.virtual import kernel
 
 pytestmark = [

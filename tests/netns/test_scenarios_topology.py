@@ -14,10 +14,10 @@ import pytest
 from lfp_process import Lfp, strays
 from support.waiting import wait_until
 
+from bench import two_hosts
 from netcommon import netns
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
-from scenarios.bench import two_hosts
 from scenarios.network import host_pair, links, sysctls
 from scenarios.network.addresses import Route
 from scenarios.plan import profiles
@@ -110,7 +110,7 @@ def test_mininets_prompt_on_the_running_path(tmp_path: Path) -> None:
     before = strays()
     lines = "snd ping -c 3 -i 0.2 10.77.2.2\nexit\n"
     done = subprocess.run(
-        [sys.executable, "-m", "scenarios.cli", "run", "lfp-syndrome", "--cli"],
+        [sys.executable, "-m", "lfp", "run", "lfp-syndrome", "--cli"],
         input=lines, capture_output=True, text=True, timeout=120, cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
     )  # fmt: skip

@@ -23,10 +23,10 @@ import pyarrow.parquet as parquet
 import pytest
 from support.waiting import wait_until
 
+from lfp import cli
 from netcommon.binaries import find
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
-from scenarios import cli
 from scenarios.plan.plan import load_plan
 from scenarios.run import results
 from scenarios.virtual import boxes, engine, guest, init, kernel, memory, program, source
@@ -36,7 +36,7 @@ pytestmark = [
 ]  # fmt: skip
 
 ROOT = Path(__file__).resolve().parents[2]
-LFP = [sys.executable, "-m", "scenarios.cli"]
+LFP = [sys.executable, "-m", "lfp"]
 SCENARIO = """
 [scenario]
 name = "short"

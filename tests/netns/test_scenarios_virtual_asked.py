@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from support.drawn import TIMEOUT_S, complaints, drawn
 
-from scenarios.bench.invariants import draws
+from bench.invariants import draws
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -86,7 +86,7 @@ def run(folder: Path, text: str) -> list[tuple[dict[str, Any], dict[str, Any], P
     """Parameters, status and folder of each trial."""
     file = folder / "scenario.toml"
     file.write_text(text)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", str(file), "--time", "virtual", "--seed", "1",
+    argv = [sys.executable, "-m", "lfp", "run", str(file), "--time", "virtual", "--seed", "1",
             "--runs-dir", str(folder / "runs")]  # fmt: skip
     done = subprocess.run(argv, capture_output=True, text=True, timeout=500)
     (run_dir,) = (folder / "runs").iterdir()

@@ -132,7 +132,7 @@ def run(folder: Path, text: str) -> list[Path]:
     """Folders of the trials, all of them valid."""
     file = folder / "scenario.toml"
     file.write_text(text)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", str(file), "--time", "virtual", "--runs-dir", str(folder)]
+    argv = [sys.executable, "-m", "lfp", "run", str(file), "--time", "virtual", "--runs-dir", str(folder)]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr
     found = sorted(folder.glob("*/trials/0*"))

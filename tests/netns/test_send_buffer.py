@@ -36,7 +36,7 @@ points = ["snd", "rcv"]
 def limits(folder: Path, tool: str, time: str) -> tuple[dict[str, Any], pktlogger.Analysis]:
     """Shares of the time of one trial, and its analysis."""
     (folder / "buffer.toml").write_text(SCENARIO.format(tool=tool))
-    lfp = [sys.executable, "-m", "scenarios.cli"]
+    lfp = [sys.executable, "-m", "lfp"]
     argv = [*lfp, "run", str(folder / "buffer.toml"), "--time", time, "--seed", "1", "--runs-dir", str(folder / "runs")]
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=240)
     (run,) = (folder / "runs").iterdir()  # on a busy machine the trial may not be valid

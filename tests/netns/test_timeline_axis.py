@@ -11,7 +11,7 @@ from support.virtual import virtual
 from dashboard.data import timeline
 from dashboard.data.runs import load_run
 from dashboard.figures.timeline import timeline_figure
-from scenarios import cli
+from lfp import cli
 
 MARGIN_S = 0.2  # samples before the first segment, a bin of the rates
 SCENARIO = """

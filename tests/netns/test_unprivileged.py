@@ -84,7 +84,7 @@ class User:
 
     def start(self, *argv: str, tun: bool = True, wrapped: tuple[str, ...] = ()) -> subprocess.Popen[str]:
         """`lfp` in the background; its process id is that of `lfp` itself."""
-        return self.program(*wrapped, sys.executable, "-m", "scenarios.cli", *argv, tun=tun)
+        return self.program(*wrapped, sys.executable, "-m", "lfp", *argv, tun=tun)
 
     def program(self, *command: str, tun: bool = True) -> subprocess.Popen[str]:
         """A program in the background, with this checkout's `lfp` on PATH."""

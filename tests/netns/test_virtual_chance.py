@@ -11,8 +11,8 @@ import pyarrow.parquet as parquet
 import pytest
 from support.virtual import virtual
 
+from lfp import cli
 from netcommon import binaries
-from scenarios import cli
 from scenarios.plan.congestion import LINUX
 from scenarios.plan.plan import load_plan
 from scenarios.run import results

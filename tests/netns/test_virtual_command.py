@@ -13,7 +13,7 @@ import queue_measures
 from scipy.stats import binom
 from support.virtual import in_virtual_time
 
-from scenarios import cli
+from lfp import cli
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -88,7 +88,7 @@ print(taken(lambda: os.stat("/no/such/file"), 10_000), taken(lambda: os.readlink
 
 
 def virtual(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "scenarios.cli", "virtual", *map(str, arguments)]
+    argv = [sys.executable, "-m", "lfp", "virtual", *map(str, arguments)]
     environment = dict(os.environ) | {"PYTHONPATH": str(ROOT), "GREETING": "two words"}
     return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 

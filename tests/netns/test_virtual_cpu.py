@@ -79,7 +79,7 @@ def test_a_price_that_is_none_is_refused(text: str) -> None:
 def test_a_gateway_is_as_slow_as_its_calls(tmp_path: Path) -> None:
     path, runs = tmp_path / "slow.toml", tmp_path / "runs"
     path.write_text(SLOW)
-    argv = [sys.executable, "-m", "scenarios.cli", "run", str(path), "--time", "virtual", "--runs-dir", str(runs)]
+    argv = [sys.executable, "-m", "lfp", "run", str(path), "--time", "virtual", "--runs-dir", str(runs)]
     done = subprocess.run([*argv, "--jobs", "2", "--seed", "1"], cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     run = next(runs.iterdir())

@@ -76,7 +76,7 @@ def test_an_interruption_ends_analyses_at_once_and_the_run_goes_on(scenario: Pat
     fake, noted, runs = tmp_path / "pktlogger", tmp_path / "noted", tmp_path / "runs"
     fake.write_text(ENDLESS.format(pktlogger=shlex.quote(str(find("pktlogger"))), noted=shlex.quote(str(noted))))
     fake.chmod(0o755)
-    lfp = [sys.executable, "-m", "scenarios.cli", "run"]
+    lfp = [sys.executable, "-m", "lfp", "run"]
     argv = [*lfp, str(scenario), "--time", "virtual", "--jobs", "2", "--runs-dir", str(runs)]
     with subprocess.Popen(argv, cwd=ROOT, env=dict(os.environ) | {"LFP_PKTLOGGER": str(fake)}) as process:
         try:

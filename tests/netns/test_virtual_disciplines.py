@@ -66,7 +66,7 @@ ba_aqm = "fq_codel:target=1s,interval=10s,ack_filter=on"
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     folder = tmp_path_factory.mktemp("disciplines")
     (folder / "disciplines.toml").write_text(SCENARIO)
-    lfp = [sys.executable, "-m", "scenarios.cli"]
+    lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "disciplines.toml"), "--time", "virtual", "--seed", "1"]
     done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
                           timeout=300)  # fmt: skip

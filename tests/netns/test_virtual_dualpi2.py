@@ -41,7 +41,7 @@ points = ["snd", "box", "rcv"]
 def trial(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("l4s")
     (folder / "l4s.toml").write_text(SCENARIO)
-    lfp = [sys.executable, "-m", "scenarios.cli"]
+    lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "l4s.toml"), "--time", "virtual", "--seed", "1"]
     done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
                           timeout=300)  # fmt: skip

@@ -42,7 +42,7 @@ def test_a_start_script_beside_the_scenario_writes_its_configuration(tmp_path: P
     (folder / "start.sh").write_text(START)
     (folder / "start.sh").chmod(0o755)
     (folder / "relays.conf").write_text("relays\n")
-    argv = [sys.executable, "-m", "scenarios.cli", "run", f"{folder}/product.toml", "--time", "virtual", "--seed", "1",
+    argv = [sys.executable, "-m", "lfp", "run", f"{folder}/product.toml", "--time", "virtual", "--seed", "1",
             "--runs-dir", str(tmp_path / "runs")]  # fmt: skip
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

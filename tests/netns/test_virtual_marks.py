@@ -16,7 +16,7 @@ import pytest
 from support.drawn import TIMEOUT_S, complaints, drawn
 
 import pktlogger
-from scenarios.bench.invariants import draws
+from bench.invariants import draws
 from scenarios.virtual import kernel
 
 pytestmark = [
@@ -57,7 +57,7 @@ congestion = "cubic"
 def ran(folder: Path, text: str) -> dict[str, dict[str, Any]]:
     """The trials of one run, by case, as `lfp show --json` prints them."""
     (folder / "marks.toml").write_text(text)
-    lfp = [sys.executable, "-m", "scenarios.cli"]
+    lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "marks.toml"), "--time", "virtual", "--seed", "1"]
     done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
                           timeout=500)  # fmt: skip

@@ -49,7 +49,7 @@ CHILD = "import os, time\nfor _ in range(50): os.getppid()\ntime.sleep(2)"
 
 
 def lfp(*arguments: str | Path, folder: Path) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "scenarios.cli", *map(str, arguments)]
+    argv = [sys.executable, "-m", "lfp", *map(str, arguments)]
     environment = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(argv, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
 

@@ -43,7 +43,7 @@ def limits(folder: Path) -> dict[str, int]:
 
 
 def lfp(*arguments: str) -> subprocess.CompletedProcess[str]:
-    argv = [sys.executable, "-m", "scenarios.cli", *arguments]
+    argv = [sys.executable, "-m", "lfp", *arguments]
     return subprocess.run(argv, capture_output=True, text=True, timeout=120)
 
 

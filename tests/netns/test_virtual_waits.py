@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from support.virtual import virtual
 
-from scenarios.bench.invariants import oracle, trials
-from scenarios.bench.invariants.draws import SPACE, Draw
-from scenarios.bench.invariants.oracle import Comparison
+from bench.invariants import oracle, trials
+from bench.invariants.draws import SPACE, Draw
+from bench.invariants.oracle import Comparison
 from scenarios.virtual import waits
 
 pytestmark = [pytest.mark.netns, *virtual, pytest.mark.timeout(300)]

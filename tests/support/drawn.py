@@ -7,10 +7,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from scenarios.bench.invariants import trials
-from scenarios.bench.invariants.checks import broken
-from scenarios.bench.invariants.draws import SPACE, Space, draws
-from scenarios.bench.invariants.trials import Trial
+from bench.invariants import trials
+from bench.invariants.checks import broken
+from bench.invariants.draws import SPACE, Space, draws
+from bench.invariants.trials import Trial
 
 SEED = 303
 DRAWS = int(os.environ.get("LFP_DRAWS", "0"))  # 0: as many as the test draws by itself

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 
-from scenarios.bench.invariants import draws, shrink
+from bench.invariants import draws, shrink
 from scenarios.plan import feasible
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scenarios.bench.invariants import oracle
-from scenarios.bench.invariants.oracle import Comparison
+from bench.invariants import oracle
+from bench.invariants.oracle import Comparison
 from scenarios.virtual import waits
 from scenarios.virtual.waits import Flag, Records, State, Why
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from scenarios.bench.programs.virtual_programs import FOLDER, alike, scripts
+from bench.programs.virtual_programs import FOLDER, alike, scripts
 
 
 def test_outputs_are_alike_within_the_share_and_only_in_their_figures() -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import delay_accuracy, publish
+from bench.accuracy import numbered, theory
+from bench.accuracy import times as accuracy
+from bench.accuracy.arrivals import SNAP, Packets, read
+from bench.registry import Result, Row, load
 from netcommon.errors import LfpError
-from scenarios.bench import delay_accuracy, publish
-from scenarios.bench.accuracy import numbered, theory
-from scenarios.bench.accuracy import times as accuracy
-from scenarios.bench.accuracy.arrivals import SNAP, Packets, read
-from scenarios.bench.registry import Result, Row, load
 
 MS = 1_000_000
 

@@ -12,12 +12,12 @@ import pytest
 from support.pktlogger_frames import ACK, FIN, SYN, T0_NS, A, B, Packet, write_pcapng
 
 import pktlogger
+from bench.log import agree, analyse, capture, index, totals
+from bench.log.command import cost
+from bench.log.conversation import write
+from bench.registry import load
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from scenarios.bench.log import agree, analyse, capture, index, totals
-from scenarios.bench.log.command import cost
-from scenarios.bench.log.conversation import write
-from scenarios.bench.registry import load
 from scenarios.plan.plan import load_plan
 
 

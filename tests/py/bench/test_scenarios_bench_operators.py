@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 from support.virtual import virtual
 
+from bench.log import operators, operators_world
+from bench.log.operators_recipes import CAUSES, RENO, STACKS, Recipe, recipe
+from bench.publish import write
+from bench.registry import Place, Result, Row, load
 from netcommon.binaries import find
 from netcommon.ledger import Ledger
-from scenarios.bench.log import operators, operators_world
-from scenarios.bench.log.operators_recipes import CAUSES, RENO, STACKS, Recipe, recipe
-from scenarios.bench.publish import write
-from scenarios.bench.registry import Place, Result, Row, load
 
 SEEDS = range(1000, 1020)
 

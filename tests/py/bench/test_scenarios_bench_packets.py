@@ -7,10 +7,10 @@ from typing import Any, cast
 
 import pytest
 
+from bench import lft_packets
+from bench.lft_packets import LARGE, SMALL, Size
+from bench.registry import Place, load
 from netcommon.errors import LfpError
-from scenarios.bench import lft_packets
-from scenarios.bench.lft_packets import LARGE, SMALL, Size
-from scenarios.bench.registry import Place, load
 
 NET_DEV = """\
 Inter-|   Receive                          |  Transmit

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import pktlogger
+from bench.log import gaps, streams
+from bench.registry import load
 from netcommon.binaries import find
-from scenarios.bench.log import gaps, streams
-from scenarios.bench.registry import load
 
 
 def test_both_benches_are_listed() -> None:

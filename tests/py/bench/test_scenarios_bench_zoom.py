@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from bench.registry import load
+from bench.zoom import columns
 from dashboard.data import timeline
 from dashboard.data.runs import load_run
-from scenarios.bench.registry import load
-from scenarios.bench.zoom import columns
 
 
 def test_it_is_listed() -> None:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from bench.league import league, tables
+from lfp import cli
 from netcommon.errors import UsageError
-from scenarios import cli
-from scenarios.bench.league import league, tables
 from scenarios.plan import gateway_commands, params
 from scenarios.plan.document import LIBRARY
 from scenarios.plan.model import MOST_FLOWS

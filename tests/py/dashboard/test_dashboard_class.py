@@ -52,7 +52,7 @@ def run_is(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
 
     def put(text: str) -> None:
         def popen(argv: list[str], **options: Any) -> Any:
-            assert argv[1:4] == ["-m", "scenarios.cli", "run"] and not options.get("shell")
+            assert argv[1:4] == ["-m", "lfp", "run"] and not options.get("shell")
             return real([sys.executable, "-c", text, argv[4]], **options)
 
         monkeypatch.setattr("dashboard.data.demonstration.subprocess.Popen", popen)

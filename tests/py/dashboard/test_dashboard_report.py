@@ -10,10 +10,10 @@ import pytest
 from support import synthetic_run
 from support.page_texts import Page
 
+from bench.zoom import columns
 from dashboard.content import tables
 from dashboard.data.runs import load_run
 from dashboard.report import render, write_report
-from scenarios.bench.zoom import columns
 
 
 @pytest.fixture(scope="module")

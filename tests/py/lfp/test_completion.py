@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from lfp import cli
+from lfp.commands import _complete
 from netcommon.binaries import find
-from scenarios import cli
-from scenarios.commands import _complete
 
 COMPLETION = Path(__file__).resolve().parents[3] / "tools" / "completion.bash"
 
@@ -59,7 +59,7 @@ def lfp_offers(*words: str, shell: str = "bash", cwd: Path | None = None) -> lis
         line = shlex.join(["lfp", *words[:-1]])
     variables = os.environ | {"_LFP_COMPLETE": f"{shell}_complete", "COMP_WORDS": line, "COMP_CWORD": current}
     variables.pop("LFP_RUNS_DIR", None)
-    argv = [sys.executable, "-c", "from scenarios.start import main; main()"]
+    argv = [sys.executable, "-c", "from lfp.start import main; main()"]
     done = subprocess.run(argv, env=variables, cwd=cwd, capture_output=True, text=True, timeout=60, check=True)
     assert not done.stderr
     return done.stdout.splitlines()
@@ -113,7 +113,7 @@ def test_lfp_completes_in_other_shells(shell: str, wanted: list[str]) -> None:
 
 def test_completion_loads_nothing_that_takes_time() -> None:
     loaded = "print([m for m in ('click', 'pydantic') if m in sys.modules])"
-    code = f"import sys; from scenarios.start import main; main(); {loaded}"
+    code = f"import sys; from lfp.start import main; main(); {loaded}"
     variables = os.environ | {"_LFP_COMPLETE": "bash_complete", "COMP_WORDS": "lfp sho", "COMP_CWORD": "1"}
     done = subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, check=True)
     assert done.stdout == "plain,show\n[]\n"

@@ -21,9 +21,9 @@ from support.served_dashboard import served
 
 import lfp
 from dashboard.app import Runs, page_at
+from lfp import cli
 from netcommon import run_format
 from netcommon.errors import LfpError
-from scenarios import cli
 from scenarios.plan import params
 from scenarios.run import checks, manifest, plugins
 from scenarios.virtual import boxes

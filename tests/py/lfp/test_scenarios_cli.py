@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 import pytest
 
+import bench as bench_package
+from bench import registry
+from lfp import cli
 from netcommon import unprivileged
-from scenarios import bench as bench_package
-from scenarios import cli
-from scenarios.bench import registry
 from scenarios.run import checks, interrupt, plugins
 
 
@@ -157,7 +157,7 @@ def test_every_verb_stands_in_a_group_of_the_help() -> None:
 
 
 def test_help_loads_no_verb_of_ours() -> None:
-    code = "import sys; from scenarios import cli; cli.run(['--help']); sys.exit('numpy' in sys.modules)"
+    code = "import sys; from lfp import cli; cli.run(['--help']); sys.exit('numpy' in sys.modules)"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60).stdout
     assert "Results:\n  show" in shown
     assert "dashboard" in shown

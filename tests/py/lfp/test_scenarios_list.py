@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import lfp
-from scenarios import cli
+from lfp import cli
 from scenarios.plan import library_index
 from scenarios.run import plain
 
@@ -34,7 +34,7 @@ def test_a_changed_library_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_must_be_fast_loads_nothing_that_takes_time(arguments: list[str]) -> None:
     heavy = ("pydantic", "numpy", "pyarrow", "rich", "scipy", "duckdb", "mininet", "pyroute2")
     code = (
-        f"import sys; from scenarios.cli import run; status = run({arguments}); "
+        f"import sys; from lfp.cli import run; status = run({arguments}); "
         f"print([m for m in {heavy} if m in sys.modules], file=sys.stderr); sys.exit(status)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)

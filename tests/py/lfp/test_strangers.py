@@ -15,9 +15,9 @@ from dashboard.app import Runs, page_at
 from dashboard.data import kept_files, tags
 from dashboard.data.runs import list_runs, load_run
 from dashboard.report import write_report
+from lfp import cli as lfp
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links, replacing, write_text
-from scenarios import cli as lfp
 
 SECRET = "ssh-ed25519 mine\n"
 WRITTEN = [  # every file that is written into a run, with the temporary names of earlier versions

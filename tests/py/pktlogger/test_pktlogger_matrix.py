@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.bench.log import matrix, matrix_captures, matrix_cover, matrix_tools
-from scenarios.bench.log.matrix_captures import Made
-from scenarios.bench.log.matrix_cover import Case
-from scenarios.bench.log.matrix_talk import Talk
+from bench.log import matrix, matrix_captures, matrix_cover, matrix_tools
+from bench.log.matrix_captures import Made
+from bench.log.matrix_cover import Case
+from bench.log.matrix_talk import Talk
 
 SEED, GROUPS, EACH, SHARK = 45, 4, 15, 12
 CASES = matrix_captures.cases(SEED)

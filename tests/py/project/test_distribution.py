@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from support import synthetic_run
 
+from lfp.commands import _running
 from netcommon import extras
-from scenarios.commands import _running
 from scenarios.run import machine
 from scenarios.run.terminal import console
 
@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 WITHOUT = (
     "import sys; sys.modules.update(dict.fromkeys(sys.argv.pop(1).split(','))); "
-    "from scenarios.cli import run; sys.exit(run(sys.argv[1:]))"
+    "from lfp.cli import run; sys.exit(run(sys.argv[1:]))"
 )
 
 

@@ -11,7 +11,7 @@ import pytest
 
 INSTALL = Path(__file__).resolve().parents[3] / "tools" / "install-packages"
 LISTS = ("debian-packages.txt", "tests/fuzz/debian-packages.txt", "tools/debian-packages.txt",
-         "scenarios/virtual/debian-packages.txt", "scenarios/bench/log/debian-packages.txt")  # fmt: skip
+         "scenarios/virtual/debian-packages.txt", "bench/log/debian-packages.txt")  # fmt: skip
 
 
 class Machine:

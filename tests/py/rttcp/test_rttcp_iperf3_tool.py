@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from lfp.commands.trc import Search, paper
 from netcommon.errors import LfpError, UsageError
 from rttcp.iperf3_tool import Ran, Seen, end_event, keep
-from scenarios.commands.trc import Search, paper
 from scenarios.plan import profiles
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan

@@ -21,9 +21,9 @@ import pytest
 from support.virtual import virtual
 from support.waiting import wait_until
 
+from lfp import cli
 from netcommon.binaries import find
 from netcommon.errors import LfpError
-from scenarios import cli
 from scenarios.cluster import archive, pool
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -93,7 +93,7 @@ def lfp(folder: Path, name: str, *arguments: str) -> list[str]:
     scenario = folder / "short.toml"
     scenario.write_text(SCENARIO)
     runs = ["--time", "virtual", "--runs-dir", str(folder / name)]
-    return [sys.executable, "-m", "scenarios.cli", "run", str(scenario), *runs, *arguments]
+    return [sys.executable, "-m", "lfp", "run", str(scenario), *runs, *arguments]
 
 
 def run(folder: Path, name: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -15,8 +15,8 @@ import pytest
 from support.synthetic_results import random_plan, write_plan
 from support.synthetic_results import rows as synthetic_rows
 
+from lfp import cli
 from netcommon.errors import UsageError
-from scenarios import cli
 from scenarios.plan import columns
 from scenarios.plan.cells import key
 from scenarios.plan.document import Document

@@ -13,7 +13,7 @@ from scipy import stats
 from support.synthetic_results import random_plan, write_plan
 from support.synthetic_results import rows as synthetic_rows
 
-from scenarios import cli
+from lfp import cli
 from scenarios.plan import columns
 from scenarios.plan.cells import key
 from scenarios.plan.document import Document

@@ -12,8 +12,8 @@ import pytest
 from rich.console import Console
 from support.scenario_runs import TINY, FakeTrials
 
-from scenarios import cli
-from scenarios.commands import new
+from lfp import cli
+from lfp.commands import new
 from scenarios.plan import estimate
 from scenarios.plan.plan import load_plan
 from scenarios.run import forecast, runner, runs, speed

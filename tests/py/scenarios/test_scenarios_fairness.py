@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
 
+from lfp.commands import _show as show
 from rttcp.iperf3_tool import Ran, end_event
-from scenarios.commands import _show as show
 from scenarios.plan.columns import COLUMNS
 from scenarios.run import results
 from scenarios.run.progress import outcome

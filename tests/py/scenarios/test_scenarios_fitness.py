@@ -12,10 +12,10 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from lfp.commands import _time
+from lfp.commands.doctor import command as doctor
 from netcommon import ledger, unprivileged
 from netcommon.errors import MissingError
-from scenarios.commands import _time
-from scenarios.commands.doctor import command as doctor
 from scenarios.plan import lateness
 from scenarios.plan.model import Scenario
 from scenarios.plan.plan import Plan, load_plan

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from support.scenario_runs import TINY, FakeTrials
 
-from scenarios import cli
+from lfp import cli
 from scenarios.run import checks, plugins, runner
 
 

@@ -15,8 +15,8 @@ from support.synthetic_results import write_plan
 
 from dashboard.app import Runs, page_at
 from dashboard.content.history import Asked
+from lfp import cli
 from netcommon import binaries
-from scenarios import cli
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
 from scenarios.run import machine, manifest

@@ -23,9 +23,9 @@ import lfp
 from dashboard.data import export, timeline
 from dashboard.data.runs import load_run
 from dashboard.report import render
+from lfp import cli
 from netcommon import binaries
 from netcommon.strangers import refuse_links
-from scenarios import cli
 from scenarios.certify import seal
 from scenarios.run import imported, runs
 
@@ -152,7 +152,7 @@ def test_compressed_captures(tmp_path: Path, packed: str) -> None:
 
 
 def test_standard_input(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "scenarios.cli", "import", "-", str(FULL[1]), "--runs-dir", str(tmp_path / "runs")]
+    command = [sys.executable, "-m", "lfp", "import", "-", str(FULL[1]), "--runs-dir", str(tmp_path / "runs")]
     with FULL[0].open("rb") as file:
         done = subprocess.run(command, stdin=file, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr

@@ -15,9 +15,9 @@ from support.pktlogger_conversation import MS
 from support.relayed_capture import leg, relayed
 
 import pktlogger
+from lfp import cli
+from lfp.commands.legs import _lines
 from pktlogger.through import _passes
-from scenarios import cli
-from scenarios.commands.legs import _lines
 from scenarios.plan.path import PathTable
 from scenarios.trial import analysis, legs
 

@@ -13,8 +13,8 @@ import pytest
 from click.testing import CliRunner
 from pydantic import ValidationError
 
+from lfp.commands.papers import SEED, _newest, command
 from netcommon.errors import LfpError, UsageError
-from scenarios.commands.papers import SEED, _newest, command
 from scenarios.papers import book, claims, rows, stored
 from scenarios.papers.claims import Claim, Number
 from scenarios.papers.rows import Row

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from support.scenario_runs import TINY, FakeTrials
 
+from lfp import cli
 from netcommon.errors import LfpError, UsageError
 from netcommon.process import Tool
-from scenarios import cli
 from scenarios.plan import gateway_commands
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan

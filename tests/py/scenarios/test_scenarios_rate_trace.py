@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios import cli
+from lfp import cli
 from scenarios.plan import estimate, rate_trace
 from scenarios.plan.plan import load_plan
 

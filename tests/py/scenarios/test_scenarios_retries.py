@@ -13,8 +13,8 @@ from click.testing import CliRunner
 from rich.console import Console
 from support.scenario_runs import TINY, FakeTrials
 
+from lfp.commands.show import command as show
 from netcommon.errors import UsageError
-from scenarios.commands.show import command as show
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import runner, runs
 from scenarios.trial import attempts, verdicts

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 from rich.console import Console
 from support.scenario_runs import TINY, FakeTrials
 
+from bench.speed import virtual_speed
+from lfp.commands.show import command as show
 from netcommon.errors import LfpError, UsageError
-from scenarios.bench.speed import virtual_speed
 from scenarios.certify import seal
-from scenarios.commands.show import command as show
 from scenarios.plan import estimate
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import results, runner, runs

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from lfp.commands.schedule import command
 from netcommon.errors import UsageError
-from scenarios.commands.schedule import command
 from scenarios.virtual import schedule
 from scenarios.virtual.schedule import Kind, Records
 

@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from scenarios import cli
+from lfp import cli
 from scenarios.plan import schema
 from scenarios.plan.model import Scenario, allowed_keys
 

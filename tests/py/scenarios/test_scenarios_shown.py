@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scenarios import cli
-from scenarios.commands import _show
+from lfp import cli
+from lfp.commands import _show
 from scenarios.run import shown
 
 ARCHIVE = Path(__file__).resolve().parents[2] / "data/runs/format-1.tar.gz"

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from support.scenario_runs import TINY, FakeTrials
 
-from scenarios import cli
+from lfp import cli
 from scenarios.run import checks, plugins, results
 from scenarios.run.judgement import ALPHA, Side, judge
 from scenarios.run.runs import manifest

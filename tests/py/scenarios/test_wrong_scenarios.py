@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from lfp import cli
 from netcommon.errors import EXIT_DONE, EXIT_MISSING, EXIT_USAGE
-from scenarios import cli
 from scenarios.plan import feasible
 
 RIGHT = """\

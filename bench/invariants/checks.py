@@ -1,0 +1,412 @@
+"""What holds in any trial, whatever its settings: each check gives a line for everything in a trial that breaks it.
+
+What a trial is expected to be is worked out from its draw, not from what the product made of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from bench.invariants import oracle
+from bench.invariants.trials import Array, Json, Trial, until
+from scenarios.trial import clock
+
+LATE_ECN = (0, 2, 5)  # of net.ipv4.tcp_ecn: a connection that is opened does not ask for ECN
+JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
+SPAN_NS = 100_000_000
+CALL_NS = 10_000  # a program is between two of its calls for no longer
+IPERF3_COOKIE = 37
+RTO = 1  # a kind of pktlogger's events
+NOT_DROPPED = ("sent", "held", "unseen")  # in the box's account of a flow
+NEAR = 1 + 1e-9
+
+
+def ends(trial: Trial) -> Iterator[str]:
+    """A trial in virtual time ends, and is valid, but where something else ran than was asked for. Between two hosts
+    that is so where a control needs ECN that the tool asks for too late: it sets that of iperf3's connection when it is
+    open. A SYN that is lost is sent again without ECN, and gateways have settings of their own."""
+    if trial.status["state"] != "done":
+        yield f"{trial.status['state']}: {trial.status['error']}"
+        return
+    kinds = {cause["kind"] for cause in trial.status["verdict"]["causes"]}
+    differs = any(row["ran"] != row["asked"] for row in trial.status["asked"])
+    if ("asked" in kinds) != differs or kinds - {"asked", "transfer"} or ("transfer" in kinds and not differs):
+        yield f"differs: {differs}; verdict: {trial.status['verdict']['reasons']}"
+
+
+def _falls_back(trial: Trial, row: Json) -> bool | None:
+    """Whether a row's DCTCP runs as Reno for want of ECN; None: it may."""
+    if _flow_table(trial, row)["congestion"] != "dctcp":
+        return False
+    if _may_lack_ecn(trial, row):
+        return None
+    return bool(_flow_table(trial, row)["tool"] == "iperf3" and trial.draw.values["ecn"] in LATE_ECN)
+
+
+def _may_lack_ecn(trial: Trial, row: Json) -> bool:
+    """Whether gateways, or a SYN that the path lost, may keep a row's connections from ECN. netem keeps no record."""
+    if trial.gateway != "none":
+        return True
+    if not trial.recorded:
+        return any(trial.asked["path"][f"{way}_loss"] != "0%" for way in ("ab", "ba"))
+    return any(port in trial.lost_syns for port in trial.ports(row))
+
+
+def _flow_table(trial: Trial, row: Json) -> Json:
+    """What the draw says of a row's flow."""
+    return dict(trial.asked["transfer"]) | dict(trial.asked["flow"][row["flow_name"]] if row["flow"] else {})
+
+
+def line(trial: Trial) -> Iterator[str]:
+    """No flow, nor all together, has more than the line: on average, and in any 100 ms at the receiver. Within
+    the box's granularity packets leave together, so that much may be early. A steady rate is of what a program read
+    from its first octet on. Octets that awaited this one behind a hole arrived before it, so all that the line has
+    carried since the transfer began may be read then."""
+    fastest = _fastest_bps(trial)
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        receiver = end.get("receiver") or {}
+        first, last = receiver.get("first_byte_ns") or 0, receiver.get("last_byte_ns") or 0
+        for name in ("short_term_bps", "reverse_bps", "flows_bps", "steady_bps"):
+            most = fastest * last / (last - first) if name == "steady_bps" and last > first else fastest
+            if (row.get(name) or 0) > most * NEAR:
+                yield f"{name} {row[name]:.0f} of flow {row['flow_name']} on a line of {fastest:.0f}"
+    if trial.gateway != "none":
+        return
+    when, octets = _arrivals(trial)
+    if when.size == 0:
+        return
+    total = np.concatenate(([0], np.cumsum(octets)))
+    most = int((total[np.searchsorted(when, when + SPAN_NS, "right")] - total[:-1]).max())
+    span_ns = SPAN_NS + trial.json("params")["granularity_ns"] + _held_back_ns(trial)
+    if most > fastest * span_ns / 8e9 + 2 * trial.asked["path"]["mtu"]:
+        yield f"{most} octets arrived within 100 ms on a line of {fastest:.0f}"
+
+
+def _arrivals(trial: Trial) -> tuple[Array, Array]:
+    """When data from senders arrived, in order, and their lengths."""
+    senders = {str((end.get("sender") or {}).get("local")).rpartition(":")[0].strip("[]") for end in trial.ends}
+    own = [one["flow"] for one in trial.summary["flows"] if one["sender"]["address"] in senders]
+    table = trial.segments
+    there = (table["t_received_ns"] >= 0) & np.isin(table["flow"], own)
+    order = np.argsort(table["t_received_ns"][there], kind="stable")
+    return table["t_received_ns"][there][order], table["len"][there][order].astype(np.int64)
+
+
+def _changed(trial: Trial, key: str) -> list[float]:
+    """The numbers that a key of the path becomes."""
+    words = str(trial.asked["path"]["change"]).replace(";", " ").split()
+    return [float(word.partition("=")[2].rstrip("Mbitms")) for word in words if word.startswith(f"{key}=")]
+
+
+def possible(trial: Trial) -> Iterator[str]:
+    """No verdict names a rate as possible that the line cannot have."""
+    if trial.gateway != "none":
+        return
+    for flow in trial.summary.get("flows") or ():
+        found = flow["verdict"] or {}
+        if (found.get("possible_bps") or 0) > _fastest_bps(trial) * NEAR:
+            yield f"flow {flow['flow']}: {found['text']}"
+
+
+def path_rate(trial: Trial) -> Iterator[str]:
+    """The path's rate limits while the bottleneck works, by the box's record: it rests for 5 % of that time at most (a
+    round that kept it busy for 98 % counts), and for a round trip of the path in which a round begins or ends."""
+    if not trial.recorded or not trial.summary.get("flows"):
+        return
+    box, limits = trial.table("box"), trial.limits
+    own = limits["cause"] == trial.summary["limit_causes"].index("path_rate")
+    there = (box["direction"] == 0) & (box["t_queue_exit_ns"] >= 0)
+    if not own.any() or not there.any():
+        return
+    came, left = (np.sort(box[name][there]) for name in ("t_arrival_ns", "t_queue_exit_ns"))
+    worked = np.append(0, np.cumsum(np.minimum(came[1:], left[:-1]) - came[:-1]))
+    spent = [np.interp(limits[edge][own], came, worked) for edge in ("t0_ns", "t1_ns")]
+    limited, busy = float((limits["t1_ns"] - limits["t0_ns"])[own].sum()), float((spent[1] - spent[0]).sum())
+    round_ns = 2e6 * max(float(trial.draw.values["path.delay"]), *_changed(trial, "delay"), 0.0)
+    if busy < 0.95 * limited - len(trial.summary["flows"]) * round_ns:
+        yield f"{limited / 1e9:.3f} s by the path's rate, in which the bottleneck worked for {busy / 1e9:.3f} s"
+
+
+def _fastest_bps(trial: Trial) -> float:
+    """The fastest line that the path ever has."""
+    return max(float(trial.draw.values["path.rate"]), *_changed(trial, "rate"), 0.0) * 1e6
+
+
+def _held_back_ns(trial: Trial) -> float:
+    """By how much the delay becomes shorter: so much of what was on its way arrives together with what comes later."""
+    delays = [float(trial.draw.values["path.delay"]), *_changed(trial, "delay")]
+    return max(0.0, *(before - after for before, after in zip(delays, [*delays[1:], delays[-1]], strict=True))) * 1e6
+
+
+def shares(trial: Trial) -> Iterator[str]:
+    """Shares are from 0 to 1, and those of one whole add up to 1. Only pair 1 is captured, and hosts with gateways of
+    their own have no connection to capture. A flow whose SYN was lost until its time was over has no limits."""
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        limits = [value for name, value in row.items() if name.startswith("limited_") and value is not None]
+        unseen = row["pair"] > 1 or trial.gateway == "host"
+        nothing = not limits and (end.get("summary") or {}).get("bytes") == 0
+        if unseen and limits:
+            yield f"limits of flow {row['flow_name']}, which is not captured"
+        if not unseen and not nothing and (not limits or min(limits) < 0 or abs(sum(limits) - 1) > 1e-6):
+            yield f"limits of flow {row['flow_name']} add up to {sum(limits):.6f}"
+        for name in ("stopped_share", "flow_share"):
+            if row.get(name) is not None and not 0 <= row[name] <= 1:
+                yield f"{name} {row[name]}"
+        jain = row.get("flow_jain")
+        if jain is not None and not 1 / len(trial.rows) - 1e-9 <= jain <= NEAR:
+            yield f"flow_jain {jain} of {len(trial.rows)} flows"
+    together = [row["flow_share"] for row in trial.rows if row.get("flow_share") is not None]
+    if together and abs(sum(together) - 1) > 1e-6:
+        yield f"the flows' shares add up to {sum(together):.6f}"
+
+
+def sums(trial: Trial) -> Iterator[str]:
+    """The flows second by second have all octets of the flows, and never more than the line. iperf3's receiver does not
+    read all that arrives, and its connection begins with a cookie. The span that is common to all flows is no longer
+    than any of them; iperf3's own time ends before its last octets arrive."""
+    for row in trial.rows:
+        if row["tool"] == "rttcp" and (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
+            yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"
+    if len(trial.rows) < 2 or not (trial.folder / "flows.parquet").exists():
+        return
+    seconds = trial.table("flows")
+    if seconds["flows_bps"].max() > _fastest_bps(trial) * NEAR:
+        yield f"{seconds['flows_bps'].max():.0f} bit/s of all flows in a second"
+    octets = float((seconds["bps"] * (seconds["t1_ns"] - seconds["t0_ns"])).sum() / 8e9)
+    least = sum(end["summary"]["bytes"] for end in trial.ends)
+    most = sum((end.get("sender") or {})["bytes"] + IPERF3_COOKIE * (row["tool"] == "iperf3")
+               for row, end in zip(trial.rows, trial.ends, strict=True))  # fmt: skip
+    if not least * (1 - 1e-6) <= octets <= most * (1 + 1e-6):
+        yield f"{octets:.0f} octets second by second, {least} read of {most} sent"
+
+
+def asked(trial: Trial) -> Iterator[str]:
+    """What was asked is what ran, or the trial says that it is not: control, ECN, window and all that is compared."""
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        table, ran = _flow_table(trial, row), (end.get("sender") or {}).get("congestion")
+        back = _falls_back(trial, row)
+        wanted = {table["congestion"]} if not back else set()
+        wanted |= {f"{table['congestion']}-reno"} if back is not False else set()
+        if ran not in wanted:
+            yield f"flow {row['flow_name']}: {table['congestion']} ran as {ran}"
+        window = row["window_bytes"] if table["tool"] == "rttcp" else None
+        if window and (row.get("window_granted_bytes") or 0) < window:
+            yield f"flow {row['flow_name']}: window {row['window_granted_bytes']} for {window}"
+    free = any(_falls_back(trial, row) is not False or _may_lack_ecn(trial, row) for row in trial.rows)
+    allowed = {"congestion control", "ECN"} if free else set()
+    for row in trial.status["asked"]:
+        if row["ran"] is None or (row["ran"] != row["asked"] and row["setting"] not in allowed):
+            yield f"{row['end']}: {row['setting']} {row['asked']} was asked, {row['ran']} ran"
+
+
+def windows(trial: Trial) -> Iterator[str]:
+    """Where a window of the receiver is the limit, the counter of the sender's kernel goes on, sample by sample, and
+    nowhere else. The kernel counts while data wait for room in the window. Bounds:
+
+    - Its clock has steps of a jiffy, so of each time between two samples it may count one more or less, and what it has
+      counted whole was limited but for two.
+    - In a recovery, after a time-out and while nothing passes the path, that is the cause, however full the window is
+      (FORMAT.md section 4). The kernel counts there, too.
+    - It waits for room for a whole super-packet (tcp_tso_should_defer), and pktlogger's rule asks for room for a
+      segment. Where there is that, by the kernel's own records, the round decides, and a queue that stands comes first.
+    - A gap between two packets has one cause. One behind a full window may end with another one, which counts from the
+      first acknowledgement in the gap on.
+    - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
+      congestion window is larger than what the window can hold, and data wait, unless it paces. The window may hold two
+      segments that are shorter than the rest: its own remainder, and that of a super-packet.
+    """
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is None or not samples:
+            continue
+        t_ns, counted = samples["t_ns"], np.diff(samples["rwnd_limited_us"].astype(np.int64)) * 1000
+        lasted = np.diff(t_ns)
+        most = lasted - np.diff(_may_be_windows(trial, flow)(t_ns))
+        if (wrong := (counted >= lasted - JIFFY_NS) & (most > 2 * JIFFY_NS)).any():
+            yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows to the kernel alone"
+        if row["congestion"] == "bbr" or row["sender_pace_bps"]:
+            continue
+        waits = samples["snd_wnd"] // samples["snd_mss"] + 2 < samples["snd_cwnd"]
+        waits &= samples["notsent_bytes"] >= samples["snd_mss"]
+        ours = (np.diff(trial.time_of(flow, *WINDOWS)(t_ns)) == lasted) & waits[:-1] & waits[1:]
+        if (wrong := ours & (counted < lasted - 2 * JIFFY_NS)).any():
+            yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows, and not to the kernel"
+
+
+WINDOWS = "receiver_window", "zero_window"
+BEFORE_WINDOWS = ("path_down", "timeout", "fast_recovery", "emulator_late")
+
+
+def _may_be_windows(trial: Trial, flow: Json) -> Callable[[Array], Array]:
+    """How long until a time the kernel may have counted the window, by what pktlogger says and by its bounds."""
+    began, ended, named = trial.rows_of(flow, *WINDOWS, *BEFORE_WINDOWS)
+    came = trial.acks["t_received_ns"][trial.acks["flow"] == flow["flow"]]
+    came = np.append(np.sort(came[came >= 0]), ended[-1])
+    first = came[np.searchsorted(came[:-1], began, "right")]
+    behind = np.append(False, trial.rows_of(flow, *WINDOWS)[2][:-1])
+    own = trial.records_of(flow)
+    edges = np.unique(np.concatenate((began, ended, first, own["t_ns"].astype(np.int64))))
+    edges = np.unique(edges.clip(began[0], ended[-1]))
+    middle = (edges[:-1] + edges[1:]) / 2
+    row = np.searchsorted(began, middle, "right") - 1
+    may = named[row] | (behind[row] & (middle < first[row]))
+    if own.size:
+        room = own["room"][np.maximum(np.searchsorted(own["t_ns"], middle, "right") - 1, 0)]
+        may |= (room >= flow["mss_in_use"]) & (room < 65536)
+    return until(edges, may)
+
+
+def _told(wrong: Array, lasted: Array) -> str:
+    return f"{wrong.sum()} times between samples ({lasted[wrong].sum() / 1e9:.3f} s, first is {wrong.argmax()}) limited"
+
+
+def buffers(trial: Trial) -> Iterator[str]:
+    """rttcp always has data, so nothing waits for the application: but in the opening of a transfer with a window, in
+    which it sends a window at a time (PROTOCOL.md), when all has been sent once, and between two calls that write. And
+    while the send buffer limits, nothing is unsent."""
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is None or row["tool"] != "rttcp" or row["sender_pace_bps"]:
+            continue
+        own = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
+        names = np.asarray(trial.summary["limit_causes"])[own["cause"]]
+        idle = (names == "application") & (own["t1_ns"] > trial.opened_ns(row, flow))
+        idle &= (own["t0_ns"] < trial.all_sent_ns(flow)) & (own["t1_ns"] - own["t0_ns"] > CALL_NS)
+        if idle.any():
+            waited = (own["t1_ns"] - own["t0_ns"])[idle].sum() / 1e9
+            yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {waited:.3f} s"
+        if samples:
+            place = np.searchsorted(own["t0_ns"], samples["t_ns"], "right") - 1
+            inside = (place >= 0) & (samples["t_ns"] < own["t1_ns"][place])
+            full = inside & (names[place] == "send_buffer")
+            unsent = int((samples["notsent_bytes"] >= samples["snd_mss"])[full].sum())
+            if unsent * 2 > full.sum():
+                yield f"flow {row['flow_name']}: in {unsent} of {full.sum()} samples of 'send_buffer' data are unsent"
+
+
+def limits(trial: Trial) -> Iterator[str]:
+    """What limited a captured flow is what its kernel says that it waited for (`oracle` has the bound)."""
+    for flow, found in oracle.flows(trial):
+        if sum(found.wrong_s.values()) > found.bound_s:
+            yield f"flow {flow['flow']}: {found.told()}"
+
+
+def timeouts(trial: Trial) -> Iterator[str]:
+    """A captured flow's time-outs are those that its kernel counted from its first sample to its last, and no
+    tail-loss probes. None is over before the first sample, 10 ms after the transfer's beginning. iperf3 ends before its
+    connection does: what is sent again after the last sample is not counted there."""
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is not None and samples:
+            counted = int(samples["total_rto"][-1]) - int(samples["total_rto"][0])
+            events = trial.table("events")
+            late = (events["flow"] == flow["flow"]) & (events["kind"] == RTO) & (events["t1_ns"] > samples["t_ns"][-1])
+            timed_out = flow["timeouts"] - int(late.sum()) * (row["tool"] == "iperf3")
+            if timed_out != counted:
+                yield f"flow {row['flow_name']}: {timed_out} time-outs, the kernel counted {counted}"
+
+
+def marks(trial: Trial) -> Iterator[str]:
+    """The marks that the receiver's capture and kernel have are those that the box made. Connections of the tools' own,
+    which no row tells of, may have some of them. The receiver's kernel does not count the mark of a packet that brings
+    nothing new, and its counter is read before the last packet comes, which acknowledges its own FIN. Linux
+    sometimes takes AccECN's counter to have gone round once more, so what its sender takes to be marked is more by a
+    multiple of 8."""
+    marked = [row["ce_marked"] for row in trial.rows if row.get("ce_marked") is not None]
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        if row.get("ce_received") is None or not trial.recorded:
+            continue
+        whose, arrived = f"flow {row['flow_name']}", row["ce_received"]
+        if arrived != row["ce_marked"]:
+            yield f"{whose}: {arrived} arrived with CE, the box marked {row['ce_marked']}"
+        infos = [(end.get(side) or {}).get("tcp_info") or {} for side in ("sender", "receiver")]
+        uncounted = arrived - infos[1].get("received_ce", arrived)
+        spurious = (trial.captured(row) or {}).get("spurious", 0)
+        if row["parallel"] == 1 and not row["bidir"] and not 0 <= uncounted <= 1 + spurious:
+            yield f"{whose}: {arrived} arrived with CE, the receiver's kernel counted {infos[1]['received_ce']}"
+        if (reported := row.get("ce_reported")) is not None and row["parallel"] == 1:
+            if reported > arrived:
+                yield f"{whose}: {reported} reported of {arrived}"
+            if (infos[0].get("delivered_ce", reported) - reported) % 8:
+                yield f"{whose}: {reported} reported, the sender's kernel counted {infos[0]['delivered_ce']}"
+            octets = (trial.captured(row) or {}).get("ce_reported_bytes")
+            if octets is not None and infos[0].get("delivered_ce_bytes", octets) != octets:
+                yield f"{whose}: {octets} octets reported, the sender's kernel counted {infos[0]['delivered_ce_bytes']}"
+    if marked and sum(marked) > trial.rows[0]["ecn_marks_box"]:
+        yield f"{sum(marked)} marks of the flows, the box made {trial.rows[0]['ecn_marks_box']}"
+
+
+def causes(trial: Trial) -> Iterator[str]:
+    """Every data packet that the box dropped is lost, each once, and by its kind. Nothing is put down to what the path
+    does not have."""
+    if not trial.recorded:
+        return
+    path = trial.asked["path"]
+    for flow in trial.summary.get("flows") or ():
+        dropped = {name: count for name, count in (flow.get("box") or {}).items() if name not in NOT_DROPPED}
+        lost, seen = flow.get("losses_by_cause") or {}, flow.get("losses_seen") or {}
+        if sum(dropped.values()) != sum(lost.values()):
+            yield f"flow {flow['flow']}: the box dropped {dropped}, lost are {lost}"
+        pairs = (("queue", "tail_drop"), ("aqm", "aqm"), ("policer", "policer"))
+        if any(dropped.get(fate, 0) != lost.get(cause, 0) for fate, cause in pairs):
+            yield f"flow {flow['flow']}: the box dropped {dropped}, causes are {lost}"
+        if sum(seen.values()) != sum(lost.values()):
+            yield f"flow {flow['flow']}: {sum(lost.values())} lost, {sum(seen.values())} explained by captures"
+        if seen.get("aqm") and path["ab_aqm"] == "none":
+            yield f"flow {flow['flow']}: {seen['aqm']} losses 'by queue management' on a path without"
+
+
+def drops(trial: Trial) -> Iterator[str]:
+    """What the flows have lost is no more than what the box dropped, and nothing by chance where it dropped nothing so.
+    Of pairs that are not captured nothing is said."""
+    dropped = (((trial.json("delay").get("statistics") or {}).get("ab") or {}).get("drops")) or {}
+    lost = sum(value or 0 for row in trial.rows for name, value in row.items() if name.startswith("lost_"))
+    if trial.recorded and not trial.rows[0]["bidir"]:
+        if lost > sum(dropped.values()):
+            yield f"{lost} lost, the box dropped {dropped}"
+        if not dropped.keys() - {"queue", "aqm"} and any(row["lost_chance"] for row in trial.rows):
+            yield f"lost by chance where the box dropped {dropped}"
+    if any(row["pair"] > 1 and row["lost_queue"] is not None for row in trial.rows):
+        yield "losses of a pair that is not captured"
+
+
+def recoveries(trial: Trial) -> Iterator[str]:
+    """A recovery is no longer than the transfer goes on, or it says why it is not known. Outages count from the trial's
+    origin, intervals from the beginning of their own flow."""
+    found = trial.json("recovery").get("flows") or {}
+    for row, end in zip(trial.rows, trial.ends, strict=True):
+        for one in found.get(row["flow_name"]) or ():
+            later_ns = end["receiver"]["t0_monotonic_ns"] - (clock.origin_ns(trial.ends[0], "monotonic") or 0)
+            took, until = one["recovery_ns"], end["receiver"]["intervals"][-1][1] + later_ns
+            if (took is None) != (one["why"] is not None) or not 0 <= (took or 0) <= max(0, until - one["end_ns"]):
+                yield f"flow {row['flow_name']}: {one}, and the transfer ended at {until}"
+
+
+CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
+    "trials end": ends,
+    "sums are below the line": line,
+    "possible rates are the line's": possible,
+    "the path's rate is a busy line": path_rate,
+    "shares add up": shares,
+    "sums have all octets": sums,
+    "what was asked is what ran": asked,
+    "windows are TCP_INFO's": windows,
+    "buffers are TCP_INFO's": buffers,
+    "time-outs are TCP_INFO's": timeouts,
+    "marks are the box's": marks,
+    "causes are the box's": causes,
+    "losses are the box's": drops,
+    "recoveries end": recoveries,
+    "limits are the kernel's": limits,
+}
+
+
+def broken(trial: Trial, checks: dict[str, Callable[[Trial], Iterator[str]]] = CHECKS) -> dict[str, str]:
+    """The checks that a trial breaks, with what does. Of a trial that has failed or is not valid only those count that
+    look at just this."""
+    first = {"trials end": ends, "what was asked is what ran": asked}
+    chosen = checks if trial.rows[0]["valid"] else first if trial.status["state"] == "done" else {"trials end": ends}
+    found = {name: "; ".join(check(trial)) for name, check in chosen.items()}
+    return {name: text for name, text in found.items() if text}

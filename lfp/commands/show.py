@@ -1,0 +1,40 @@
+"""``lfp show``: shows what a run measured. A view that is kept (`shown`) is printed without loading what makes it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from lfp.commands._runs_dir import runs_dir_option
+from scenarios.run import plain, runs, shown
+
+
+@click.command("show")
+@click.argument("run")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each trial.")
+@click.option("--summary", metavar="METRIC", help="Print a line for each setting: median of this measured column, its "
+              "bootstrap interval, outliers.")  # fmt: skip
+@runs_dir_option
+def command(run: str, as_json: bool, summary: str | None, runs_dir: Path) -> None:
+    """Show the trials of RUN (path, name or 'last')."""
+    run_dir = runs.find(run, runs_dir)
+    view = None if as_json or summary else shown.read(run_dir)
+    if view is None:
+        from lfp.commands import _show  # takes longer than all else here
+
+        if summary:
+            _show.print_summary(run_dir, summary)
+            return
+        if as_json:
+            for line in _show.as_json(run_dir):
+                click.echo(line)
+            return
+        view = _show.view(run_dir)
+        shown.keep(run_dir, view)
+    out = plain.Plain()
+    for kind, *what in view:
+        if kind == "table":
+            plain.print_table(out, *what)
+        else:
+            out.print(*what)
