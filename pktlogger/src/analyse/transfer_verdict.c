@@ -444,15 +444,16 @@ static bool recorded_queue(const struct pl_transfer *t)
 }
 
 /* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
- * was the limit: it worked all the time, or what was lost was lost to its queue, or may have been, and all together used
- * most of it. A queue that is full for moments, or that others fill, takes packets of a line that is idle otherwise. */
+ * was the limit: it worked all the time, or what was lost was lost to its queue, full or managed, or may have been, and
+ * all together used most of it. A queue that is full for moments, or that others fill, takes packets of a line that is idle otherwise. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const double line_bps = carried_by(t).mean_bps;
     enum pl_loss_cause lost = most_lost(t);
     bool used = line_bps > 0 && v->rate_bps + t->signs.others_bps >= PL_SHARED_USED * line_bps;
     bool busy = v->finding < 0 && v->cause == PL_LIMIT_PATH_RATE;
-    bool full = v->finding == PL_FOUND_LOSSES && used && (lost == PL_LOSS_TAIL_DROP || lost == PL_LOSS_UNKNOWN);
+    bool queue = lost == PL_LOSS_TAIL_DROP || lost == PL_LOSS_AQM || lost == PL_LOSS_UNKNOWN;
+    bool full = v->finding == PL_FOUND_LOSSES && used && queue;
     bool there = 2 * t->signs.others_ns > t->last_ns - t->first_ns;
     return (busy || full) && there && PL_SHARED_OTHERS * other_bps(t) > v->rate_bps;
 }

@@ -39,21 +39,28 @@ static void says(const struct pl_verdict *v, const char *text, bool there)
     CHECK((strstr(v->text, text) != NULL) == there);
 }
 
-/* Packets are lost to a full queue, and others carry half as much as the transfer does. */
+/* Packets are lost to a full queue or to one that is managed, or to chance, and others carry half as much as the transfer
+ * does. */
 static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
 {
     static const struct {
         double rate, others;
         int64_t others_s;
+        enum pl_loss_cause lost;
         bool shared;
-    } rows[] = {{24, 12, 10, true}, {15, 7.5, 10, false}, {24, 12, 4, false}, {24, 7, 10, false}};
+    } rows[] = {
+        {24, 12, 10, PL_LOSS_TAIL_DROP, true}, {15, 7.5, 10, PL_LOSS_TAIL_DROP, false},
+        {24, 12, 4, PL_LOSS_TAIL_DROP, false}, {24, 7, 10, PL_LOSS_TAIL_DROP, false},
+        {24, 12, 10, PL_LOSS_AQM, true},       {15, 7.5, 10, PL_LOSS_AQM, false},
+        {24, 12, 10, PL_LOSS_BEHIND, false},
+    };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct pl_flow flow = {.ip_version = 4};
         const struct pl_line line = line_of_40(false);
         struct pl_transfer t = transfer(&flow, &line, rows[i].rate * MBIT);
         t.limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE] = 7 * SECOND;
         t.limit_ns[PL_LIMIT_PATH_RATE] = 3 * SECOND;
-        t.lost = t.loss_causes[PL_LOSS_TAIL_DROP] = 20;
+        t.lost = t.loss_causes[rows[i].lost] = 20;
         t.signs.others = 1;
         t.signs.others_bps = rows[i].others * MBIT;
         t.signs.others_ns = rows[i].others_s * SECOND;
