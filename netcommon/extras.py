@@ -19,6 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "history": ("duckdb", "scipy"),
     "dashboard": ("dash", "dash_ag_grid", "duckdb", "jinja2", "plotly", "scipy", "tsdownsample", "waitress"),
     "cluster": ("distributed",),
+    "mininet": ("mininet", "setuptools"),
     "pictures": ("kaleido",),
     "notebook": ("jupytext", "notebook", "pandas", "polars"),
 }

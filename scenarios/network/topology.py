@@ -1,21 +1,15 @@
-"""The network of a run: Mininet nodes, each in a namespace of its own, joined as `graph` says.
+"""The network of a run: nodes, each in a namespace of its own, joined as `graph` says.
 
 With one pair of hosts it is a chain: snd – r1 – [delay box] – r2 … rN – rcv. Gateways are nodes next to the hosts.
 
-Mininet creates nodes and veth links and offers its prompt; addresses, routes and neighbours are set through pyroute2.
-The WAN interfaces belong to the delay boxes, which create them anew for every trial (``attach_wan``). Nodes are
-unnamed namespaces that live as long as their shells, and veth pairs are created inside them. So two runs never collide,
-and nothing of a run outlives it.
-
-Mininet is loaded when a network is entered: that takes 0.2 s, and the host of a virtual trial needs names alone.
+Links, addresses, routes and neighbours are set through pyroute2. The WAN interfaces belong to the delay boxes, which
+create them for every trial (``attach_wan``). Nodes are unnamed namespaces that live as long as the processes that hold
+them, and veth pairs are created inside them. So two runs never collide, and nothing of a run outlives it.
 """
 
 from __future__ import annotations
 
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
 
 from comet_delay import Port
 from netcommon import netns
@@ -27,6 +21,9 @@ from scenarios.network.graph import Graph, Side, host_names
 from scenarios.network.place import Place
 from scenarios.plan.model import Scenario
 from scenarios.plan.profiles import Profile
+
+if TYPE_CHECKING:
+    from scenarios.network.prompt import Prompt
 
 # Only the transfer may use the path: a stray multicast report would count as a packet of the model.
 _OF_FAMILY = {
@@ -42,8 +39,15 @@ _OF_FAMILY = {
         )
     },
 }
-_DESCRIPTORS = 256  # that a node's shell may have open
 _ROUTER = {"net.ipv4.ip_forward": "1", "net.ipv6.conf.all.forwarding": "1"}
+
+
+class Node(Protocol):
+    """What holds the namespaces of a node."""
+
+    pid: int
+
+    def end(self) -> None: ...
 
 
 class Topology:
@@ -52,34 +56,26 @@ class Topology:
 
     def __init__(
         self, graph: Graph, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *,
-        nic: tuple[int, int] = (0, 0), shells: bool = True,
+        nic: tuple[int, int] = (0, 0), prompt: bool = False,
     ) -> None:  # fmt: skip
         self.graph, self.mtu, self.family = graph, mtu, family
         self.names = list(graph.nodes)
         self._ledger = ledger
         self._nic = nic  # rate of the senders' interfaces (0: none), and packets of their transmit queues
-        self._shells = shells  # whether nodes have one, for Mininet's prompt
-        self._net: Any = None
-        self._nodes: dict[str, Any] = {}
+        self._with_prompt = prompt
+        self._prompt: Prompt | None = None
+        self._nodes: dict[str, Node] = {}
         self._routed: dict[str, tuple[int | None]] = {}  # the options of a node's routes
         self._first: dict[int, dict[str, str]] = {}  # sysctls of the hosts' namespaces before any profile
 
     @classmethod
-    def of(cls, setting: Scenario, ledger: Ledger | None = None, *, shells: bool = True) -> Topology:
-        """The network that a trial needs. Without ``shells`` in its nodes it has no prompt."""
+    def of(cls, setting: Scenario, ledger: Ledger | None = None, *, prompt: bool = False) -> Topology:
+        """The network that a trial needs. ``prompt``: it can open Mininet's."""
         path = setting.path
         return cls(Graph.of(setting), path.mtu, setting.transfer.family, ledger, nic=(path.nic_rate, path.nic_queue),
-                   shells=shells)  # fmt: skip
+                   prompt=prompt)  # fmt: skip
 
     def __enter__(self) -> Topology:
-        from mininet.log import setLogLevel
-        from mininet.net import Mininet
-
-        from scenarios.network.nodes import Interface, Veth
-
-        setLogLevel("error")
-        Mininet.inited = True  # init() would raise limits of the whole machine (fixLimits); ours are per namespace
-        self._net = Mininet(topo=None, build=False, controller=None, link=Veth, intf=Interface)
         try:
             self._build()
         except BaseException as error:
@@ -93,7 +89,7 @@ class Topology:
         for node in self._nodes.values():
             pid = node.pid
             links.close_session(pid)
-            node.terminate()
+            node.end()
             if self._ledger:
                 self._ledger.drop_process(pid)
         self._nodes = {}
@@ -123,7 +119,7 @@ class Topology:
 
     def pid(self, node: str) -> int:
         """Process id of a node's namespace."""
-        return int(self._nodes[node].pid)
+        return self._nodes[node].pid
 
     def pids(self) -> dict[str, int]:
         """Process id of every node's namespace by node name."""
@@ -204,37 +200,38 @@ class Topology:
 
     def prompt(self) -> None:
         """Opens Mininet's prompt, until the user leaves it."""
-        from mininet.cli import CLI
-        from mininet.log import setLogLevel
-
-        setLogLevel("output")  # shows what the nodes' commands print
-        CLI(self._net)
+        assert self._prompt
+        self._prompt.open()
 
     def _build(self) -> None:
-        from mininet.node import Node
+        if self._with_prompt:
+            from scenarios.network.prompt import Prompt  # loads Mininet
 
-        from scenarios.network.nodes import Holder
-
+            self._prompt = Prompt()
         for name in self.names:
-            with _few_descriptors():
-                node = self._net.addHost(name, cls=Node if self._shells else Holder, ip=None)
+            node = self._prompt.node(name) if self._prompt else netns.Holder()
             self._nodes[name] = node
             links.open_session(node.pid)
             if self._ledger:
-                self._ledger.add_process(node.pid, f"mininet:{name}")
+                self._ledger.add_process(node.pid, f"node:{name}")
             router = {} if self.graph.is_host(name) else _ROUTER
             netns.call_in(node.pid, sysctls.write_sysctls, _OF_FAMILY[self.family] | router)
             links.bring_up(node.pid, "lo")
         for number, link in enumerate(self.graph.links):
             if not link.hop:
-                names = {"intfName1": self.graph.interface(number, link.left),
-                         "intfName2": self.graph.interface(number, link.right)}  # fmt: skip
-                self._net.addLink(self._nodes[link.left], self._nodes[link.right], **names)
+                self._connect(link.left, self.graph.interface(number, link.left),
+                              link.right, self.graph.interface(number, link.right))  # fmt: skip
                 self._join(number)
         if self._nic[0]:
             for pair in range(1, self.graph.pairs + 1):
                 sender, _ = host_names(pair)
                 links.transmit_queue(self.pid(sender), self.host_interface(sender), *self._nic)
+
+    def _connect(self, left: str, left_nic: str, right: str, right_nic: str) -> None:
+        """A veth pair between two nodes."""
+        links.add_veth(self.pid(left), left_nic, self.pid(right), right_nic)
+        if self._prompt:
+            self._prompt.connect(left, left_nic, right, right_nic)
 
     def _join(self, number: int) -> None:
         """Gives both ends of a link their addresses, brings them up and enters each as the other's neighbour."""
@@ -244,15 +241,3 @@ class Topology:
         macs = [links.bring_up(*nic, self.mtu, [address]) for nic, address in zip(nics, own, strict=True)]
         for nic, address, mac in zip(nics, reversed(own), reversed(macs), strict=True):
             links.add_neighbours(*nic, [address], mac)
-
-
-@contextmanager
-def _few_descriptors() -> Iterator[None]:
-    """Mininet's mnexec closes as many descriptors as the limit allows, each by a system call. A call takes 12 µs in a
-    guest, and some machines allow a million descriptors."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(_DESCRIPTORS, hard), hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

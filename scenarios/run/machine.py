@@ -20,7 +20,7 @@ from netcommon.extras import DISTRIBUTION
 _GIT_S = 10.0
 _LOADED = re.compile(r"^\s+(\S+) => (/.+) \(0x", re.MULTILINE)
 _OF_LIBC = re.compile(r"(libc|libm|libdl|libpthread|librt|libresolv|libanl)\.so")
-_PACKAGES = ("mininet", "pyroute2", "pyarrow", "pydantic")
+_PACKAGES = ("pyroute2", "pyarrow", "pydantic")
 
 
 def describe() -> dict[str, Any]:

@@ -18,8 +18,8 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from netcommon import run_format
-from netcommon.errors import LfpError, UsageError
+from netcommon import extras, run_format
+from netcommon.errors import LfpError, MissingError, UsageError
 from netcommon.ledger import Ledger, state_directory
 from scenarios.certify import seal
 from scenarios.network.existing import Existing
@@ -315,7 +315,10 @@ def prompt(plan: Plan, console: Console) -> None:
     first = plan.trials[0]
     if first.setting.topology.kind == "existing":
         raise UsageError('--cli: not with topology.kind = "existing"; log in at the hosts themselves')
-    with owned() as (ledger, scratch), Topology.of(first.setting, ledger) as net:
+    extras.require("mininet", "lfp run --cli")
+    if not shutil.which("mnexec"):
+        raise MissingError("lfp run --cli: program mnexec not found; apt-get install mininet")
+    with owned() as (ledger, scratch), Topology.of(first.setting, ledger, prompt=True) as net:
         net.apply(profiles.of(first.setting.profile))
         with trial.path_up(net, first, scratch, scratch, ledger):
             address = net.receiver_address()

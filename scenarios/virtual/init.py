@@ -128,7 +128,7 @@ def _begin() -> None:
 
 def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
     """Runs the trial as on the host, except for the work on its results."""
-    lean.all_packages()
+    lean.pyroute2()
     from scenarios.trial.trial import run_trial
     from scenarios.virtual import lab
 

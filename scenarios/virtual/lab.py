@@ -37,7 +37,7 @@ class Network:
 @contextmanager
 def topology(trial: Trial, super_bytes: tuple[int, int]) -> Iterator[tuple[Topology, Ledger]]:
     """The nodes and links of a trial."""
-    with Ledger.open() as ledger, Topology.of(trial.setting, ledger, shells=False) as net:
+    with Ledger.open() as ledger, Topology.of(trial.setting, ledger) as net:
         for ends, most in zip(net.graph.into_path(), super_bytes, strict=True):
             for node, link in ends if most else ():
                 links.limit_super_packets(net.pid(node), net.graph.interface(link, node), most)

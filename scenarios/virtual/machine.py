@@ -38,7 +38,7 @@ class Machine:
         if not self.network:
             yield argv
             return
-        lean.all_packages()
+        lean.pyroute2()
         from scenarios.virtual import lab
 
         scratch = Path("/run/tmp/lab")
