@@ -31,7 +31,7 @@ static void papers_number(void)
     CHECK(strstr(text, "rttcp-t: SO_SNDBUF=262144, SO_RCVBUF=131072, TCP_MAXSEG=4312, TCP_NODELAY=1, "
                        "TCP_CONGESTION=reno, IP_TOS=0x28\n"));
     CHECK(strstr(text, "819200000 bytes in 20.500 CPU seconds = 304.88 Mbit/cpu sec"));
-    CHECK(strstr(text, "100000 I/O calls, msec/call = 0.689, calls/sec = 1451.59"));
+    CHECK(strstr(text, "100000 I/O calls, msec/call = 0.71 (1 s = 1024 msec), calls/sec = 1451.59"));
     CHECK(strstr(text, "0.50user 20.00sys 68.89real 30% 1024maxrss(KB) 3+0pf 11+22csw"));
 }
 
