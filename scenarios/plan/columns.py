@@ -75,6 +75,9 @@ LOSSES = {
 
 REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the other way of both at once
 
+# Classes of packets that LFT's gateways send (lft_ref's CONTROL.md, ``engine.sent``).
+CLASSES = ("data", "retransmission", "redundant", "ack")
+
 # What limits a sender (pktlogger's FORMAT.md, "Limits"), and, through gateways, the gateways (section 11).
 LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
           "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
@@ -170,7 +173,8 @@ _IN_ORDER = (
     }),
     *_outcomes("int", {
         "flows_common_ns": "Time in which all flows run",
-        "elapsed_ns": "Time taken", "connect_ns": "Time to connect", "retransmits": "Retransmissions",
+        "elapsed_ns": "Time taken", "connect_ns": "Time to connect",
+        "rise_ns": "Time from the beginning to nine tenths of the rate", "retransmits": "Retransmissions",
         "retransmitted_bytes": "Octets sent again", "retransmits_syn_fin": "SYN and FIN sent again",
         "reverse_retransmits": "Retransmissions, way back",
         "reverse_retransmitted_bytes": "Octets sent again, way back",
@@ -197,6 +201,7 @@ _IN_ORDER = (
         "cpu_sender_ns": "CPU time of the sender",
         "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",
     }),
+    *_outcomes("float", {f"gateway_{key}_share": f"Share of {key} in what the near gateway sent" for key in CLASSES}),
     *_outcomes("int", {
         "shorts": "Short transfers", "short_median_ns": "Median time of a short transfer",
         "short_max_ns": "Longest time of a short transfer",

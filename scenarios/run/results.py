@@ -15,10 +15,10 @@ import pyarrow.parquet as parquet
 
 from netcommon import run_format
 from netcommon.strangers import replacing
-from scenarios.plan.columns import COLUMNS, LATENCIES, LIMITS, MARKS, REVERSE
+from scenarios.plan.columns import CLASSES, COLUMNS, LATENCIES, LIMITS, MARKS, REVERSE
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import baseline, captured, points, recovery, sharing, trial
+from scenarios.trial import baseline, captured, clock, points, recovery, rise, sharing, trial
 from scenarios.trial.captured import Captured
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
@@ -54,7 +54,8 @@ def rows(folder: Path) -> list[dict[str, Any]]:
         {**nothing, **flow, **verdict, **_measured(flow, end, box),
          **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
          **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
-         "cpu_gateways_ns": _cpu_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own),
+         **rise.columns(flow, end.get("receiver") or {}, clock.origin_ns(end, "monotonic")),
+         **_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own),
          **(_of_captures_alone(folder) if asked.get("topology") == points.CAPTURED else {})}
         for flow, end in zip(params, ends, strict=True)
     ]  # fmt: skip
@@ -77,7 +78,8 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),
         "transfer_time_ratio": rfc6349.transfer_time_ratio(
-            params, summary, _began_ns(sender, box), timestamps=rfc6349.timestamps_of(end, otherwise=True)),
+            params, summary, _began_ns(sender, box), timestamps=rfc6349.timestamps_of(end, otherwise=True)
+        ),
     }
 
 
@@ -191,13 +193,17 @@ def _of_streams(
     return _counted(sender, samples), fairness.of_streams(receiver, acked, by_time=bool(flow.get("duration_ns")))
 
 
-def _cpu_of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> int | None:
-    """The CPU time of the gateways that a flow's pair is behind."""
+def _of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> dict[str, Any]:
+    """The CPU time of the gateways that a flow's pair is behind, and which share of the octets that the near one sent
+    each of LFT's classes of packets has."""
     site = str((gateways.get("behind") or {}).get(str(flow.get("pair", 1)), gateways.get("pair", 1)))
     other = (gateways.get("others") or {}).get(site)
     behind = not gateways.get("behind") or str(flow.get("pair", 1)) in gateways["behind"]
-    found: int | None = (other or gateways).get("cpu_ns") if behind else None
-    return found
+    own: dict[str, Any] = (other or gateways) if behind else {}
+    sent = ((own.get("near") or {}).get("engine") or {}).get("sent") or {}
+    whole = sum(sent[name]["wire_bytes"] for name in CLASSES) if sent else 0
+    shares = {f"gateway_{name}_share": sent[name]["wire_bytes"] / whole for name in CLASSES} if whole else {}
+    return {"cpu_gateways_ns": own.get("cpu_ns"), **shares}
 
 
 def write(run_dir: Path, found: list[dict[str, Any]]) -> None:
