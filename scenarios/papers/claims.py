@@ -32,7 +32,8 @@ class Number(Figure):
     """A number of a paper. ``paper``: its value with its unit, such as ``40Mbit``. ``within``: how far from it what is
     measured may be, and ``why`` so far. ``sense``: the paper gives the value itself, or a bound. ``less``: what is
     subtracted from the measured value, ``against``: the settings whose value it is divided by, ``of_whole``: the value
-    that it is divided by. ``scale``: which part of the paper's value the quick form has to show, because its path is
+    that it is divided by, ``factor``: what it is multiplied by, such as the part of the session in which a flow ran.
+    ``scale``: which part of the paper's value the quick form has to show, because its path is
     that much smaller. ``input``: the setting that holds the number, which is then not found but set. ``shows``: what
     shows why the number is another here: ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
 
@@ -44,6 +45,7 @@ class Number(Figure):
     less: str = ""
     against: Where | None = None
     of_whole: str = ""
+    factor: float = 1
     scale: float = 1
     input: str = ""
     shows: str = ""

@@ -35,7 +35,7 @@ def measured(number: Number, results: Sequence[Result]) -> float | None:
     value = _median(number, results, number.picks)
     if value is None:
         return None
-    value -= number.subtracted
+    value = (value - number.subtracted) * number.factor
     if number.against is None:
         return value / number.divisor
     other = Expect(say=number.say, of=number.of, against=number.against, min=0)

@@ -27,13 +27,13 @@ from scenarios.plan.plan import load_plan
 PAPERS = {
     "comet-2004": {
         "fig1", "fig1-sessions", "fig2", "fig3", "fig3-detour", "fig11", "fig12", "fig13", "tab2", "tab3", "auto",
-        "esp",
+        "esp", "classes", "coexistence", "host-rate", "redundancy", "start",
     },
     "tgnle-2006": {"fig4", "run-a", "run-b", "run-c", *(f"function-{number}" for number in range(1, 8))},
-    "cpeak-1998": {"tab1", "tab2", "fig2"},
-    "lfp-1995": {"fig3", "fig4", "xys", "tab1", "response", "tab2", "line", "rttcp"},
+    "cpeak-1998": {"tab1", "tab2", "tab2-second", "fig2"},
+    "lfp-1995": {"fig3", "fig4", "xys", "tab1", "response", "tab2", "line", "rttcp", "window"},
     "lsr-2007": {
-        "ipv4-single", "ipv6-single", "multi", "way", "rules", "delay-alone", "ceiling", "many",
+        "ipv4-single", "ipv6-single", "multi", "way", "rules", "delay-alone", "ceiling", "many", "rtt",
         *(f"cause-{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
     },
 }  # fmt: skip
@@ -130,6 +130,7 @@ def test_a_quick_form_of_a_tenth_is_judged_by_a_tenth() -> None:
 def test_a_number_may_be_a_difference_a_share_or_a_ratio_of_two_settings() -> None:
     results = [result(4e6), result(8e6, window_bytes=8192)]
     assert measured(number(less="1Mbit"), results) == 3e6
+    assert measured(number(factor=0.5), results) == 2e6
     assert measured(number(of_whole="5Mbit", paper=0.8), results) == 0.8
     assert measured(number(against={"transfer.window": "8KB"}, paper=0.5), results) == 0.5
     assert measured(number(against={"transfer.window": "16KB"}, paper=0.5), results) is None
@@ -257,7 +258,7 @@ def test_a_stored_file_that_is_none_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_book_is_what_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Written without a run. What changed in a scenario since then is for its next run to find."""
+    """As of today's scenarios, or as of those that were measured: who changes one need not run it at once."""
     reference = next(parent for parent in Path(__file__).resolve().parents if (parent / "docs").is_dir())
     reference = reference / "docs/reference"
 
@@ -265,11 +266,16 @@ def test_the_book_is_what_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
         file = reference / "measured" / form / f"{scenario}.json"
         return str(json.loads(file.read_text(encoding="utf-8"))["digest"]) if file.exists() else ""
 
+    def written() -> str:
+        output = tmp_path / "book.md"
+        options = ["--no-run", "--kept", str(reference / "measured"), "--output", str(output)]
+        answer = CliRunner().invoke(command, options, standalone_mode=False)
+        assert answer.exception is None
+        return output.read_text(encoding="utf-8")
+
+    today = written()
     monkeypatch.setattr(stored, "digest", as_kept)
-    kept, output = str(reference / "measured"), tmp_path / "book.md"
-    answer = CliRunner().invoke(command, ["--no-run", "--kept", kept, "--output", str(output)], standalone_mode=False)
-    assert answer.exception is None
-    assert output.read_text(encoding="utf-8") == (reference / "reproduction.md").read_text(encoding="utf-8"), (
+    assert (reference / "reproduction.md").read_text(encoding="utf-8") in (today, written()), (
         "write it again: lfp papers --no-run --kept docs/reference/measured --output docs/reference/reproduction.md"
     )
 
