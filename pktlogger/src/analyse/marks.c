@@ -31,8 +31,9 @@ static void count_packets(struct pl_marks *marks, struct pl_mark_sum *sum, const
     sum->ce_reported += marks->ace_known ? (ace - marks->ace) & (ACE_N - 1) : 0;
     marks->ace = ace;
     marks->ace_known = true;
-    while (mss && sum->ce_reported * mss < sum->ce_reported_bytes)
-        sum->ce_reported += ACE_N;
+    uint64_t least = mss ? (sum->ce_reported_bytes + mss - 1) / mss : 0;
+    if (sum->ce_reported < least)
+        sum->ce_reported += (least - sum->ce_reported + ACE_N - 1) / ACE_N * ACE_N;
 }
 
 /* True when the acknowledgement reports marks. The last one of the handshake has another code in ACE, so only those of
@@ -68,8 +69,11 @@ bool pl_marks_send(struct pl_marks *marks, struct pl_transfer *t, const struct p
     t->marks.cwr_sent += cwr;
     if (marks->unheeded || !(accurate ? marks->calls : cwr) || !marks->reports)
         return false;
-    *event = (struct pl_event){
-        .t0_ns = marks->first_ns, .t1_ns = row->t_ns, .seq = una, .bytes = high - una, .packets = marks->reports};
+    *event = (struct pl_event){.t0_ns = marks->first_ns,
+                               .t1_ns = row->t_ns,
+                               .seq = una,
+                               .bytes = high > una ? high - una : 0,
+                               .packets = marks->reports};
     marks->reports = 0;
     marks->calls = false;
     marks->reduced_at = high;

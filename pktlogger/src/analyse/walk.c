@@ -126,6 +126,12 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
 }
 
+/* What is outstanding, by what the capture shows: it may have missed data that are acknowledged. */
+static uint64_t flight_of(const struct pl_walk *s)
+{
+    return s->high > s->una ? s->high - s->una : 0;
+}
+
 static void enter_timeout(struct pl_walk *s, int64_t now_ns)
 {
     end_recovery(s);
@@ -135,10 +141,9 @@ static void enter_timeout(struct pl_walk *s, int64_t now_ns)
     s->timeout_ns = now_ns;
     s->t->timeouts++;
     pl_losses_forget(&s->losses, s->timeout_segment, s->una);
-    pl_walk_event(
-        s, PL_RTO,
-        (struct pl_event){
-            .t0_ns = s->last_send_ns, .t1_ns = now_ns, .seq = s->una, .bytes = s->high - s->una, .packets = 1});
+    pl_walk_event(s, PL_RTO,
+                  (struct pl_event){
+                      .t0_ns = s->last_send_ns, .t1_ns = now_ns, .seq = s->una, .bytes = flight_of(s), .packets = 1});
 }
 
 static void enter_fast(struct pl_walk *s, const struct pl_segment *first)
@@ -197,7 +202,7 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
 static void note_scale(struct pl_walk *s)
 {
     enum { SCALE_MAX = 14 };
-    uint64_t flight = s->high > s->una ? s->high - s->una : 0;
+    uint64_t flight = flight_of(s);
     while (!s->t->scale_known && s->window > 0 && s->t->scale_least < SCALE_MAX &&
            flight > (uint64_t)s->window << s->t->scale_least)
         s->t->scale_least++;
@@ -245,7 +250,7 @@ static void after_send(struct pl_walk *s, int64_t now_ns)
     s->segment += s->parts.n;
     s->last_send_ns = now_ns;
     s->closed_since_send_ns = 0;
-    s->flight = s->high > s->una ? s->high - s->una : 0;
+    s->flight = flight_of(s);
     if (s->flight) {
         s->drained_ns = -1;
         if (s->flight > s->t->max_unacknowledged_bytes)
@@ -277,7 +282,7 @@ static int note_rates(struct pl_walk *s, const struct pl_row *packet)
 {
     const struct pl_rates_send sent = {
         .t_ns = packet->t_ns,
-        .flight = s->high > s->una ? s->high - s->una : 0,
+        .flight = flight_of(s),
         .window = s->window,
         .bytes = packet->len,
         .n = (uint32_t)s->parts.n,

@@ -57,6 +57,20 @@ def test_a_reduction_is_what_the_sender_says_by_cwr(tmp_path: Path) -> None:
     assert (event["seq"], event["bytes"], event["packets"]) == (2 * MSS + 1, MSS, 2)
 
 
+def test_a_reduction_behind_packets_that_the_capture_missed_has_nothing_outstanding(tmp_path: Path) -> None:
+    """The sender's capture lacks the second and the third packet, which an acknowledgement shows to have been sent."""
+    path = Conversation(syns=CLASSIC)
+    path.send(30, 1, ecn=ECT0)
+    path.ack(41, 3 * MSS + 1, flags=ECE)
+    path.send(53, 3 * MSS + 1, flags=CWR, ecn=ECT0)
+    path.ack(64, 4 * MSS + 1)
+    found, flow = path.analyse(tmp_path)
+    assert flow["ecn_reductions"] == 1
+    (event,) = found.events.to_pylist()
+    assert found.summary["event_kinds"][event["kind"]] == "ecn_reduction"
+    assert (event["seq"], event["bytes"], event["packets"]) == (3 * MSS + 1, 0, 1)
+
+
 def test_counters_of_accecn_go_round(tmp_path: Path) -> None:
     """ACE begins at 5 and counts modulo 8. Nine packets are marked between two acknowledgements, which ACE alone would
     call one: the octets of the option tell."""
