@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "arrived.h"
+#include "feed.h"
 #include "join.h"
 #include "others.h"
 #include "passed_on.h"
@@ -15,30 +16,24 @@
 
 /* One capture being read again. */
 struct source {
-    struct pl_index index;
-    struct pl_row row;
-    enum pl_row_status next;
-    const struct pl_clock *clock;
+    struct pl_feed feed;
+    const struct pl_row *row; /* NULL at the end */
     int end;
 };
 
-static bool advance(struct source *source, struct nc_error *error)
+static void advance(struct source *source)
 {
-    source->next = pl_index_next(&source->index, &source->row, error);
-    if (source->next == PL_ROW)
-        source->row.t_ns = pl_clock_map(source->clock, source->end, source->row.frame, source->row.t_ns);
-    return source->next == PL_ROW;
+    source->row = pl_feed_next(&source->feed);
 }
 
-static bool open_source(struct source *source, const struct pl_analysis *analysis, int end, struct nc_error *error)
+static int open_source(struct source *source, const struct pl_analysis *analysis, int end, struct nc_error *error)
 {
-    source->next = PL_ROWS_FAILED;
-    source->clock = &analysis->clock;
     source->end = end;
-    if (pl_index_open_source(&source->index, &analysis->captures[end], error) != PL_OK)
-        return false;
-    advance(source, error);
-    return source->next != PL_ROWS_FAILED;
+    if (pl_feed_open(&source->feed, &analysis->captures[end], &analysis->surveys[end].index, &analysis->clock, end,
+                     error) < 0)
+        return -1;
+    advance(source);
+    return 0;
 }
 
 static int join_one(struct pl_analysis *analysis, struct pl_transfer *t, int end, const struct pl_row *row,
@@ -87,10 +82,10 @@ static int read_box(struct pl_analysis *analysis, int64_t until_ns)
 static int join_rows(struct pl_analysis *analysis, struct source sources[PL_END_N], struct pl_tables *tables,
                      struct nc_error *error)
 {
-    while (sources[PL_SENDER].next == PL_ROW || sources[PL_RECEIVER].next == PL_ROW) {
-        int end = sources[PL_SENDER].next != PL_ROW ||
-                  (sources[PL_RECEIVER].next == PL_ROW && sources[PL_RECEIVER].row.t_ns < sources[PL_SENDER].row.t_ns);
-        const struct pl_row *row = &sources[end].row;
+    const struct source *first = &sources[PL_SENDER], *second = &sources[PL_RECEIVER];
+    while (first->row || second->row) {
+        int end = !first->row || (second->row && second->row->t_ns < first->row->t_ns);
+        const struct pl_row *row = sources[end].row;
         uint32_t number = analysis->numbers[end][row->flow];
         if (analysis->box && read_box(analysis, row->t_ns + BOX_LEAD_NS) < 0)
             return -1;
@@ -101,9 +96,11 @@ static int join_rows(struct pl_analysis *analysis, struct source sources[PL_END_
             if (--t->rows_left == 0 && !t->box && finish_join(t, tables) < 0)
                 return -1;
         }
-        if (!advance(&sources[end], error) && sources[end].next == PL_ROWS_FAILED)
-            return -1;
+        advance(&sources[end]);
     }
+    for (int end = 0; end < PL_END_N; end++)
+        if (pl_feed_failed(&sources[end].feed, error))
+            return -1;
     if (read_box(analysis, INT64_MAX) < 0)
         return -1;
     for (uint32_t i = 0; i < analysis->n; i++)
@@ -114,15 +111,14 @@ static int join_rows(struct pl_analysis *analysis, struct source sources[PL_END_
 
 static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
-    struct source sources[PL_END_N] = {{.next = PL_ROWS_END}, {.next = PL_ROWS_END}};
+    struct source sources[PL_END_N] = {{.row = NULL}, {.row = NULL}};
     int result = 0;
     for (int end = 0; end < PL_END_N && result == 0; end++)
-        result = !pl_has_end(analysis, end) || open_source(&sources[end], analysis, end, error) ? 0 : -1;
+        result = pl_has_end(analysis, end) ? open_source(&sources[end], analysis, end, error) : 0;
     if (result == 0)
         result = join_rows(analysis, sources, tables, error);
     for (int end = 0; end < PL_END_N; end++)
-        if (pl_has_end(analysis, end))
-            pl_index_free(&sources[end].index);
+        pl_feed_close(&sources[end].feed);
     return result;
 }
 
@@ -132,26 +128,26 @@ static int walk_rows(struct pl_analysis *analysis, struct source *source, struct
 {
     for (uint32_t i = 0; i < analysis->n; i++)
         analysis->transfers[i].rows_left = analysis->transfers[i].sender_rows;
-    for (; source->next == PL_ROW; advance(source, error)) {
-        uint32_t number = analysis->numbers[source->end][source->row.flow];
+    for (; source->row; advance(source)) {
+        uint32_t number = analysis->numbers[source->end][source->row->flow];
         if (number == UINT32_MAX || analysis->transfers[number].ends == PL_RECEIVER_ALONE)
             continue;
         struct pl_transfer *t = &analysis->transfers[number];
-        if (pl_walk(t, &source->row, tables) < 0)
+        if (pl_walk(t, source->row, tables) < 0)
             return -1;
         if (--t->rows_left == 0 && pl_walk_end(t, tables) < 0)
             return -1;
     }
-    return source->next == PL_ROWS_END ? 0 : -1;
+    return pl_feed_failed(&source->feed, error) ? -1 : 0;
 }
 
 static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error)
 {
-    struct source source = {.next = PL_ROWS_END};
-    int result = -1;
-    if (open_source(&source, analysis, pl_has_end(analysis, PL_SENDER) ? PL_SENDER : PL_RECEIVER, error))
+    struct source source = {.row = NULL};
+    int result = open_source(&source, analysis, pl_has_end(analysis, PL_SENDER) ? PL_SENDER : PL_RECEIVER, error);
+    if (result == 0)
         result = walk_rows(analysis, &source, tables, error);
-    pl_index_free(&source.index);
+    pl_feed_close(&source.feed);
     return result;
 }
 

@@ -358,15 +358,15 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
 /* Reads the rows of one packet from the table. */
 static int fetch_parts(struct pl_walk *s, uint64_t frame)
 {
-    struct walked part;
     s->parts.n = 0;
-    while (pl_tables_segment(s->tables, s->t, &s->cursor, &part.segment, &part.row) &&
-           part.segment.sender_frame == frame) {
-        if (PL_APPEND(&s->parts, part) < 0)
+    while (pl_tables_is_of_frame(s->tables, s->t, &s->cursor, frame)) {
+        struct walked *part = PL_MORE(&s->parts);
+        if (!part)
             return -1;
+        pl_tables_segment(s->tables, s->t, &s->cursor, &part->segment, &part->row);
         s->cursor.row++;
-        if (part.row % FORGET_EVERY == 0)
-            pl_tables_forget(s->tables, part.row);
+        if (part->row % FORGET_EVERY == 0)
+            pl_tables_forget(s->tables, part->row);
     }
     return 0;
 }

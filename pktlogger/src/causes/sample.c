@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "sort.h"
+
 static void thin(struct pl_sample *sample)
 {
     for (size_t i = 0; 2 * i < sample->kept.n; i++)
@@ -30,7 +32,7 @@ static int compare(const void *left, const void *right)
 
 void pl_sort_numbers(double *numbers, size_t n)
 {
-    if (n)
+    if (pl_sort(numbers, n, sizeof *numbers, compare) < 0)
         qsort(numbers, n, sizeof *numbers, compare);
 }
 

@@ -1,6 +1,8 @@
 /* Implements clock_samples.h. */
 #include "clock_samples.h"
 
+#include "sort.h"
+
 enum { PARTS_MAX = 1024 };
 
 static uint64_t mix(uint64_t hash, uint64_t word)
@@ -91,8 +93,9 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
-/* Numbers the samples as the flows that are in both captures, and whether they lead away as their direction. */
-static void translate(struct pl_clock_samples *samples, const struct pl_clock_flow *flows, uint64_t mask)
+/* Numbers the samples as the flows that are in both captures, and whether they lead away as their direction. Sorts
+ * them. */
+static int translate(struct pl_clock_samples *samples, const struct pl_clock_flow *flows, uint64_t mask)
 {
     size_t kept = 0;
     for (size_t i = 0; i < samples->list.n; i++) {
@@ -106,8 +109,7 @@ static void translate(struct pl_clock_samples *samples, const struct pl_clock_fl
         samples->list.at[kept++] = sample;
     }
     samples->list.n = kept;
-    if (kept)
-        qsort(samples->list.at, kept, sizeof *samples->list.at, by_key);
+    return pl_sort(samples->list.at, kept, sizeof *samples->list.at, by_key);
 }
 
 /* The number of samples from i on that look the same. */
@@ -141,7 +143,8 @@ int pl_clock_samples_pair(struct pl_clock_samples samples[2], const struct pl_cl
 {
     uint64_t mask = samples[0].mask | samples[1].mask;
     for (int end = 0; end < 2; end++)
-        translate(&samples[end], flows[end], mask);
+        if (translate(&samples[end], flows[end], mask) < 0)
+            return -1;
     for (size_t i = 0, j = 0; i < samples[0].list.n && j < samples[1].list.n;) {
         const struct pl_clock_sample *first = &samples[0].list.at[i], *second = &samples[1].list.at[j];
         int order = by_key(first, second);

@@ -122,6 +122,8 @@ bool pl_input_more(struct pl_input *input, const uint8_t **at, const uint8_t **e
         pl_mapping_forget(&input->mapping, *at);
     size_t left = (size_t)(last - *at), window = need < WINDOW ? WINDOW : need;
     *end = *at + (left < window ? left : window);
+    if (!input->borrowed && *end > *at)
+        pl_mapping_want(*at, (size_t)(*end - *at));
     return left >= need;
 }
 

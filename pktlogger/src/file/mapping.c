@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FORGET_BYTES = 2 << 20 }; /* a multiple of every page size */
+enum { PAGE_BYTES = 4096, FORGET_BYTES = 2 << 20 }; /* a multiple of every page size */
 
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error)
 {
@@ -43,6 +43,17 @@ void pl_mapping_forget(struct pl_mapping *mapping, const uint8_t *upto)
         return;
     madvise((void *)(uintptr_t)(mapping->data + mapping->forgotten), passed - mapping->forgotten, MADV_DONTNEED);
     mapping->forgotten = passed;
+}
+
+void pl_mapping_want(const uint8_t *from, size_t len)
+{
+#ifdef MADV_POPULATE_READ
+    uintptr_t begin = (uintptr_t)from & ~(uintptr_t)(PAGE_BYTES - 1);
+    madvise((void *)begin, (uintptr_t)from + len - begin, MADV_POPULATE_READ); /* since Linux 5.14 */
+#else
+    (void)from;
+    (void)len;
+#endif
 }
 
 void pl_unmap(struct pl_mapping *mapping)

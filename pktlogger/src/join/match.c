@@ -86,6 +86,16 @@ static void leave_out_duplicates(const struct matcher *matcher)
             matcher->received.at[i]->match = matcher->sent.at[0]->owner;
 }
 
+/* The same for one sent and one received piece, which most groups are. */
+static void pair_single(struct matcher *matcher, struct pl_piece *sent, struct pl_piece *received, int64_t least_ns)
+{
+    int64_t delay_ns = received->t_ns - sent->t_ns;
+    if (sent->match != PL_UNMATCHED || received->match != PL_UNMATCHED || delay_ns < least_ns)
+        return;
+    pair(sent, received);
+    matcher->min_delay_ns = delay_ns < matcher->min_delay_ns ? delay_ns : matcher->min_delay_ns;
+}
+
 /* Pairs the unmatched pieces of a group with equal start. One sent and one received piece are a certain pair. */
 static int pair_group(struct matcher *matcher, struct pl_piece *sent, size_t sent_n, struct pl_piece *received,
                       size_t received_n, int64_t least_ns, enum pass pass)
@@ -131,7 +141,9 @@ static int walk(struct matcher *matcher, enum pass pass, struct pl_piece *sent, 
         /* only the run on the lower side is measured and then skipped, so each piece is visited once */
         size_t s = which <= 0 ? run_length(sent, sent_n, token) : 0;
         size_t r = which >= 0 ? run_length(received, received_n, token) : 0;
-        if (which == 0 && (pass != LONE || (s == 1 && r == 1)))
+        if (which == 0 && s == 1 && r == 1)
+            pair_single(matcher, sent, received, least_ns);
+        else if (which == 0 && pass != LONE)
             if (pair_group(matcher, sent, s, received, r, least_ns, pass) < 0)
                 return -1;
         sent += s, sent_n -= s;

@@ -11,23 +11,44 @@
 enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
 enum { NPY_HEADER = 128 };
 /* Places of columns. */
-enum { SEQ = 1, LEN = 2, T_SENT_NS = 3, T_RECEIVED_NS = 4, UNSEEN = 10, BOX_FATE = 13, T_ACKED_NS = 13, RTT_NS = 14 };
+enum {
+    FLOW,
+    SEQ,
+    LEN,
+    T_SENT_NS,
+    T_RECEIVED_NS,
+    TRANSMISSION,
+    KIND,
+    DELAY_NS,
+    SENDER_FRAME,
+    RECEIVER_FRAME,
+    UNSEEN,
+    ECN_SENT,
+    ECN_RECEIVED,
+    BOX_FATE,
+    T_BOX_IN_NS,
+    T_BOX_EXIT_NS,
+    T_BOX_OUT_NS,
+    T_ACKED_NS = 13,
+    RTT_NS = 14
+};
+enum { ACK_FLOW, ACK_NUMBER, ACK_SENT, ACK_RECEIVED, ACK_WINDOW, ACK_ACE, ACK_LEN, ACK_FATE, ACK_BOX_IN, ACK_BOX_OUT };
 
 /* clang-format off */
 #define COMMON_COLUMNS                                                                                                 \
-    PL_COLUMN(struct pl_segment, flow, "<u4"),                                                                         \
+    [FLOW] = PL_COLUMN(struct pl_segment, flow, "<u4"),                                                                \
     [SEQ] = PL_COLUMN(struct pl_segment, seq, "<u8"),                                                                  \
     [LEN] = PL_COLUMN(struct pl_segment, len, "<u4"),                                                                  \
     [T_SENT_NS] = PL_COLUMN(struct pl_segment, t_sent_ns, "<i8"),                                                      \
     [T_RECEIVED_NS] = PL_COLUMN(struct pl_segment, t_received_ns, "<i8"),                                              \
-    PL_COLUMN(struct pl_segment, transmission, "<u2"),                                                                 \
-    PL_COLUMN(struct pl_segment, kind, "|u1"),                                                                         \
-    PL_COLUMN(struct pl_segment, delay_ns, "<i8"),                                                                     \
-    PL_COLUMN(struct pl_segment, sender_frame, "<u8"),                                                                 \
-    PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),                                                               \
+    [TRANSMISSION] = PL_COLUMN(struct pl_segment, transmission, "<u2"),                                                \
+    [KIND] = PL_COLUMN(struct pl_segment, kind, "|u1"),                                                                \
+    [DELAY_NS] = PL_COLUMN(struct pl_segment, delay_ns, "<i8"),                                                        \
+    [SENDER_FRAME] = PL_COLUMN(struct pl_segment, sender_frame, "<u8"),                                                \
+    [RECEIVER_FRAME] = PL_COLUMN(struct pl_segment, receiver_frame, "<u8"),                                            \
     [UNSEEN] = PL_COLUMN(struct pl_segment, unseen, "|u1"),                                                            \
-    PL_COLUMN(struct pl_segment, ecn_sent, "|u1"),                                                                     \
-    PL_COLUMN(struct pl_segment, ecn_received, "|u1")
+    [ECN_SENT] = PL_COLUMN(struct pl_segment, ecn_sent, "|u1"),                                                        \
+    [ECN_RECEIVED] = PL_COLUMN(struct pl_segment, ecn_received, "|u1")
 static const struct pl_column alone_columns[] = {
     COMMON_COLUMNS,
     [T_ACKED_NS] = PL_COLUMN(struct pl_segment, t_acked_ns, "<i8"),
@@ -36,16 +57,21 @@ static const struct pl_column alone_columns[] = {
 static const struct pl_column segment_columns[] = {
     COMMON_COLUMNS,
     [BOX_FATE] = PL_COLUMN(struct pl_segment, box_fate, "|u1"),
-    PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
-    PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
+    [T_BOX_IN_NS] = PL_COLUMN(struct pl_segment, t_box_in_ns, "<i8"),
+    [T_BOX_EXIT_NS] = PL_COLUMN(struct pl_segment, t_box_exit_ns, "<i8"),
+    [T_BOX_OUT_NS] = PL_COLUMN(struct pl_segment, t_box_out_ns, "<i8"),
 };
 static const struct pl_column ack_columns[] = {
-    PL_COLUMN(struct pl_ack, flow, "<u4"),          PL_COLUMN(struct pl_ack, ack, "<u8"),
-    PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),     PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
-    PL_COLUMN(struct pl_ack, window, "<u4"),        PL_COLUMN(struct pl_ack, ace, "|u1"),
-    PL_COLUMN(struct pl_ack, len, "<u4"),           PL_COLUMN(struct pl_ack, box_fate, "|u1"),
-    PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),   PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
+    [ACK_FLOW] = PL_COLUMN(struct pl_ack, flow, "<u4"),
+    [ACK_NUMBER] = PL_COLUMN(struct pl_ack, ack, "<u8"),
+    [ACK_SENT] = PL_COLUMN(struct pl_ack, t_sent_ns, "<i8"),
+    [ACK_RECEIVED] = PL_COLUMN(struct pl_ack, t_received_ns, "<i8"),
+    [ACK_WINDOW] = PL_COLUMN(struct pl_ack, window, "<u4"),
+    [ACK_ACE] = PL_COLUMN(struct pl_ack, ace, "|u1"),
+    [ACK_LEN] = PL_COLUMN(struct pl_ack, len, "<u4"),
+    [ACK_FATE] = PL_COLUMN(struct pl_ack, box_fate, "|u1"),
+    [ACK_BOX_IN] = PL_COLUMN(struct pl_ack, t_box_in_ns, "<i8"),
+    [ACK_BOX_OUT] = PL_COLUMN(struct pl_ack, t_box_out_ns, "<i8"),
 };
 static const struct pl_column event_columns[] = {
     PL_COLUMN(struct pl_event, flow, "<u4"), PL_COLUMN(struct pl_event, t0_ns, "<i8"),
@@ -262,23 +288,50 @@ static uint64_t row_at(const struct pl_tables *tables, int table, const struct p
     return UINT64_MAX;
 }
 
-static const uint8_t *value_of(const struct pl_tables *tables, int column, uint64_t at)
+/* Takes the value of row `at` of a column, whose size is that of the field. */
+#define TAKE(to, maps, column, at) memcpy(&(to), (maps)[column].values + (at) * sizeof(to), sizeof(to))
+
+static void take_segment(const struct pl_tables *tables, uint64_t at, struct pl_segment *segment)
 {
-    return tables->segments[column].values + at * segment_column(tables)[column].size;
+    const struct pl_column_map *maps = tables->segments;
+    TAKE(segment->flow, maps, FLOW, at);
+    TAKE(segment->seq, maps, SEQ, at);
+    TAKE(segment->len, maps, LEN, at);
+    TAKE(segment->t_sent_ns, maps, T_SENT_NS, at);
+    TAKE(segment->t_received_ns, maps, T_RECEIVED_NS, at);
+    TAKE(segment->transmission, maps, TRANSMISSION, at);
+    TAKE(segment->kind, maps, KIND, at);
+    TAKE(segment->delay_ns, maps, DELAY_NS, at);
+    TAKE(segment->sender_frame, maps, SENDER_FRAME, at);
+    TAKE(segment->receiver_frame, maps, RECEIVER_FRAME, at);
+    TAKE(segment->unseen, maps, UNSEEN, at);
+    TAKE(segment->ecn_sent, maps, ECN_SENT, at);
+    TAKE(segment->ecn_received, maps, ECN_RECEIVED, at);
+    if (tables->alone) {
+        TAKE(segment->t_acked_ns, maps, T_ACKED_NS, at);
+        TAKE(segment->rtt_ns, maps, RTT_NS, at);
+    } else if (tables->boxed) {
+        TAKE(segment->box_fate, maps, BOX_FATE, at);
+        TAKE(segment->t_box_in_ns, maps, T_BOX_IN_NS, at);
+        TAKE(segment->t_box_exit_ns, maps, T_BOX_EXIT_NS, at);
+        TAKE(segment->t_box_out_ns, maps, T_BOX_OUT_NS, at);
+    }
 }
 
-/* Puts the values of row `at` into the struct `row`. */
-static void fetch(const struct pl_column_map *maps, const struct pl_column *columns, size_t n, uint64_t at, void *row)
+static void take_ack(const struct pl_tables *tables, uint64_t at, struct pl_ack *ack)
 {
-    for (size_t i = 0; i < n; i++) {
-        uint8_t *to = (uint8_t *)row + columns[i].offset;
-        const uint8_t *from = maps[i].values + at * columns[i].size;
-        if (columns[i].size == 8)
-            memcpy(to, from, 8);
-        else if (columns[i].size == 4)
-            memcpy(to, from, 4);
-        else
-            memcpy(to, from, columns[i].size);
+    const struct pl_column_map *maps = tables->acks;
+    TAKE(ack->flow, maps, ACK_FLOW, at);
+    TAKE(ack->ack, maps, ACK_NUMBER, at);
+    TAKE(ack->t_sent_ns, maps, ACK_SENT, at);
+    TAKE(ack->t_received_ns, maps, ACK_RECEIVED, at);
+    TAKE(ack->window, maps, ACK_WINDOW, at);
+    TAKE(ack->ace, maps, ACK_ACE, at);
+    TAKE(ack->len, maps, ACK_LEN, at);
+    if (tables->boxed) {
+        TAKE(ack->box_fate, maps, ACK_FATE, at);
+        TAKE(ack->t_box_in_ns, maps, ACK_BOX_IN, at);
+        TAKE(ack->t_box_out_ns, maps, ACK_BOX_OUT, at);
     }
 }
 
@@ -298,7 +351,7 @@ bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer 
     if (*at == UINT64_MAX)
         return false;
     *segment = (struct pl_segment){.box_fate = PL_NO_FATE, .t_box_in_ns = -1, .t_box_exit_ns = -1, .t_box_out_ns = -1};
-    fetch(tables->segments, segment_column(tables), segment_column_n(tables), *at, segment);
+    take_segment(tables, *at, segment);
     end_at_sender(tables, segment);
     return true;
 }
@@ -309,20 +362,31 @@ bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer 
     uint64_t at = row_at(tables, PL_SEGMENTS, transfer, cursor);
     if (at == UINT64_MAX)
         return false;
-    *segment = (struct pl_segment){.box_fate = PL_NO_FATE};
-    memcpy(&segment->seq, value_of(tables, SEQ, at), sizeof segment->seq);
-    memcpy(&segment->len, value_of(tables, LEN, at), sizeof segment->len);
-    memcpy(&segment->t_sent_ns, value_of(tables, T_SENT_NS, at), sizeof segment->t_sent_ns);
-    memcpy(&segment->t_received_ns, value_of(tables, T_RECEIVED_NS, at), sizeof segment->t_received_ns);
-    segment->unseen = *value_of(tables, UNSEEN, at);
+    const struct pl_column_map *maps = tables->segments;
+    TAKE(segment->seq, maps, SEQ, at);
+    TAKE(segment->len, maps, LEN, at);
+    TAKE(segment->t_sent_ns, maps, T_SENT_NS, at);
+    TAKE(segment->t_received_ns, maps, T_RECEIVED_NS, at);
+    TAKE(segment->unseen, maps, UNSEEN, at);
+    segment->box_fate = PL_NO_FATE;
+    segment->t_acked_ns = segment->rtt_ns = 0;
     if (tables->alone) {
-        memcpy(&segment->t_acked_ns, value_of(tables, T_ACKED_NS, at), sizeof segment->t_acked_ns);
-        memcpy(&segment->rtt_ns, value_of(tables, RTT_NS, at), sizeof segment->rtt_ns);
-    }
-    end_at_sender(tables, segment);
-    if (tables->boxed)
-        segment->box_fate = *value_of(tables, BOX_FATE, at);
+        TAKE(segment->t_acked_ns, maps, T_ACKED_NS, at);
+        TAKE(segment->rtt_ns, maps, RTT_NS, at);
+        end_at_sender(tables, segment);
+    } else if (tables->boxed)
+        TAKE(segment->box_fate, maps, BOX_FATE, at);
     return true;
+}
+
+bool pl_tables_is_of_frame(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                           uint64_t frame)
+{
+    uint64_t at = row_at(tables, PL_SEGMENTS, transfer, cursor), sender_frame;
+    if (at == UINT64_MAX)
+        return false;
+    TAKE(sender_frame, tables->segments, SENDER_FRAME, at);
+    return sender_frame == frame;
 }
 
 bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
@@ -332,7 +396,7 @@ bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *tra
     if (at == UINT64_MAX)
         return false;
     *ack = (struct pl_ack){.box_fate = PL_NO_FATE, .t_box_in_ns = -1, .t_box_out_ns = -1};
-    fetch(tables->acks, ack_columns, ack_column_n(tables), at, ack);
+    take_ack(tables, at, ack);
     return true;
 }
 

@@ -68,10 +68,14 @@ struct pl_cursor {
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at);
 
-/* The same with seq, len, t_sent_ns, t_received_ns, unseen and box_fate alone, which tell arrivals from losses, and with the
- * sender's capture alone t_acked_ns and rtt_ns. */
+/* The same with seq, len, t_sent_ns, t_received_ns, unseen and box_fate alone, which tell arrivals from losses, and with
+ * the sender's capture alone t_acked_ns and rtt_ns. Other members stay as they were. */
 bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment);
+
+/* Whether the transfer's row at the cursor is there and a part of that frame of the sender's capture. */
+bool pl_tables_is_of_frame(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                           uint64_t frame);
 bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                    struct pl_ack *ack);
 void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind);

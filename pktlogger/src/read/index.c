@@ -173,11 +173,28 @@ static bool is_tcp(enum nc_decoded decoded, const struct nc_packet *packet)
     return whole && packet->l4 == NC_L4_TCP && !packet->fragment;
 }
 
+static enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
+                          const struct nc_packet *packet, struct pl_row *row)
+{
+    make_row(row, flow, dir, frame, packet);
+    row->flow = (uint32_t)(flow - index->flows.at);
+    index->counts.tcp++;
+    index->counts.options_cut += packet->tcp.cut;
+    return TAKEN;
+}
+
+/* True while every TCP packet has a row, so that those of the usual form need no general decoder. */
+static bool is_plain(const struct pl_index *index)
+{
+    return !index->tunnels && !index->source.interface && (index->keep_copies || index->copies.are == PL_COPIES_NONE);
+}
+
 /* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
 static enum taken take_frame(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
 {
     struct pl_counts *counts = &index->counts;
     struct nc_packet packet;
+    unsigned dir;
     counts->frames++;
     if (frame->link == PL_LINK_UNKNOWN) {
         counts->unknown_link++;
@@ -188,6 +205,8 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         return COUNTED;
     }
     note_time(counts, frame->t_ns);
+    if (is_plain(index) && pl_usual_read(index->usual, frame, &packet, &index->flows.recent, &dir))
+        return put_row(index, &index->flows.at[index->flows.recent], dir, frame, &packet, row);
     enum nc_decoded decoded = decode(index, frame, &packet);
     if (!is_tcp(decoded, &packet)) {
         count_other(counts, decoded, &packet);
@@ -204,17 +223,13 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         counts->copy++;
         return COUNTED;
     }
-    unsigned dir;
     struct pl_flow *flow = pl_flows_find(&index->flows, &packet, &dir);
     if (!flow)
         return NO_MEMORY;
+    pl_usual_note(index->usual, &packet, (uint32_t)(flow - index->flows.at), dir);
     if (index->late_n && flow->side[0].packets + flow->side[1].packets == 0)
         learn_late(index, flow, dir, &packet);
-    make_row(row, flow, dir, frame, &packet);
-    row->flow = (uint32_t)(flow - index->flows.at);
-    counts->tcp++;
-    counts->options_cut += packet.tcp.cut;
-    return TAKEN;
+    return put_row(index, flow, dir, frame, &packet, row);
 }
 
 static void begin(struct pl_index *index, struct nc_error *error)
@@ -225,7 +240,8 @@ static void begin(struct pl_index *index, struct nc_error *error)
 
 static enum pl_status prepare_flows(struct pl_index *index, struct nc_error *error)
 {
-    if (pl_flows_init(&index->flows) == 0 && pl_copies_init(&index->copies) == 0)
+    index->usual = calloc(1, sizeof *index->usual);
+    if (index->usual && pl_flows_init(&index->flows) == 0 && pl_copies_init(&index->copies) == 0)
         return PL_OK;
     nc_fail(error, NC_EXIT_FAILED, "out of memory");
     return PL_NO_MEMORY;
@@ -303,6 +319,14 @@ static void judge_copies(struct pl_index *index)
     pl_reader_close(&reader);
 }
 
+void pl_index_judge_as(struct pl_index *index, const struct pl_index *first)
+{
+    index->judged = first->judged;
+    index->copies.are = first->copies.are;
+    memcpy(index->late, first->late, sizeof index->late);
+    index->late_n = first->late_n;
+}
+
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
 {
     struct pl_frame frame;
@@ -374,4 +398,6 @@ void pl_index_free(struct pl_index *index)
     pl_reader_close(&index->reader);
     pl_flows_free(&index->flows);
     pl_copies_free(&index->copies);
+    free(index->usual);
+    index->usual = NULL;
 }

@@ -7,6 +7,7 @@
 #include "flows.h"
 #include "nc_error.h"
 #include "reader.h"
+#include "usual.h"
 
 /* One captured TCP packet. The members are the columns of the index table in FORMAT.md. */
 struct pl_row {
@@ -63,6 +64,7 @@ struct pl_index {
     unsigned share_n;
     struct nc_packet late[16]; /* SYNs of the beginning that stand behind other packets of their connection */
     unsigned late_n;
+    struct pl_usual *usual;
     bool judged;      /* `copies` knows the beginning of the capture */
     bool tunnels;     /* look for TCP inside tunnels; the caller sets it after pl_index_open */
     bool keep_copies; /* give copies rows, too; as `tunnels` */
@@ -78,6 +80,9 @@ enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t
 enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error);
 
 enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error);
+
+/* For a second reading of a capture, just opened: takes over what `first`, which has read it, knows of its beginning. */
+void pl_index_judge_as(struct pl_index *index, const struct pl_index *first);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
 
 /* The push side: reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has

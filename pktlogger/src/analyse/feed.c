@@ -1,0 +1,113 @@
+/* Implements feed.h. */
+#include "feed.h"
+
+#include <stdlib.h>
+
+/* Fills a block. The last one may be empty. */
+static void fill(struct pl_feed *feed, struct pl_feed_block *block)
+{
+    enum pl_row_status status = PL_ROW;
+    for (block->n = 0; block->n < PL_FEED_ROWS; block->n++) {
+        struct pl_row *row = &block->rows[block->n];
+        if ((status = pl_index_next(&feed->index, row, &feed->error)) != PL_ROW)
+            break;
+        row->t_ns = pl_clock_map(feed->clock, feed->end, row->frame, row->t_ns);
+    }
+    feed->status = status;
+}
+
+static void *run_reader(void *context)
+{
+    struct pl_feed *feed = context;
+    bool ended = false;
+    for (uint64_t number = 0; !ended; number++) {
+        pthread_mutex_lock(&feed->lock);
+        while (number - feed->taken == PL_FEED_BLOCKS && !feed->stop)
+            pthread_cond_wait(&feed->changed, &feed->lock);
+        ended = feed->stop;
+        pthread_mutex_unlock(&feed->lock);
+        if (!ended) {
+            fill(feed, &feed->blocks[number % PL_FEED_BLOCKS]);
+            ended = feed->status != PL_ROW;
+        }
+        pthread_mutex_lock(&feed->lock);
+        feed->filled = number + 1;
+        feed->ended = ended;
+        pthread_cond_signal(&feed->changed);
+        pthread_mutex_unlock(&feed->lock);
+    }
+    return NULL;
+}
+
+int pl_feed_open(struct pl_feed *feed, const struct pl_source *source, const struct pl_index *first,
+                 const struct pl_clock *clock, int end, struct nc_error *error)
+{
+    *feed = (struct pl_feed){.clock = clock, .end = end};
+    feed->open = true;
+    pthread_mutex_init(&feed->lock, NULL);
+    pthread_cond_init(&feed->changed, NULL);
+    if (pl_index_open_source(&feed->index, source, error) != PL_OK)
+        return -1;
+    pl_index_judge_as(&feed->index, first);
+    feed->blocks = malloc(PL_FEED_BLOCKS * sizeof *feed->blocks);
+    if (!feed->blocks)
+        return nc_fail(error, NC_EXIT_FAILED, "out of memory");
+    feed->running = pthread_create(&feed->reader, NULL, run_reader, feed) == 0;
+    return 0;
+}
+
+/* Gives the present block back and takes the next one. False at the end. */
+static bool next_block(struct pl_feed *feed)
+{
+    if (!feed->running) {
+        if (!feed->ended)
+            fill(feed, feed->blocks);
+        feed->ended = feed->status != PL_ROW;
+        feed->block = feed->blocks;
+        return feed->block->n > 0;
+    }
+    pthread_mutex_lock(&feed->lock);
+    feed->taken += feed->block != NULL;
+    pthread_cond_signal(&feed->changed);
+    while (feed->taken == feed->filled && !feed->ended)
+        pthread_cond_wait(&feed->changed, &feed->lock);
+    bool any = feed->taken < feed->filled;
+    pthread_mutex_unlock(&feed->lock);
+    feed->block = any ? &feed->blocks[feed->taken % PL_FEED_BLOCKS] : NULL;
+    return any;
+}
+
+bool pl_feed_turn(struct pl_feed *feed)
+{
+    feed->at = 0;
+    while (next_block(feed))
+        if (feed->block->n)
+            return true;
+    return false;
+}
+
+bool pl_feed_failed(const struct pl_feed *feed, struct nc_error *error)
+{
+    if (feed->status != PL_ROWS_FAILED)
+        return false;
+    *error = feed->error;
+    return true;
+}
+
+void pl_feed_close(struct pl_feed *feed)
+{
+    if (!feed->open)
+        return;
+    if (feed->running) {
+        pthread_mutex_lock(&feed->lock);
+        feed->stop = true;
+        pthread_cond_signal(&feed->changed);
+        pthread_mutex_unlock(&feed->lock);
+        pthread_join(feed->reader, NULL);
+    }
+    pthread_mutex_destroy(&feed->lock);
+    pthread_cond_destroy(&feed->changed);
+    pl_index_free(&feed->index);
+    free(feed->blocks);
+    feed->open = false;
+}
