@@ -253,6 +253,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
     t->service_ns = explain->study.service;
+    pl_loss_study_free(&explain->study); /* it is large, and many connections may be open */
     return explain->limits ? 0 : -1;
 }
 
@@ -310,7 +311,7 @@ static double work_ns(const struct pl_explain *explain, const struct pl_segment 
     const struct pl_transfer *t = explain->t;
     return pl_line_known(t->line)
                ? pl_line_packet_ns(t->line, segment->t_sent_ns, segment->len + pl_transfer_headers(t))
-               : pl_path_base_own_ns(t, segment, explain->study.service);
+               : pl_path_base_own_ns(t, segment, t->service_ns);
 }
 
 /* By the record: the wait in the box's queue, and, where packets may queue behind it, what the rest of the way took

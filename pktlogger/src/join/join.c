@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-enum { PARTS_MAX = 1024, COMPACT_FROM = 4096, OPEN_MAX = 1500000, FORCED_EVERY = OPEN_MAX / 8 };
+enum { PARTS_MAX = 1024, COMPACT_FROM = 256, OPEN_MAX = 1500000, HELD_MAX = 400000 };
+enum { SPARE = 4 }; /* so much of an array, 1 / SPARE, may hold what is written */
 #define HORIZON_NS (2 * INT64_C(1000000000))
 #define MARK_NS (HORIZON_NS / (PL_MARKS - 2))
 #define EARLY_NS (1000 * INT64_C(1000)) /* see pl_join_box */
@@ -157,14 +158,14 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     }
     *join->open -= first - join->segments_written;
     join->segments_written = first;
-    if (first >= COMPACT_FROM && first * 2 > join->segments.n)
+    if (first >= COMPACT_FROM && first * SPARE > join->segments.n)
         forget_written(join);
     first = join->acks_written;
     for (; first < join->acks.n && join->acks.at[first].joined; first++)
         pl_tables_put_ack(tables, join->t, &join->acks.at[first]);
     *join->open -= first - join->acks_written;
     join->acks_written = first;
-    if (first >= COMPACT_FROM && first * 2 > join->acks.n) {
+    if (first >= COMPACT_FROM && first * SPARE > join->acks.n) {
         join->acks.n -= first;
         memmove(join->acks.at, join->acks.at + first, join->acks.n * sizeof *join->acks.at);
         join->acks_written = 0;
@@ -201,16 +202,25 @@ static void add_mark(struct pl_join *join, int64_t now_ns)
     join->marks[join->mark_n++].acked = join->acked;
 }
 
-/* Far more is open than any path holds: what is acknowledged is joined at once, and if that does not help, all. */
+static size_t open_of(const struct pl_join *join)
+{
+    return join->segments.n - join->segments_written + join->acks.n - join->acks_written;
+}
+
+/* Much is open: what is acknowledged is joined at once, each time that what is open has become a quarter more. If far
+ * more is open than any path holds, all is joined. */
 static int force(struct pl_join *join, struct pl_tables *tables)
 {
-    if (join->forced++ % FORCED_EVERY)
+    if (open_of(join) < join->force_from)
         return 0;
     join->mark_n = 0;
     if (join_below(join, join->acked, tables) < 0)
         return -1;
-    bool helped = *join->open <= OPEN_MAX;
-    return helped || join->segments.n - join->segments_written < OPEN_MAX / 2 ? 0 : pl_join_finish(join, tables);
+    bool endless = *join->open > OPEN_MAX && join->segments.n - join->segments_written >= OPEN_MAX / 2;
+    if (endless && pl_join_finish(join, tables) < 0)
+        return -1;
+    join->force_from = open_of(join) + open_of(join) / 4 + PL_GROUP;
+    return 0;
 }
 
 /* Holds an acknowledgement until its block is joined. Returns 0, or -1 without memory. */
@@ -317,7 +327,7 @@ int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tab
     }
     if (is_ack && receive_ack(join, row, tables) < 0)
         return -1;
-    return *join->open > OPEN_MAX ? force(join, tables) : 0;
+    return *join->open > HELD_MAX ? force(join, tables) : 0;
 }
 
 int pl_join_receiver(struct pl_join *join, const struct pl_row *row)

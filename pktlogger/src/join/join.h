@@ -5,8 +5,8 @@
  * acknowledgement, everything below it is joined as one block (block.c): by then every copy has arrived or never will.
  * A copy that is sent or arrives even later is joined on its own, as a further transmission of what had arrived. Rows
  * are written in order of sending as soon as all earlier ones are joined.
- * So memory is bounded by what is sent within a round-trip time and the horizon, and by OPEN_MAX: beyond it the horizon
- * is given up, and then the acknowledgement.
+ * So memory is bounded by what is sent within a round-trip time and the horizon. When more than HELD_MAX is open, the
+ * horizon is given up, so that a round-trip time is all; beyond OPEN_MAX the acknowledgement is, too.
  *
  * Both captures may show super-packets, but with different borders: segmentation offload at the sender, GRO at the
  * receiver, and a box in between that splits them. So the packets of both captures are first split into wire parts by
@@ -58,8 +58,8 @@ struct pl_join {
     bool closed;    /* that acknowledgement had window 0 */
     bool probing;   /* `probe` was sent into the closed window, and nobody knows yet whether it was taken */
     struct pl_row probe;
-    uint64_t joined; /* all below was in a block */
-    uint64_t forced; /* packets until the next block that does not wait for the horizon */
+    uint64_t joined;   /* all below was in a block */
+    size_t force_from; /* parts and acknowledgements of the next block that does not wait for the horizon */
     struct {
         int64_t t_ns;
         uint64_t acked;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { COMPACT_FROM = 4096, SENT_MAX = 1 << 20 }; /* SENT_MAX bounds the memory where nothing is acknowledged */
+enum { COMPACT_FROM = 256, SENT_MAX = 1 << 20 }; /* SENT_MAX bounds the memory where nothing is acknowledged */
 
 struct pl_round_trips pl_round_trips_begin(const struct pl_flow *flow)
 {
