@@ -157,6 +157,7 @@ lint: setup ## formatting, types, arrows between rooms, circles, licences
 	@$(BIN)/lint-imports --no-logo
 	@$(BIN)/reuse lint --quiet
 	@tools/check-circles
+	@tools/check-tree
 
 clean: ## remove what was built, not the runs
 	rm -rf build $(VENV)

@@ -219,7 +219,7 @@ def reset_by(who: Literal["client", "server"]) -> Act:
         if seen == "end of data":
             raise Failure("the reset arrives as an ordinary end of data: a stream that was cut passes for a whole one")
         if seen == "nothing":
-            raise Failure(f"the other end learns nothing within {OVER_S:.0f} s")
+            raise Failure(f"the other end learns nothing within {readable.duration(OVER_S * 1e9)}")
         return f"the other end sees {seen}"
 
     return act
@@ -246,13 +246,13 @@ async def _comes_to_nothing(lab: Lab, within_s: float) -> str:
     try:
         client = await lab.client(within_s=within_s)
     except Late:
-        raise Failure(f"the client learns nothing within {within_s:.0f} s") from None
+        raise Failure(f"the client learns nothing within {readable.duration(within_s * 1e9)}") from None
     except OSError as error:
         return f"{name_of(error)} after {_s(time.monotonic() - began)}"
     with client:
         seen = await outcome(client, within_s)
     if seen in ("nothing", "data"):
-        raise Failure(f"the client is accepted and then sees {seen} for {within_s:.0f} s")
+        raise Failure(f"the client is accepted and then sees {seen} for {readable.duration(within_s * 1e9)}")
     return f"accepted, then {seen} after {_s(time.monotonic() - began)}"
 
 
@@ -507,7 +507,8 @@ async def _ends_of(writing: asyncio.Task[str], reading: asyncio.Task[str]) -> st
     for task, end in ((writing, "client"), (reading, "server")):
         if not task.done():
             task.cancel()
-            raise Failure(f"the {end} of the connection under way learns nothing of its end within {OVER_S:.0f} s")
+            waited = readable.duration(OVER_S * 1e9)
+            raise Failure(f"the {end} of the connection under way learns nothing of its end within {waited}")
     return f"the connection under way ended ({writing.result()}, {reading.result()})"
 
 

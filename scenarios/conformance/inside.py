@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from netcommon import netns
+from netcommon import netns, readable
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios.conformance import lab as surroundings
@@ -103,7 +103,7 @@ def _finished(lab: Lab, case: Case) -> str:
             async with within(LONGEST_S):
                 return await case.act(lab)
         except Late:
-            raise Failure(f"not over after {LONGEST_S / 60:.0f} min") from None
+            raise Failure(f"not over after {readable.duration(LONGEST_S * 1e9)}") from None
         except OSError as error:
             raise Failure(f"a connection broke: {error.strerror or error}") from None
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from netcommon import readable
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in, namespace_path
@@ -104,7 +105,8 @@ class Lab:
             async with within(within_s):
                 sock, _ = await asyncio.get_running_loop().sock_accept(self._listener)
         except Late:
-            raise Failure(f"the connection did not reach the server within {within_s:.0f} s") from None
+            waited = readable.duration(within_s * 1e9)
+            raise Failure(f"the connection did not reach the server within {waited}") from None
         sock.setblocking(False)
         return sock
 
@@ -113,7 +115,7 @@ class Lab:
         try:
             client = await self.client()
         except Late:
-            raise Failure(f"no connection within {CONNECT_S:.0f} s") from None
+            raise Failure(f"no connection within {readable.duration(CONNECT_S * 1e9)}") from None
         except OSError as error:
             raise Failure(f"no connection: {name_of(error)}") from None
         return client, await self.server()

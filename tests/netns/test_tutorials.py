@@ -32,10 +32,6 @@ def test_the_readme_shows_the_scenario_that_it_runs() -> None:
     assert shown and shown[1] in (ROOT / "examples/mine.toml").read_text()
 
 
-def test_the_readme_is_short() -> None:
-    assert len((ROOT / "README.md").read_text().splitlines()) < 150
-
-
 def test_what_counts_as_the_same_output() -> None:
     assert alike("0  30 KB  21.18 Mbit/s", "0      30 KB   21.18 Mbit/s ")
     assert not alike("0  30 KB  21.18 Mbit/s", "0      30 KB   21.19 Mbit/s")

@@ -30,3 +30,6 @@ def loaded(name: str) -> ModuleType:
 tree = loaded("tree.py")
 check_circles = loaded("check-circles")
 outliers = loaded("outliers")
+names = loaded("names.py")
+numbers_read = loaded("numbers_read.py")
+rooms = loaded("rooms.py")

@@ -1,17 +1,19 @@
-"""CONTRIBUTING.md's table of rooms, against folders, includes and imports, CMake, and import-linter's contracts."""
+"""CONTRIBUTING.md's table of rooms, against folders, includes, imports, CMake and import-linter's contracts; and its
+table of changes, against the files that it names."""
 
 from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
-import pytest
-from support.repository_tools import check_circles, tree
+import tree
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = tree.ROOT
 _ROW = re.compile(r"^\| `([^`]+)/` \| (.+) \| (.+) \|$", re.MULTILINE)
 _ROOM = re.compile(r"lfp_room\((\w+)\s+FOLDER\s+(\S+)([^)]*)\)")
 NETCOMMON = ("netcommon/src", "netcommon/src/numbers", "netcommon/src/packet", "netcommon/src/sandbox")
@@ -42,13 +44,13 @@ def folders() -> set[str]:
     return {str(file.parent) for file in files if file.suffix in (".c", ".h", ".cc", ".S", ".py")}
 
 
-def used_by_includes() -> set[Arrow]:
-    rooms = check_circles.c_graphs(tree.tracked())[2]
+def used_by_includes(circles: ModuleType) -> set[Arrow]:
+    rooms = circles.c_graphs(tree.tracked())[2]
     return {Arrow(user, used) for user, others in rooms.items() for used in others if used not in NETCOMMON}
 
 
-def used_by_imports() -> set[Arrow]:
-    found = check_circles.python_graph(tree.tracked())
+def used_by_imports(circles: ModuleType) -> set[Arrow]:
+    found = circles.python_graph(tree.tracked())
     arrows = {Arrow(folder_of(user), folder_of(used)) for user, others in found.items() for used in others}
     return {arrow for arrow in arrows if arrow.user != arrow.used}
 
@@ -95,53 +97,47 @@ def level(room: str, contract: dict[str, Any]) -> int | None:
     return None
 
 
-def test_every_folder_of_code_is_a_row_and_every_row_a_folder() -> None:
-    assert set(table()) == folders()
-
-
-def test_every_room_in_may_use_is_a_row() -> None:
-    rooms = table()
-    assert {used for uses in rooms.values() for used in uses} <= set(rooms)
-
-
-def test_includes_and_imports_are_what_the_table_allows() -> None:
-    rooms = table()
-    allowed = {Arrow(room, used) for room, uses in rooms.items() for used in uses}
-    included = {arrow for arrow in used_by_includes() if arrow.used not in reachable(rooms, arrow.user)}
-    assert not included, f"includes that the table does not allow: {sorted(map(str, included))}"
-    imported = used_by_imports()
-    assert imported <= allowed, f"imports that the table does not allow: {sorted(map(str, imported - allowed))}"
-    unused = {arrow for arrow in allowed - imported if is_python(arrow.user)}
-    assert not unused, f"in the table and not imported: {sorted(map(str, unused))}"
-
-
-def test_cmake_gives_each_room_what_the_table_says() -> None:
-    rooms = table()
-    wrong = {room: uses for room, uses in cmake_rooms().items() if uses != rooms.get(room)}
-    assert not wrong, f"USES in CMake that the table says otherwise: {wrong}"
-
-
-def test_the_contracts_of_import_linter_allow_the_tables_arrows() -> None:
-    assert contracts(), "pyproject.toml has no layers"
-    for contract in contracts():
-        for room, uses in table().items():
-            for used in uses:
-                upper, lower = level(room, contract), level(used, contract)
-                if upper is not None and lower is not None:
-                    assert upper <= lower, f"{room} may not use {used}: {contract['name']}"
-
-
-CHANGES = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## What to touch for a change")[2]
 _CHANGE = re.compile(r"^\| (an? .+?|the .+?|another .+?) \| `([^`]+)` \| (.+) \|$", re.MULTILINE)
 
 
-@pytest.mark.parametrize(("change", "room", "files"), _CHANGE.findall(CHANGES), ids=lambda value: value[:40])
-def test_a_change_leads_to_a_room_and_to_files_that_exist(change: str, room: str, files: str) -> None:
-    assert (ROOT / room).is_dir(), f"{change}: no room {room}"
-    names: list[str] = re.findall(r"`([\w./-]+\.(?:c|h|py|md|1))`", files)
-    gone = [name for name in names if not ((ROOT / name) if "/" in name else (ROOT / room / name)).exists()]
-    assert not gone, f"{change}: no such files: {gone}"
+def wrong(circles: ModuleType) -> Iterator[str]:
+    """A line for everything that the table says otherwise. ``circles``: the command check-circles as a module."""
+    rooms = table()
+    yield from (f"a folder of code without a row: {folder}" for folder in sorted(folders() - set(rooms)))
+    yield from (f"a row without a folder of code: {room}" for room in sorted(set(rooms) - folders()))
+    allowed = {Arrow(room, used) for room, uses in rooms.items() for used in uses}
+    yield from (f"{arrow.user} may use {arrow.used}, which is no row" for arrow in allowed if arrow.used not in rooms)
+    for arrow in used_by_includes(circles):
+        if arrow.used not in reachable(rooms, arrow.user):
+            yield f"{arrow.user} includes {arrow.used}, which its row does not allow"
+    imported = used_by_imports(circles)
+    yield from (f"{arrow.user} imports {arrow.used}, which its row does not allow" for arrow in imported - allowed)
+    for arrow in allowed - imported:
+        if is_python(arrow.user):
+            yield f"{arrow.user} may use {arrow.used} and does not import it"
+    for room, uses in cmake_rooms().items():
+        if uses != rooms.get(room):
+            yield f"{room}: USES of CMake are {sorted(uses)}, those of its row {sorted(rooms.get(room, set()))}"
+    yield from of_contracts(rooms)
+    yield from of_changes()
 
 
-def test_the_ten_changes_have_a_row() -> None:
-    assert len(_CHANGE.findall(CHANGES)) >= 10
+def of_contracts(rooms: dict[str, set[str]]) -> Iterator[str]:
+    """Arrows that import-linter's contracts refuse."""
+    for contract in contracts():
+        for room, uses in rooms.items():
+            for used in uses:
+                upper, lower = level(room, contract), level(used, contract)
+                if upper is not None and lower is not None and upper > lower:
+                    yield f"{room} may use {used} here, and not by the contract '{contract['name']}'"
+
+
+def of_changes() -> Iterator[str]:
+    """Rooms and files of "What to touch for a change" that do not exist."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## What to touch for a change")[2]
+    for change, room, files in _CHANGE.findall(text):
+        if not (ROOT / room).is_dir():
+            yield f"{change}: no room {room}"
+        for name in re.findall(r"`([\w./-]+\.(?:c|h|py|md|1))`", files):
+            if not ((ROOT / name) if "/" in name else (ROOT / room / name)).exists():
+                yield f"{change}: no file {name}"
