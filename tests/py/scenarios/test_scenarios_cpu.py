@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
+from support.tiny_scenario import Tiny
 
 from netcommon.errors import MissingError, UsageError
 from netcommon.process import Tool
 from scenarios.plan import params
-from scenarios.plan.plan import load_plan
 from scenarios.run import runner, time_choice
 from scenarios.run.fitness import Fitness
 from scenarios.trial import cpu
 
-TINY = """\
-[scenario]
-name = "tiny"
+TINY = Tiny("""\
 [path]
 rate = "100Mbit"
 [transfer]
@@ -27,13 +25,7 @@ kind = "lft"
 [cpu]
 call = "2us"
 rate = "4Gbit"
-"""
-
-
-def write(tmp_path: Path, old: str = "", new: str = "") -> str:
-    path = tmp_path / "tiny.toml"
-    path.write_text(TINY.replace(old, new, 1))
-    return str(path)
+""")
 
 
 @pytest.mark.parametrize(
@@ -47,20 +39,18 @@ def write(tmp_path: Path, old: str = "", new: str = "") -> str:
     ],
 )
 def test_what_is_impossible_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_plan(write(tmp_path, old, new))
-    assert says in str(caught.value)
+    TINY.refused(tmp_path, says, old, new)
 
 
 def test_the_costs_are_columns_and_a_byte_has_its_share_of_the_rate(tmp_path: Path) -> None:
-    trial = load_plan(write(tmp_path)).trials[0]
+    trial = TINY.trial(tmp_path)
     found = params.of(trial)
     assert (found["cpu_of"], found["cpu_call_ns"], found["cpu_rate_bps"]) == ("gateways", 2000, 4_000_000_000)
     assert trial.setting.cpu.byte_ps == 2000  # 8 bits at 4 bits a ns
 
 
 def test_without_costs_the_columns_say_so(tmp_path: Path) -> None:
-    trial = load_plan(write(tmp_path, '[cpu]\ncall = "2us"\nrate = "4Gbit"\n')).trials[0]
+    trial = TINY.trial(tmp_path, '[cpu]\ncall = "2us"\nrate = "4Gbit"\n')
     found = params.of(trial)
     assert (found["cpu_of"], found["cpu_call_ns"], found["cpu_rate_bps"]) == (None, 0, None)
     with cpu.priced(trial.setting.cpu, "gateways"):
@@ -77,7 +67,7 @@ def test_only_those_who_are_named_are_charged(
     price = tmp_path / "call_cost"
     price.write_text("0 0")
     monkeypatch.setattr(cpu, "_PRICE", price)
-    asked = load_plan(write(tmp_path, "[cpu]", f'[cpu]\nof = "{of}"')).trials[0].setting.cpu
+    asked = TINY.trial(tmp_path, "[cpu]", f'[cpu]\nof = "{of}"').setting.cpu
     whose: list[Literal["gateways", "hosts"]] = ["gateways", "hosts"]
     for who in whose:
         price.write_text("0 0")
@@ -92,13 +82,13 @@ def test_only_those_who_are_named_are_charged(
 
 def test_a_kernel_that_cannot_charge_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cpu, "_PRICE", tmp_path / "none")
-    asked = load_plan(write(tmp_path)).trials[0].setting.cpu
+    asked = TINY.trial(tmp_path).setting.cpu
     with pytest.raises(MissingError, match="older than Linux 7"), cpu.priced(asked, "gateways"):
         pass
 
 
 def test_real_time_is_refused_and_auto_takes_virtual_time(tmp_path: Path) -> None:
-    plan = load_plan(write(tmp_path))
+    plan = TINY.plan(tmp_path)
     with pytest.raises(UsageError, match="tiny: cpu: system calls cost what they cost in real time; use --time virt"):
         runner.start(plan, tmp_path / "runs")
     assert not (tmp_path / "runs").exists()

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from support.tiny_scenario import Tiny, row
 
 from netcommon import binaries
-from netcommon.errors import UsageError
 from scenarios.plan import estimate, params, profiles
-from scenarios.plan.plan import load_plan
-from scenarios.run import results
 from scenarios.trial import transfer_tool
 
-TINY = """\
-[scenario]
-name = "tiny"
+TINY = Tiny("""\
 [path]
 delay = "10ms"
 rate = "8Mbit"
@@ -24,13 +19,7 @@ rate = "8Mbit"
 request = "100"
 response = "900"
 exchanges = 50
-"""
-
-
-def write(tmp_path: Path, text: str) -> str:
-    path = tmp_path / "tiny.toml"
-    path.write_text(text)
-    return str(path)
+""")
 
 
 @pytest.mark.parametrize(
@@ -51,19 +40,17 @@ def write(tmp_path: Path, text: str) -> str:
     ],
 )
 def test_what_excludes_what_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_plan(write(tmp_path, TINY.replace(old, new, 1)))
-    assert says in str(caught.value)
+    TINY.refused(tmp_path, says, old, new)
 
 
 def test_a_quick_duration_takes_the_exchanges_away(tmp_path: Path) -> None:
-    plan = load_plan(write(tmp_path, TINY + '[quick.transfer]\nduration = "2s"\n'), quick=True)
+    plan = TINY.plan(tmp_path, more='[quick.transfer]\nduration = "2s"\n', quick=True)
     assert (plan.base.transfer.exchanges, plan.base.transfer.duration) == (None, 2 * 10**9)
 
 
 def test_the_tool_the_estimate_and_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A message of 1,000 bytes takes 1 ms at 8 Mbit/s, so an exchange takes 21 ms. A profile's window stays out."""
-    trial = load_plan(write(tmp_path, TINY + '[profile]\nname = "bsd-1995"\n')).trials[0]
+    trial = TINY.trial(tmp_path, more='[profile]\nname = "bsd-1995"\n')
     monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
     line = transfer_tool.commands(trial.setting, profiles.load("bsd-1995"), "10.0.0.1", tmp_path).sender
     assert [line[line.index(f"--{key}") + 1] for key in ("request", "response", "exchanges")] == ["100", "900", "50"]
@@ -74,10 +61,6 @@ def test_the_tool_the_estimate_and_the_columns(tmp_path: Path, monkeypatch: pyte
     assert (told["request_bytes"], told["response_bytes"], told["exchanges"]) == (100, 900, 50)
     assert told["window_bytes"] == 0
     exchange = {"exchanges": 50, "exchanges_per_s": 47.6, "latency_p999_ns": 21_100_000}
-    (tmp_path / "params.json").write_text(json.dumps(told))
-    (tmp_path / "transfer.json").write_text(json.dumps({"summary": {"exchange": exchange}}))
-    (tmp_path / "status.json").write_text(json.dumps({"state": "done", "verdict": {"valid": True, "reasons": []}}))
-    row = results.row(tmp_path)
-    assert (row["exchanges_per_s"], row["latency_p999_ns"], row["exchanges"]) == (47.6, 21_100_000, 50)
-    assert row["latency_p50_ns"] is None
-    results.write(tmp_path, [row])
+    made = row(tmp_path, trial, {"summary": {"exchange": exchange}})
+    assert (made["exchanges_per_s"], made["latency_p999_ns"], made["exchanges"]) == (47.6, 21_100_000, 50)
+    assert made["latency_p50_ns"] is None

@@ -5,14 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from support.tiny_scenario import Tiny
 
-from netcommon.errors import UsageError
 from scenarios.plan import estimate, params
-from scenarios.plan.plan import load_plan
 
-TINY = """\
-[scenario]
-name = "tiny"
+TINY = Tiny("""\
 [path]
 rate = "100Mbit"
 [transfer]
@@ -20,13 +17,7 @@ bytes = 10_000_000
 [gateway]
 kind = "lft"
 host_rate = "20Mbit"
-"""
-
-
-def write(tmp_path: Path, old: str = "", new: str = "") -> str:
-    path = tmp_path / "tiny.toml"
-    path.write_text(TINY.replace(old, new, 1))
-    return str(path)
+""")
 
 
 @pytest.mark.parametrize(
@@ -37,16 +28,11 @@ def write(tmp_path: Path, old: str = "", new: str = "") -> str:
     ],
 )
 def test_what_is_impossible_is_named(tmp_path: Path, old: str, new: str, says: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_plan(write(tmp_path, old, new))
-    assert says in str(caught.value)
+    TINY.refused(tmp_path, says, old, new)
 
 
 def test_the_limit_is_in_estimate_and_parameters(tmp_path: Path) -> None:
-    trial = load_plan(write(tmp_path)).trials[0]
+    trial = TINY.trial(tmp_path)
     assert estimate.transfer_s(trial.setting) == pytest.approx(4.0)
     assert params.of(trial)["gateway_host_rate_bps"] == 20_000_000
-    assert (
-        params.of(load_plan(write(tmp_path, 'kind = "lft"\nhost_rate = "20Mbit"')).trials[0])["gateway_host_rate_bps"]
-        is None
-    )
+    assert params.of(TINY.trial(tmp_path, 'kind = "lft"\nhost_rate = "20Mbit"'))["gateway_host_rate_bps"] is None

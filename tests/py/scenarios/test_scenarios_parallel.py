@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from support.tiny_scenario import Tiny, row
 
 from netcommon import binaries
-from netcommon.errors import UsageError
-from scenarios.plan import estimate, params, profiles
-from scenarios.plan.plan import load_plan
-from scenarios.run import results
+from scenarios.plan import estimate, profiles
 from scenarios.statistics import fairness
 from scenarios.trial import transfer_tool
 from scenarios.virtual import memory
 
-TINY = """\
-[scenario]
-name = "tiny"
+TINY = Tiny("""\
 [path]
 delay = "10ms"
 rate = "1Gbit"
@@ -27,34 +22,26 @@ rate = "1Gbit"
 duration = "1s"
 window = "25KB"
 parallel = 4
-"""
+""")
 S = 10**9
-
-
-def write(tmp_path: Path, more: str = "") -> str:
-    path = tmp_path / "tiny.toml"
-    path.write_text(TINY + more)
-    return str(path)
 
 
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ('tool = "iperf3"\n', "transfer.parallel = 4: iperf3 as it is run here has one stream; use tool = \"rttcp\""),
+        ('tool = "iperf3"\n', 'transfer.parallel = 4: iperf3 as it is run here has one stream; use tool = "rttcp"'),
         ('[gateway]\nkind = "lft"\nmodel = "proxy"\n', "tiny.toml:9: transfer.parallel = 4: a proxy gateway forwards"),
         ("[quick.transfer]\nparallel = 129\n", "transfer.parallel = 129: out of range"),
     ],
 )
 def test_what_is_impossible_is_named(tmp_path: Path, more: str, says: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_plan(write(tmp_path, more), quick="quick" in more)
-    assert says in str(caught.value)
+    TINY.refused(tmp_path, says, more=more)
 
 
 def test_each_stream_has_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Four windows of 25 KB in 20 ms are 40.96 Mbit/s, which are 5.12 MB in a second."""
     monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
-    setting = load_plan(write(tmp_path)).trials[0].setting
+    setting = TINY.trial(tmp_path).setting
     line = transfer_tool.commands(setting, profiles.load("modern"), "10.0.0.1", tmp_path).sender
     assert line[line.index("--parallel") + 1] == "4"
     assert memory.in_flight_bytes(setting) == 4 * 25 * 1024
@@ -68,15 +55,10 @@ def streams(*pairs: tuple[int, int]) -> dict[str, Any]:
 
 def test_the_spread_is_in_the_results(tmp_path: Path) -> None:
     """8, 4 and 0 Mbit/s: one has half of another's amount, one arrived nothing. Jain's index is 12² / (3 · 80)."""
-    told = params.of(load_plan(write(tmp_path)).trials[0])
-    (tmp_path / "params.json").write_text(json.dumps(told))
     account = streams((10**6, S), (500_000, S), (0, 0))
-    (tmp_path / "transfer.json").write_text(json.dumps({"summary": {}, "receiver": account}))
-    (tmp_path / "status.json").write_text(json.dumps({"state": "done", "verdict": {"valid": True, "reasons": []}}))
-    row = results.row(tmp_path)
-    assert [row[key] for key in ("parallel", "stream_min_bps", "stream_max_bps")] == [4, 0.0, 8e6]
-    assert row["stream_jain"] == pytest.approx(0.6)
-    results.write(tmp_path, [row])
+    made = row(tmp_path, TINY.trial(tmp_path), {"summary": {}, "receiver": account})
+    assert [made[key] for key in ("parallel", "stream_min_bps", "stream_max_bps")] == [4, 0.0, 8e6]
+    assert made["stream_jain"] == pytest.approx(0.6)
 
 
 def test_equal_amounts_differ_by_their_times() -> None:

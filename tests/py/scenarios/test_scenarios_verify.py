@@ -2,64 +2,46 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from support.tiny_scenario import Tiny, row
 
 from netcommon import binaries
-from netcommon.errors import UsageError
-from scenarios.plan import params, profiles
-from scenarios.plan.plan import load_plan
-from scenarios.run import results
+from scenarios.plan import profiles
 from scenarios.trial import transfer_tool
 from scenarios.virtual import boxes
 
-TINY = """\
-[scenario]
-name = "tiny"
+TINY = Tiny("""\
 [path]
 delay = "10ms"
 rate = "8Mbit"
 [transfer]
 bytes = "1MB"
 verify = true
-"""
-
-
-def write(tmp_path: Path, more: str = "") -> str:
-    path = tmp_path / "tiny.toml"
-    path.write_text(TINY + more)
-    return str(path)
+""")
 
 
 @pytest.mark.parametrize(
     ("more", "says"),
     [
         ("zerocopy = true\n", "transfer.verify = true: not with 'zerocopy'"),
-        ('tool = "iperf3"\n', "transfer.verify = true: iperf3 does not check content; use tool = \"rttcp\""),
+        ('tool = "iperf3"\n', 'transfer.verify = true: iperf3 does not check content; use tool = "rttcp"'),
         ('[quick.transfer]\nrequest = "1"\nresponse = "1"\nexchanges = 1\n', "verify = true: not with 'request'"),
     ],
 )
 def test_what_excludes_what_is_named(tmp_path: Path, more: str, says: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        load_plan(write(tmp_path, more), quick="quick" in more)
-    assert says in str(caught.value)
+    TINY.refused(tmp_path, says, more=more)
 
 
 def test_content_is_copied_even_in_virtual_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
-    trial = boxes.settled(load_plan(write(tmp_path)).trials[0], "auto")
+    trial = boxes.settled(TINY.trial(tmp_path), "auto")
     line = transfer_tool.commands(trial.setting, profiles.load("modern"), "10.0.0.1", tmp_path).sender
     assert "--verify" in line
     assert not {"--zerocopy", "--skip-rx-copy"} & set(line)
 
 
 def test_the_results_have_rttcps_verdict(tmp_path: Path) -> None:
-    told = params.of(load_plan(write(tmp_path)).trials[0])
-    (tmp_path / "params.json").write_text(json.dumps(told))
-    (tmp_path / "transfer.json").write_text(json.dumps({"summary": {"verified": "ok"}}))
-    (tmp_path / "status.json").write_text(json.dumps({"state": "done", "verdict": {"valid": True, "reasons": []}}))
-    row = results.row(tmp_path)
-    assert (row["verify"], row["verified"]) == (True, "ok")
-    results.write(tmp_path, [row])
+    made = row(tmp_path, TINY.trial(tmp_path), {"summary": {"verified": "ok"}})
+    assert (made["verify"], made["verified"]) == (True, "ok")
