@@ -55,11 +55,16 @@ function(lfp_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT 120)
 endfunction()
 
-# lfp_fuzz(name source… CORPUS dir LIBS libs… COST work work-octet memory memory-octet): a libFuzzer target where
+# lfp_fuzz(name source… [CORPUS target] LIBS libs… COST work work-octet memory memory-octet): a libFuzzer target where
 # LFP_FUZZ is on, a search for costly inputs where LFP_COST is on (tests/fuzz/cost.c has the units of COST); elsewhere a
-# program that replays the corpus, run by CTest, so that every finding stays a test.
+# program that replays the corpus, run by CTest, so that every finding stays a test. The corpus is tests/corpora/NAME, or
+# that of another target which reads the same.
 function(lfp_fuzz name)
   cmake_parse_arguments(F "" "CORPUS" "LIBS;COST" ${ARGN})
+  if(NOT F_CORPUS)
+    set(F_CORPUS ${name})
+  endif()
+  set(corpus ${CMAKE_SOURCE_DIR}/tests/corpora/${F_CORPUS})
   add_executable(fuzz_${name} ${F_UNPARSED_ARGUMENTS})
   target_link_libraries(fuzz_${name} PRIVATE ${F_LIBS})
   lfp_link_plainly(fuzz_${name})
@@ -71,8 +76,8 @@ function(lfp_fuzz name)
     add_dependencies(fuzz_cost fuzz_${name})
     string(REPLACE ";" " " bounds "${F_COST}")
     file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.cost
-         "${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS} ${bounds}\n") # for tools/fuzz-all
-    add_test(NAME cost_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS} ${F_COST})
+         "${corpus} ${bounds}\n") # for tools/fuzz-all
+    add_test(NAME cost_${name} COMMAND fuzz_${name} ${corpus} ${F_COST})
     set_tests_properties(cost_${name} PROPERTIES TIMEOUT 120 LABELS cost)
     return()
   endif()
@@ -80,10 +85,10 @@ function(lfp_fuzz name)
     target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/memory.c)
     target_link_options(fuzz_${name} PRIVATE -fsanitize=fuzzer)
     # for tools/fuzz-all
-    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.corpus ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS}\n)
+    file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/fuzz_${name}.corpus ${corpus}\n)
   else()
     target_sources(fuzz_${name} PRIVATE ${CMAKE_SOURCE_DIR}/tests/fuzz/replay.c)
-    add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${CMAKE_CURRENT_SOURCE_DIR}/${F_CORPUS})
+    add_test(NAME fuzz_${name} COMMAND fuzz_${name} ${corpus})
     set_tests_properties(fuzz_${name} PROPERTIES TIMEOUT 60)
   endif()
 endfunction()

@@ -1,4 +1,6 @@
-"""Writes the seed inputs of the fuzz targets beside this file: real packets, one of each kind, as small as they can be.
+"""Writes the seed inputs of the fuzz targets in this folder: real packets, one of each kind, as small as they can be.
+
+The inputs are in tests/corpora.
 
 Run by hand when a kind is added; the files are committed. Findings are added to the same folders by hand.
 """
@@ -6,7 +8,7 @@ Run by hand when a kind is added; the files are committed. Findings are added to
 import struct
 from pathlib import Path
 
-HERE = Path(__file__).parent / "corpus"
+CORPORA = Path(__file__).resolve().parents[2] / "corpora"
 MAC = bytes.fromhex("02000000000b02000000000a")
 SRC4, DST4 = bytes([10, 0, 0, 1]), bytes([10, 0, 0, 2])
 SRC6, DST6 = bytes.fromhex("fd" + "00" * 14 + "01"), bytes.fromhex("fd" + "00" * 14 + "02")
@@ -156,7 +158,7 @@ QUANTITIES: dict[str, tuple[int, str]] = {
 
 def write(target: str, name: str, data: bytes) -> None:
     """One input file."""
-    folder = HERE / target
+    folder = CORPORA / target
     folder.mkdir(parents=True, exist_ok=True)
     (folder / name).write_bytes(data)
 

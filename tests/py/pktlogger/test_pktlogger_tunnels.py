@@ -17,7 +17,7 @@ import pktlogger
 from netcommon.binaries import find
 
 # One packet a file behind two octets that only the fuzz target reads; make_corpus.py writes them.
-CORPUS = Path(__file__).resolve().parents[2] / "fuzz/netcommon/corpus"
+CORPUS = Path(__file__).resolve().parents[2] / "corpora"
 
 
 def capture(path: Path, *names: str) -> Path:
