@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "nc_jsonl.h"
+#include "nc_log.h"
 
 json_t *nc_control_refusal(const char *reason)
 {
@@ -120,5 +121,20 @@ json_t *nc_control_request(const char *path, json_t *request, const char *progra
     free(text);
     if (fd >= 0)
         close(fd);
+    return answer;
+}
+
+json_t *nc_control_ask(const char *path, json_t *request, const char *program)
+{
+    struct nc_error error;
+    if (!path)
+        nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that %s run was given", program);
+    json_t *answer = nc_control_request(path, request, program, &error);
+    if (!answer)
+        nc_die(error.status, "%s", error.text);
+    if (!json_is_true(json_object_get(answer, "ok"))) {
+        const char *reason = json_string_value(json_object_get(answer, "error"));
+        nc_die(NC_EXIT_USAGE, "%s", reason ? reason : "the daemon refused and gave no reason");
+    }
     return answer;
 }

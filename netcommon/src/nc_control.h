@@ -24,4 +24,8 @@ int nc_control_send(int fd, json_t *answer, int flags);
  * Returns the answer, or NULL with the error (NC_EXIT_FAILED). */
 json_t *nc_control_request(const char *path, json_t *request, const char *program, struct nc_error *error);
 
+/* The same for a verb of a command line, whose option --control is `path` (NULL: not given). Prints the reason and exits
+ * when there is no answer or when the answer is a refusal. */
+json_t *nc_control_ask(const char *path, json_t *request, const char *program);
+
 #endif

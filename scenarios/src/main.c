@@ -61,18 +61,18 @@ static void print_ready(bool human)
 
 static void print_end(const struct sleeper *sleeper, bool human)
 {
-    const struct spread *late = &sleeper->late;
-    uint64_t p50_ns = spread_percentile_ns(late, 0.5), p99_ns = spread_percentile_ns(late, 0.99);
+    const struct nc_spread *late = &sleeper->late;
+    uint64_t p50_ns = nc_spread_percentile(late, 0.5), p99_ns = nc_spread_percentile(late, 0.99);
     if (human) {
         printf("%llu wake-ups at priority %llu, late by %.3f ms median, %.3f ms p99, %.3f ms at most\n",
-               (unsigned long long)late->count, (unsigned long long)sleeper->priority, (double)p50_ns / 1e6,
-               (double)p99_ns / 1e6, (double)late->max_ns / 1e6);
+               (unsigned long long)late->n, (unsigned long long)sleeper->priority, (double)p50_ns / 1e6,
+               (double)p99_ns / 1e6, (double)late->max / 1e6);
         return;
     }
     nc_jsonl_event(stdout, "end",
                    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "period_ns", (json_int_t)sleeper->period_ns, "priority",
-                             (json_int_t)sleeper->priority, "count", (json_int_t)late->count, "p50_ns",
-                             (json_int_t)p50_ns, "p99_ns", (json_int_t)p99_ns, "max_ns", (json_int_t)late->max_ns));
+                             (json_int_t)sleeper->priority, "count", (json_int_t)late->n, "p50_ns", (json_int_t)p50_ns,
+                             "p99_ns", (json_int_t)p99_ns, "max_ns", (json_int_t)late->max));
 }
 
 static int run(int argc, char **argv)

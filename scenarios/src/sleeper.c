@@ -8,10 +8,10 @@
 
 #include "nc_clock.h"
 
-uint64_t sleeper_note(struct spread *late, uint64_t due_ns, uint64_t now_ns, uint64_t period_ns)
+uint64_t sleeper_note(struct nc_spread *late, uint64_t due_ns, uint64_t now_ns, uint64_t period_ns)
 {
     for (; due_ns <= now_ns; due_ns += period_ns)
-        spread_add(late, now_ns - due_ns);
+        nc_spread_add(late, now_ns - due_ns);
     return due_ns;
 }
 

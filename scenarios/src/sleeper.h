@@ -9,18 +9,18 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "spread.h"
+#include "nc_spread.h"
 
 struct sleeper {
     uint64_t period_ns, priority; /* priority: SCHED_RR, 0 for none; after sleeper_start: what it got */
     pthread_t thread;
     atomic_bool over;
-    struct spread late;
+    struct nc_spread late;
 };
 
 /* Counts the periods that have passed: `due_ns` is when the first of them was to end. Returns when the next one
  * ends. */
-uint64_t sleeper_note(struct spread *late, uint64_t due_ns, uint64_t now_ns, uint64_t period_ns);
+uint64_t sleeper_note(struct nc_spread *late, uint64_t due_ns, uint64_t now_ns, uint64_t period_ns);
 
 /* Starts the thread, at its priority where the system allows that, else without. 0, or an errno: no thread to be
  * had. */

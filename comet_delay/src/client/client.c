@@ -26,25 +26,9 @@ static const struct nc_option rows[] = {
 };
 /* clang-format on */
 
-static void want_socket(const char *control)
-{
-    if (!control)
-        nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that comet-delay run was given");
-}
-
-/* The box's answer. Dies when there is none, or when it is a refusal. */
 static json_t *ask(const char *control, json_t *request)
 {
-    struct nc_error error;
-    want_socket(control);
-    json_t *answer = nc_control_request(control, request, "comet-delay", &error);
-    if (!answer)
-        nc_die(error.status, "%s", error.text);
-    if (!json_is_true(json_object_get(answer, "ok"))) {
-        const char *reason = json_string_value(json_object_get(answer, "error"));
-        nc_die(NC_EXIT_USAGE, "%s", reason ? reason : "the box refused and gave no reason");
-    }
-    return answer;
+    return nc_control_ask(control, request, "comet-delay");
 }
 
 json_t *client_state(const char *control)

@@ -61,17 +61,7 @@ static const struct nc_option drain_rows[] = {{.name = "control",
 
 static json_t *ask(const char *control, json_t *request)
 {
-    struct nc_error error;
-    if (!control)
-        nc_die(NC_EXIT_USAGE, "--control: missing; want the socket that lft-gateway run was given");
-    json_t *answer = nc_control_request(control, request, "lft-gateway", &error);
-    if (!answer)
-        nc_die(error.status, "%s", error.text);
-    if (!json_is_true(json_object_get(answer, "ok"))) {
-        const char *reason = json_string_value(json_object_get(answer, "error"));
-        nc_die(NC_EXIT_USAGE, "%s", reason ? reason : "the gateway refused and gave no reason");
-    }
-    return answer;
+    return nc_control_ask(control, request, "lft-gateway");
 }
 
 static int print(json_t *answer)
