@@ -435,6 +435,8 @@ static int finish(struct pl_walk *s)
         pl_walk_end_window_wait(s, INT64_MAX / 2);
     }
     pl_losses_end(&s->losses, s->t, s->tables);
+    if (s->last_send_ns > s->t->last_ns) /* time stood still at that of a packet between the last data */
+        s->t->last_ns = s->last_send_ns;
     if (!s->started || s->reset || s->una >= s->high ||
         now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t, s->last_send_ns))
         return 0;

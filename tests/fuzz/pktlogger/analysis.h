@@ -92,7 +92,7 @@ static inline void check_transfer(const struct pl_transfer *t, const struct pl_t
     for (size_t i = 0; i < t->stops.n; i++) {
         const struct pl_stop *stop = &t->stops.at[i];
         check(stop->t1_ns > stop->t0_ns && stop->cause < PL_CAUSE_N);
-        check(i == 0 || stop->t0_ns >= t->stops.at[i - 1].t1_ns);
+        check(stop->t0_ns >= (i ? t->stops.at[i - 1].t1_ns : t->first_ns) && stop->t1_ns <= t->last_ns);
         check(strlen(stop->text) > 0 && strlen(stop->text) + 1 < sizeof stop->text);
     }
 }
@@ -139,7 +139,7 @@ static inline bool in_order(const struct pl_analysis *analysis)
     return good;
 }
 
-/* Of captures that are in order: parts are in order of sending, and stops lie within the transfer. */
+/* Of captures that are in order, parts are in order of sending. */
 static inline void check_times(const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
@@ -149,9 +149,6 @@ static inline void check_times(const struct pl_transfer *t, const struct pl_tabl
         check(segment.t_sent_ns >= before_ns && segment.t_sent_ns <= t->last_ns);
         before_ns = segment.t_sent_ns;
     }
-    for (size_t i = 0; i < t->stops.n; i++)
-        check(t->stops.at[i].t0_ns >= t->first_ns && t->stops.at[i].t1_ns <= t->last_ns);
-    check(t->segments == 0 || pl_stopped_share(t) <= 1 + 1e-9);
 }
 
 /* What the text and the summary say of a transfer are numbers, and whole sentences. */
@@ -160,6 +157,7 @@ static inline void check_verdict(const struct pl_transfer *t)
     struct pl_verdict v = pl_verdict_of(t);
     check(t->segments == 0 || t->last_ns >= t->first_ns);
     check(isfinite(v.rate_bps) && v.rate_bps >= 0 && isfinite(v.then_bps) && v.then_bps >= 0);
+    check(t->segments == 0 || pl_stopped_share(t) <= 1 + 1e-9);
     check(!v.known || v.share == -1 || (v.share >= 0 && v.share <= 1 + 1e-9));
     check(!v.known || (strlen(v.text) > 0 && strlen(v.text) + 1 < sizeof v.text));
 }
@@ -218,7 +216,7 @@ static inline void check_limits(const struct pl_analysis *analysis, const struct
         check(row.t1_ns >= row.t0_ns && row.queue_ns >= -1);
         check(flow->rows == 0 || row.t0_ns == flow->t1_ns);
         const struct pl_transfer *t = &analysis->transfers[row.flow];
-        check(!ordered || (row.t0_ns >= t->first_ns && row.t1_ns <= t->last_ns));
+        check(row.t0_ns >= t->first_ns && row.t1_ns <= t->last_ns);
         check(!ordered || flow->rows || row.t0_ns == t->first_ns);
         flow->t1_ns = row.t1_ns;
         flow->sum_ns[row.cause] += row.t1_ns - row.t0_ns;

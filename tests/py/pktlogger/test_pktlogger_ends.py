@@ -569,6 +569,20 @@ def test_a_clock_that_was_set_back_leaves_no_negative_time(tmp_path: Path) -> No
         assert flow["elapsed_ns"] == flow["t1_ns"] - flow["t0_ns"] == (41 if end == "sender" else 21) * 10**6
 
 
+def test_a_clock_that_leapt_for_one_packet_leaves_shares_of_the_time(tmp_path: Path) -> None:
+    """The duplicate acknowledgement has a time of 5 s. What follows it in the file has the times that it should have."""
+    c = Conversation()
+    c.send(100, 1)
+    c.ack(4990, 1)
+    c.send(200, 1 + MSS)
+    c.ack(210, 1 + 2 * MSS)
+    file = tmp_path / "s.pcapng"
+    write_pcapng(file, c.sender, "<")  # not sorted by time
+    flow = flow_of(analyse(tmp_path / "o", "--sender", file))
+    assert 0 <= flow["stopped_share"] <= 1
+    assert sum(flow["limits_ns"].values()) <= flow["elapsed_ns"]
+
+
 # Cut headers, interfaces
 
 
