@@ -570,7 +570,7 @@ def test_a_clock_that_was_set_back_leaves_no_negative_time(tmp_path: Path) -> No
 
 
 def test_a_clock_that_leapt_for_one_packet_leaves_shares_of_the_time(tmp_path: Path) -> None:
-    """The duplicate acknowledgement has a time of 5 s. What follows it in the file has the times that it should have."""
+    """The duplicate acknowledgement has a time of 5 s; what follows it in the file has its right times."""
     c = Conversation()
     c.send(100, 1)
     c.ack(4990, 1)
