@@ -15,6 +15,7 @@ from netcommon import readable
 from netcommon.errors import EXIT_FAILED, UsageError
 from scenarios.papers import book, claims, rows, stored
 from scenarios.papers.stored import Form, Stored
+from scenarios.plan import params
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import checks, machine, manifest, runner, runs
 from scenarios.run.terminal import console
@@ -87,9 +88,16 @@ def _newest(plan: Plan, runs_dir: Path) -> Path | None:
     for run_dir in (candidate.parent for candidate in candidates):
         content = runs.manifest(run_dir)
         done = content["state"] == "done" and "virtual" in content
-        if done and manifest.replan(content, run_dir).trials == plan.trials:
+        if done and _same(manifest.replan(content, run_dir), plan):
             return run_dir
     return None
+
+
+def _same(one: Plan, other: Plan) -> bool:
+    """Whether two plans have the same trials and expect the same. A file of a model lies in the run in one of them,
+    next to the scenario in the other."""
+    trials = [[params.of(trial) for trial in plan.trials] for plan in (one, other)]
+    return trials[0] == trials[1] and one.base.expect == other.base.expect
 
 
 def _read(scenario: str, form: Form, run_dir: Path) -> Stored:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from netcommon.errors import LfpError
 from scenarios.papers import claims, rows
-from scenarios.plan import columns
+from scenarios.plan import columns, model_files
 from scenarios.plan.document import load_layers, with_quick
 from scenarios.plan.expect import Figure
 
@@ -45,7 +45,7 @@ def digest(scenario: str, form: Form) -> str:
     """A digest of what a form of a scenario measures: its tables, without those that only describe it."""
     document = load_layers(scenario)
     values = (with_quick(document) if form == "quick" else document).values
-    kept = {name: table for name, table in values.items() if name not in _NOT_MEASURED}
+    kept = {name: table for name, table in model_files.anywhere(values).items() if name not in _NOT_MEASURED}
     return hashlib.sha256(json.dumps(kept, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -56,6 +56,11 @@ def of_run(values: dict[str, Any], run_dir: Path) -> dict[str, Any]:
     return renamed(values, lambda name: str((run_dir / name).absolute()) if name.startswith(f"{FOLDER}/") else name)
 
 
+def anywhere(values: dict[str, Any]) -> dict[str, Any]:
+    """The tables with each file by its name and the beginning of its SHA-256, wherever it lies."""
+    return renamed(values, _named)
+
+
 def column(text: Scalar) -> Scalar:
     """A model's text as results have it: a file by its name and the beginning of its SHA-256."""
     return _of_text(text, _named) if isinstance(text, str) else text  # type: ignore[return-value]

@@ -20,7 +20,7 @@ from scenarios.papers.claims import Claim, Number
 from scenarios.papers.rows import Row
 from scenarios.papers.stored import Stored
 from scenarios.papers.verdict import Verdict, judge, measured, state
-from scenarios.plan import params
+from scenarios.plan import model_files, params
 from scenarios.plan.document import load_layers
 from scenarios.plan.plan import load_plan
 
@@ -33,7 +33,8 @@ PAPERS = {
     "cpeak-1998": {"tab1", "tab2", "tab2-second", "fig2"},
     "lfp-1995": {"fig3", "fig4", "xys", "tab1", "response", "tab2", "line", "rttcp", "window"},
     "lsr-2007": {
-        "ipv4-single", "ipv6-single", "multi", "way", "rules", "delay-alone", "ceiling", "many", "rtt",
+        "ipv4-single", "ipv6-single", "multi", "way", "rules", "delay-alone", "ceiling", "many", "rtt", "sc03-comet",
+        "sc05", "streams",
         *(f"cause-{number}" for number in (1, 2, 3, 4, 5, 7, 8)),
     },
 }  # fmt: skip
@@ -248,6 +249,25 @@ def test_a_scenario_that_says_something_else_of_the_same_trials_is_the_same(tmp_
     assert stored.digest(str(file), "quick") == stored.digest("lfp-tab2", "quick")
     file.write_text(written.replace("155Mbit", "156Mbit"), encoding="utf-8")
     assert stored.digest(str(file), "quick") != stored.digest("lfp-tab2", "quick")
+
+
+def test_a_scenario_and_its_files_are_the_same_in_every_folder(tmp_path: Path) -> None:
+    library = Path(stored.__file__).parents[1] / "library"
+    for name in ("rtt-unfair.toml", "rtt-unfair-120ms.txt"):
+        (tmp_path / name).write_bytes((library / name).read_bytes())
+    assert stored.digest(str(tmp_path / "rtt-unfair.toml"), "quick") == stored.digest("rtt-unfair", "quick")
+    (tmp_path / "rtt-unfair-120ms.txt").write_text("121ms\n", encoding="utf-8")
+    assert stored.digest(str(tmp_path / "rtt-unfair.toml"), "quick") != stored.digest("rtt-unfair", "quick")
+
+
+def test_a_run_that_carries_its_models_files_is_found_again(tmp_path: Path) -> None:
+    plan = load_plan("rtt-unfair", quick=True, seed=SEED)
+    run_dir = tmp_path / "rtt-unfair-1"
+    run_dir.mkdir()
+    echo, _ = model_files.carried(plan.echo, run_dir)
+    said = {"scenario": echo, "seed": plan.seed, "state": "done", "virtual": {}}
+    (run_dir / "manifest.json").write_text(json.dumps(said), encoding="utf-8")
+    assert _newest(plan, tmp_path) == run_dir
 
 
 def test_a_stored_file_that_is_none_is_one_line(tmp_path: Path) -> None:
