@@ -46,11 +46,13 @@ def _falls_back(trial: Trial, row: Json) -> bool | None:
 
 
 def _may_lack_ecn(trial: Trial, row: Json) -> bool:
-    """Whether gateways, or a SYN that the path lost, may keep a row's connections from ECN. netem keeps no record."""
+    """Whether gateways, or a SYN that the path lost, may keep a row's connections from ECN. netem keeps no record:
+    where it dropped anything, by chance or at a full queue, that may have been a SYN."""
     if trial.gateway != "none":
         return True
     if not trial.recorded:
-        return any(trial.asked["path"][f"{way}_loss"] != "0%" for way in ("ab", "ba"))
+        ways = (trial.json("delay").get("statistics") or {}).values()
+        return any(sum(way["drops"].values()) > 0 for way in ways)
     return any(port in trial.lost_syns for port in trial.ports(row))
 
 
@@ -214,7 +216,8 @@ def windows(trial: Trial) -> Iterator[str]:
     - A gap between two packets has one cause. One behind a full window may end with another one, which counts from the
       first acknowledgement in the gap on.
     - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
-      congestion window is larger than what the window can hold, and data wait, unless it paces. The window may hold two
+      congestion window is larger than what the window can hold, and data wait, unless it paces. They do where both
+      samples have some, and its records none of a time when all were sent. The window may hold two
       segments that are shorter than the rest: its own remainder, and that of a super-packet.
     """
     for row in trial.rows:
@@ -230,7 +233,11 @@ def windows(trial: Trial) -> Iterator[str]:
             continue
         waits = samples["snd_wnd"] // samples["snd_mss"] + 2 < samples["snd_cwnd"]
         waits &= samples["notsent_bytes"] >= samples["snd_mss"]
-        ours = (np.diff(trial.time_of(flow, *WINDOWS)(t_ns)) == lasted) & waits[:-1] & waits[1:]
+        own = trial.records_of(flow)
+        sent_all = np.searchsorted(own["t_ns"][own["unsent"] == 0], t_ns)
+        ours = (
+            (np.diff(trial.time_of(flow, *WINDOWS)(t_ns)) == lasted) & waits[:-1] & waits[1:] & (np.diff(sent_all) == 0)
+        )
         if (wrong := ours & (counted < lasted - 2 * JIFFY_NS)).any():
             yield f"flow {row['flow_name']}: {_told(wrong, lasted)} by windows, and not to the kernel"
 

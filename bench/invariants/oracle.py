@@ -15,8 +15,10 @@ sender at a time, either is right:
 
 pktlogger gives a round one cause, so at a moment it is right where the kernel has that cause for a quarter of the time
 from a round trip before to a round trip behind: a round that holds the moment lies within this time, is half of it, and
-has the cause for half of its own time at least. Of program and kernel pktlogger has the nearest sample, so where
-samples are further apart than a round trip, their distance counts in its place. A silence is judged by itself, so a
+has the cause for half of its own time at least. Of program and kernel pktlogger has samples alone, so where they are
+further apart than a round trip, their distance counts in its place. And what the kernel has at a sample is right until
+the next one and from the one before on: a program that writes every 20 ms and waits for 4 of them, sampled every 10 ms,
+waits in a fifth of the samples, and each stands for the time around it. A silence is judged by itself, so a
 span that is shorter than that is right, too, where the kernel agrees for half of it. The last round, and one in which a
 recovery begins, have no end and the cause of the round before. So nothing is compared for a round trip from when the
 first octet left that is outstanding then. Of all the rest a round trip may be wrong, or the distance of two samples,
@@ -160,9 +162,11 @@ def _overdue(records: Records, end_ns: int) -> Array:
     return found
 
 
-def compare(own: Account, limits: Columns, names: Array, apart_ns: float = 0) -> Comparison:
+def compare(
+    own: Account, limits: Columns, names: Array, apart_ns: float = 0, sampled_ns: Array | None = None
+) -> Comparison:
     """Compares a flow's account with its rows of pktlogger's table. ``names``: of the causes. ``apart_ns``: how far
-    apart the samples of its sender are; 0: there are none."""
+    apart the samples of its sender are; 0: there are none. ``sampled_ns``: when they were, where that is known."""
     begin, end = int(limits["t0_ns"][0]), int(limits["t1_ns"][-1])
     edges = np.concatenate((own.t_ns, limits["t0_ns"], limits["t1_ns"], np.arange(begin, end, GRID_NS)))
     edges = np.unique(np.clip(edges, begin, end))
@@ -170,7 +174,7 @@ def compare(own: Account, limits: Columns, names: Array, apart_ns: float = 0) ->
     place = np.maximum(np.searchsorted(own.t_ns, middle, "right") - 1, 0)
     row = np.searchsorted(limits["t0_ns"], middle, "right") - 1
     said = np.array([SAID[name] for name in names], np.int64)[limits["cause"][row]]
-    agrees = said & own.accepted[place] != 0
+    agrees = (said & own.accepted[place] != 0) | (said & _sampled(own, sampled_ns, middle) != 0)
     rtt_ns = _rtt(own, middle)
     reach_ns = np.maximum(rtt_ns, apart_ns)
     near = np.zeros(middle.size)
@@ -191,6 +195,17 @@ def compare(own: Account, limits: Columns, names: Array, apart_ns: float = 0) ->
         _sums(groups, lasted), _sums(causes, lasted), *_pairs(causes, groups, lasted, middle - begin, wrong),
         float(reach_ns.max()) / 1e9,
     )  # fmt: skip
+
+
+def _sampled(own: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
+    """What the account has at the samples before and behind each time."""
+    if sampled_ns is None or not sampled_ns.size:
+        return np.zeros(at_ns.size, np.int64)
+    seen = own.accepted[np.maximum(np.searchsorted(own.t_ns, sampled_ns, "right") - 1, 0)]
+    seen[sampled_ns < own.t_ns[0]] = 0
+    behind = np.searchsorted(sampled_ns, at_ns, "right")
+    found: Array = np.append(0, seen)[behind] | np.append(seen, 0)[behind]
+    return found
 
 
 def _rtt(own: Account, at_ns: Array) -> Array:
@@ -229,4 +244,5 @@ def flows(trial: Trial) -> Iterator[tuple[Json, Comparison]]:
         limits = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         if own.size and limits["t0_ns"].size and limits["t1_ns"][-1] > limits["t0_ns"][0]:
             apart_ns = flow["elapsed_ns"] / flow["samples"] if flow["samples"] else 0
-            yield flow, compare(account(own, int(limits["t1_ns"][-1])), limits, names, apart_ns)
+            sampled_ns = trial.sampled_ns(flow)
+            yield flow, compare(account(own, int(limits["t1_ns"][-1])), limits, names, apart_ns, sampled_ns)

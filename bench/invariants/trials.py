@@ -77,7 +77,7 @@ class Trial:
         """What the captures have of the first stream of a row's flow; None where nothing does, and where it sent no
         data, because its SYN was lost until its time was over."""
         sender = self.ends[row["flow"]].get("sender") or {}
-        port = int(str(sender.get("local", ":0")).rpartition(":")[2])
+        port = _port(sender)
         found = self.summary.get("flows") or () if self.gateway == "none" else ()
         return next((one for one in found if port and one["sender"]["port"] == port and one["bytes"]), None)
 
@@ -156,14 +156,34 @@ class Trial:
 
     def samples(self, row: Json) -> Columns:
         """TCP_INFO of the sender of a row's first stream, ``t_ns`` on the captures' clock. Empty without samples."""
+        found = self._samples(row)
+        return {name: column[found["stream"] == found["stream"][:1]] for name, column in found.items()}
+
+    def sampled_ns(self, flow: Json) -> Array:
+        """When the sender of a captured flow was sampled, on the captures' clock."""
+        for row in self.rows:
+            sender = self.ends[row["flow"]].get("sender") or {}
+            for stream in sender.get("streams") or ():
+                found = self._samples(row) if _port(stream) == flow["sender"]["port"] else {}
+                if found:
+                    own: Array = found["t_ns"][found["stream"] == stream["stream"]]
+                    return own
+        return np.zeros(0, np.int64)
+
+    def _samples(self, row: Json) -> Columns:
+        """TCP_INFO of the senders of all streams of a row, likewise."""
         sender, name = self.ends[row["flow"]].get("sender") or {}, row["flow_name"]
         file = f"{FLOWS}/{name}/tcp_info" if row["flow"] else "tcp_info"
         if not (self.folder / f"{file}.parquet").exists():
             return {}
         found = self.table(file)
-        first = {name: column[found["stream"] == found["stream"][:1]] for name, column in found.items()}
         offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
-        return first | {"t_ns": first["t_ns"] + offset_ns}
+        return found | {"t_ns": found["t_ns"] + offset_ns}
+
+
+def _port(side: Json) -> int:
+    """The sender's port of a side or a stream; 0: not known."""
+    return int(str(side.get("local", ":0")).rpartition(":")[2])
 
 
 def until(edges_ns: Array, named: Array) -> Callable[[Array], Array]:

@@ -49,6 +49,13 @@ static inline bool pl_rate_holds(const struct pl_evidence *known)
     return known->seen.sets_rate && known->seen.roomy * 2 > known->seen.n;
 }
 
+/* By most samples, only the rate that the program allows did. */
+static inline bool pl_program_holds(const struct pl_evidence *known)
+{
+    bool allows = known->seen.pace_bytes_per_s && known->seen.pace_bytes_per_s < INT64_MAX;
+    return allows && known->seen.roomy * 2 > known->seen.n;
+}
+
 static inline bool pl_idle(const struct pl_evidence *known)
 {
     return known->seen.idle * 2 > known->seen.n;
@@ -72,8 +79,8 @@ static inline bool pl_given(const struct pl_evidence *known)
     return known->within && known->seen.given * 2 > known->seen.n;
 }
 
-/* By most samples within, the program kept to the rate that it allows: it had given all, and nothing was unsent or less
- * than a segment for which both windows have room. */
+/* By most samples within, the program kept to the rate that it allows: nothing was unsent, or less than a segment for
+ * which both windows have room. */
 static inline bool pl_keeps_pace(const struct pl_evidence *known)
 {
     return known->within && known->seen.kept && (known->seen.kept + known->seen.idle) * 2 > known->seen.n;

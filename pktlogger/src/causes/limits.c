@@ -20,7 +20,7 @@ struct pl_limits {
     uint64_t first;                                  /* where it began to send */
     uint64_t high;                                   /* end of the last byte sent */
     int64_t open_ns;                                 /* the end of the last gap whose cause its round says */
-    bool started, full, missed, clocked;
+    bool started, full, roomy, missed, clocked; /* full, roomy: whether the window has room; neither: it is not known */
     bool opens;      /* it is known that the program waits for answers first, and how much it sends so */
     bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
@@ -43,7 +43,7 @@ struct pl_limits {
 
 static struct pl_round fresh_round(uint64_t end, int64_t now_ns)
 {
-    return (struct pl_round){.end = end, .t0_ns = now_ns, .queue_ns = -1, .line_ns = -1};
+    return (struct pl_round){.end = end, .t0_ns = now_ns, .since_ns = now_ns, .queue_ns = -1, .line_ns = -1};
 }
 
 static int64_t at_least(int64_t ns, int64_t least_ns)
@@ -71,6 +71,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         l->path.opening_bytes = PL_OPENING_BYTES;
     l->round_samples = path->samples;
     l->spans = pl_spans_new(path->sink, path->context);
+    l->spans.busy = path->line_alone ? path->busy : NULL;
     l->rounds = (struct pl_rounds){
         .mss = path->mss ? path->mss : 1460,
         .standing_ns = standing_ns(path),
@@ -114,7 +115,7 @@ static bool gave_no_more(const struct pl_limits *l, const struct pl_evidence *kn
     return (pl_idle(known) && may_be_idle(l, t0_ns, sent)) || (pl_late(known) && !finished(l, t0_ns));
 }
 
-/* Whether the line was idle for long while this round was sent: then no queue that it met shows the path's rate. */
+/* Whether the line was idle for long while this round was sent: then it is not the limit, whatever queue stood. */
 static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
 {
     int64_t t0_ns = l->round.t0_ns;
@@ -127,8 +128,8 @@ static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
 static void know_round(struct pl_limits *l, int64_t now_ns)
 {
     struct pl_round *round = &l->round;
-    int64_t until_ns = l->open_ns > round->t0_ns ? l->open_ns : now_ns;
-    struct pl_evidence known = pl_evidence_over(&l->round_samples, round->t0_ns, until_ns, l->rounds.mss);
+    int64_t until_ns = l->open_ns > round->since_ns ? l->open_ns : now_ns;
+    struct pl_evidence known = pl_evidence_over(&l->round_samples, round->since_ns, until_ns, l->rounds.mss);
     bool empty = round->empty_ns * 2 > now_ns - round->t0_ns;
     bool gave_none = pl_idle(&known) || (empty && !(known.within && pl_unsent(&known)));
     round->t1_ns = now_ns;
@@ -136,6 +137,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->unsent = pl_unsent(&known);
     round->filled = pl_filled(&known);
     round->rate_holds = pl_rate_holds(&known);
+    round->program_holds = pl_program_holds(&known);
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle =
         (gave_none && may_be_idle(l, round->t0_ns, l->high)) || gave_no_more(l, &known, round->t0_ns, l->high);
@@ -145,7 +147,8 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known));
     round->slow = known.slow;
     round->shut = known.window == PL_YES || (round->shut && known.window != PL_NO);
-    round->line_idle = round->line_ns >= l->rounds.standing_ns && line_was_idle(l, now_ns);
+    bool at_line = l->path.line_alone || round->line_ns >= l->rounds.standing_ns;
+    round->line_idle = at_line && line_was_idle(l, now_ns);
 }
 
 static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -155,7 +158,7 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     if (l->mode == PL_MODE_NORMAL && l->round.flight)
         judged = pl_round_judge(&l->rounds, &l->round);
     l->last_cause = judged.cause;
-    pl_spans_close(&l->spans, judged.cause, judged.left);
+    pl_spans_close(&l->spans, judged.cause, pl_round_window(&l->rounds, l->round.slow), judged.left);
     l->rounds_before[l->number % PL_STEADY_ROUNDS] = l->round;
     for (uint32_t number = first_steady(l); judged.relabel && number <= l->number; number++)
         if (pl_round_may_be(&l->rounds_before[number % PL_STEADY_ROUNDS], judged.cause))
@@ -170,7 +173,8 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
 static void cut_round(struct pl_limits *l, int64_t now_ns)
 {
     know_round(l, now_ns);
-    pl_spans_close(&l->spans, pl_round_carry(&l->rounds, &l->round, l->last_cause), false);
+    pl_spans_close(&l->spans, pl_round_carry(&l->rounds, &l->round, l->last_cause),
+                   pl_round_window(&l->rounds, l->round.slow), false);
     l->round = fresh_round(l->round.end, now_ns);
 }
 
@@ -181,6 +185,7 @@ static void sum_up(struct pl_limits *l)
     if (bytes <= 0)
         return;
     round->packets += l->gap.packets;
+    round->gaps++;
     round->time_ns += ns;
     round->bytes += bytes;
     round->unevenness += ns * ns / bytes;
@@ -208,6 +213,14 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     l->gap.window_bytes = span.row.window_bytes;
     l->gap.flight_bytes = span.row.flight_bytes;
     return pl_spans_add(&l->spans, &span);
+}
+
+/* Ends the gap at a moment within it. What is left of it is a gap of its own, at whose beginning the window is full no
+ * more where it has had room by then. */
+static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
+{
+    l->full = l->full && (l->room_ns < 0 || l->room_ns > t_ns);
+    return end_gap(l, t_ns, cause);
 }
 
 /* Whether an acknowledgement, a `part` of the time between two of them ago, is why a packet is sent. */
@@ -334,15 +347,25 @@ static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_sen
            !(known->within && (pl_unsent(known) || pl_waits(known)));
 }
 
+/* Whether less than a segment is outstanding, of a window with room, and no sample says that a program had more to give
+ * that may have had nothing: no congestion window is full then. */
+static bool little_outstanding(const struct pl_limits *l, const struct pl_evidence *known)
+{
+    return l->gap.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->gap.t0_ns) &&
+           !never_idle(l, l->gap.t0_ns, l->high);
+}
+
 /* What a gap without silence shows: where most samples taken in it say that the program had given no more, it is so
  * before the acknowledgements come, too. */
-static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *known)
+static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
 {
     if (known->buffer == PL_YES)
         return PL_LIMIT_SEND_BUFFER;
     if (pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    return known->within && pl_idle(known) && may_be_idle(l, l->gap.t0_ns, l->high) ? IDLE : OF_ROUND;
+    bool idle = known->within && pl_idle(known) && may_be_idle(l, l->gap.t0_ns, l->high);
+    bool lasts = now_ns - l->gap.t0_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS);
+    return idle || (lasts && l->roomy && little_outstanding(l, known)) ? IDLE : OF_ROUND;
 }
 
 /* What kept the sender waiting while acknowledgements were overdue. */
@@ -351,9 +374,7 @@ static enum pl_limit_cause unanswered_cause(const struct pl_limits *l, const str
 {
     if (gap_at_pace(l, known, now_ns) || pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    bool little = l->gap.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->gap.t0_ns) &&
-                  !never_idle(l, l->gap.t0_ns, l->high);
-    if (!full && (little || (known->within && gave_no_more(l, known, l->gap.t0_ns, l->high))))
+    if (!full && (little_outstanding(l, known) || (known->within && gave_no_more(l, known, l->gap.t0_ns, l->high))))
         return PL_LIMIT_APPLICATION;
     return window_cause(l, full, known->slow);
 }
@@ -417,7 +438,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_SEND_BUFFER;
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
-    return full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, &known);
+    return full ? PL_LIMIT_RECEIVER_WINDOW : unsilent_cause(l, &known, sent->t_ns);
 }
 
 /* The outage under way at the beginning of the gap, or the next one; NULL: none follows. */
@@ -435,7 +456,7 @@ static int end_of_outage(struct pl_limits *l, int64_t until_ns)
 {
     const struct pl_time_span *down = next_outage(l);
     bool within = down && down->t0_ns <= l->gap.t0_ns && down->t1_ns < until_ns;
-    return within ? end_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
+    return within ? divide_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
 }
 
 /* Where the path went down within the gap that a packet ends, the gap is two, too. */
@@ -447,7 +468,7 @@ static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sen
     struct pl_limits_send before = *sent;
     before.t_ns = down->t0_ns;
     before.timeout = before.probe = before.repair = false;
-    return end_gap(l, down->t0_ns, gap_cause(l, &before));
+    return divide_gap(l, down->t0_ns, gap_cause(l, &before));
 }
 
 /* Where a recovery ended within a gap, the gap is two. The path may have been down, which took acknowledgements. */
@@ -458,7 +479,7 @@ static int end_of_recovery(struct pl_limits *l)
     if (end_of_outage(l, l->recovered_ns) < 0)
         return -1;
     bool down = covered(l, l->path.down, &l->down_at, l->recovered_ns);
-    return end_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
+    return divide_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
 }
 
 /* Where a time-out or a probe ends a gap in which acknowledgements still came, and the program had given no more until
@@ -471,7 +492,22 @@ static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
     struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, l->waits_ns, l->rounds.mss);
     if (window_held(l, &known) || !gave_no_more(l, &known, l->gap.t0_ns, l->high))
         return 0;
-    return end_gap(l, l->waits_ns, IDLE);
+    return divide_gap(l, l->waits_ns, IDLE);
+}
+
+/* Where a fast retransmission ends a gap behind a full window that had room before, the gap is two: it is the repair that
+ * was awaited from then on, for as long as a pace or the congestion window kept it back. */
+static int end_of_window(struct pl_limits *l, const struct pl_limits_send *sent)
+{
+    bool repairs = sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
+    if (!repairs || !l->full || l->room_ns <= l->gap.t0_ns || covered(l, l->path.down, &l->down_at, l->room_ns))
+        return 0;
+    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, l->room_ns, l->rounds.mss);
+    if (!window_held(l, &known))
+        return 0;
+    if (divide_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
+        return -1;
+    return end_gap(l, sent->t_ns, PL_LIMIT_FAST_RECOVERY);
 }
 
 /* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
@@ -485,8 +521,10 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         if (begin_of_outage(l, sent) < 0 || end_of_outage(l, sent->t_ns) < 0)
             return -1;
     } while (l->gap.t0_ns > from_ns);
-    if (begin_of_wait(l, sent) < 0)
+    if (begin_of_wait(l, sent) < 0 || end_of_window(l, sent) < 0)
         return -1;
+    if (l->gap.t0_ns >= sent->t_ns) /* nothing is left of it */
+        return 0;
     l->buffer.woken = l->held = false; /* until a look at the silence says so of this gap */
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
@@ -546,6 +584,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->gap.flight_bytes = flight;
     l->gap.queue_ns = pl_least_queue(l->gap.queue_ns, sent->queue_ns);
     l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
+    l->roomy = sent->window_known && !l->full;
     l->round.blind |= !sent->window_known;
     l->round.shut |= sent->window_known && sent->una + sent->window < sent->high + sent->len;
     l->clocked = at_once(l, sent->t_ns, 8);
@@ -620,12 +659,12 @@ int pl_limits_ack(struct pl_limits *l, const struct pl_limits_ack *ack)
         l->rounds.last_flight = ack->high > ack->una ? ack->high - ack->una : 0;
         l->rounds.steady_n = 0;
         l->last_cause = l->rounds.opening ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
-        l->recovered_ns = ack->t_ns;
+        l->recovered_ns = l->round.since_ns = ack->t_ns;
         l->recovered_cause = cause;
     }
     if (l->probed && ack->una >= l->probed) { /* the probe repaired all that had been lost */
         l->probed = 0;
-        l->recovered_ns = ack->t_ns;
+        l->recovered_ns = l->round.since_ns = ack->t_ns;
         l->recovered_cause = PL_LIMIT_FAST_RECOVERY;
     }
     note_room(l, ack);
@@ -639,7 +678,7 @@ void pl_limits_free(struct pl_limits *l)
     if (l->mode == PL_MODE_NORMAL)
         cut_round(l, l->gap.t0_ns);
     else
-        pl_spans_close(&l->spans, l->last_cause, false);
+        pl_spans_close(&l->spans, l->last_cause, pl_round_window(&l->rounds, l->round.slow), false);
     pl_spans_end(&l->spans);
     free(l);
 }

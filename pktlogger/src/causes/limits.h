@@ -25,6 +25,7 @@ struct pl_limits_path {
     uint64_t opening_bytes;           /* before, it may wait for answers; less than PL_OPENING_BYTES counts as that */
     bool passes_on;                   /* it is a gateway: how it waits says nothing of its send buffer */
     bool line_known;                  /* segment_ns is the line's own, whatever the captures show */
+    bool line_alone;                  /* nothing queues but at the line of `busy` */
     bool middle;                      /* it was captured from its middle on: what went before is not known */
     pl_limit_sink *sink;
     void *context;

@@ -43,7 +43,7 @@ static bool set_off(const struct pl_round *round)
 
 static bool paced(const struct pl_round *round, bool still)
 {
-    if (round->packets < PL_ROUND_PACED || round->time_ns <= 0 || round->unpaced || round->spent)
+    if (round->gaps < PL_ROUND_PACED || round->time_ns <= 0 || round->unpaced || round->spent)
         return false;
     double uneven = round->unevenness * round->bytes / (round->time_ns * round->time_ns);
     return (uneven < PL_ROUND_EVEN && !set_off(round)) || (still && uneven < PL_ROUND_VERY_EVEN);
@@ -57,7 +57,8 @@ bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 
 static bool at_pace(const struct pl_round *round)
 {
-    return !round->filled && pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s);
+    return round->program_holds ||
+           (!round->filled && pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s));
 }
 
 /* True when few packets left each in its own time: they are as the program gave them. */

@@ -6,13 +6,12 @@
 #include "evidence.h"
 #include "transfer.h"
 
-#define PL_BUSY_LINE 0.9 /* of a round's time: else no queue that stood is the path's rate */
-
 /* Sums over the gaps of a round that do not show their cause. */
 struct pl_round {
-    uint32_t packets;                  /* whose gaps count */
+    uint32_t packets, gaps;            /* that count, and how many packets these ended */
     uint64_t end;                      /* it is over when all below is acknowledged */
     int64_t t0_ns, t1_ns;              /* from its first packet to the first of the next round */
+    int64_t since_ns;                  /* when a recovery ended in it, else t0_ns: its samples count from then on */
     double work_ns;                    /* the bottleneck's time for all that was sent; 0: not known */
     uint64_t flight;                   /* largest */
     int64_t queue_ns;                  /* smallest; -1: not known */
@@ -29,13 +28,14 @@ struct pl_round {
     bool may_starve;                   /* the program may have had nothing to give, and no sample says otherwise */
     bool unsent;                       /* by most samples, data were unsent */
     bool filled;                       /* by most samples, the congestion window was full, too */
-    bool rate_holds;                   /* by most samples, only the rate that congestion control sets held data back */
+    bool rate_holds;                   /* by most samples, only the rate that congestion control sets held data back, */
+    bool program_holds;                /* or only the one that the program allows */
     bool spent;                        /* by most samples, all that the send buffer holds was sent, and it was full */
     uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
     uint64_t kernel_pace_bytes_per_s;  /* what congestion control allows that never reduced ssthresh; 0: not known */
     bool unpaced;                      /* neither congestion control nor an option nor the program paces */
     int64_t line_ns;                   /* the smallest queue in the box, by its record; -1: not known */
-    bool line_idle;                    /* such a queue stood, and yet the line was idle for long */
+    bool line_idle;                    /* the line was idle for long, whatever queue stood */
     enum pl_answer slow;               /* the congestion window is that of slow start, by the kernel */
 };
 

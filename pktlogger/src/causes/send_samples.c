@@ -62,7 +62,7 @@ static const struct {
     [CONGESTION] = {"congestion", 0, false}, /* a name */
     [ALWAYS] = {"always_data", 1, false},
     [WAITING] = {"waiting_bytes", UINT64_MAX - 1, false},
-    [UNACKED] = {"unacked", UINT32_MAX, false},
+    [UNACKED] = {"unacked", UINT32_MAX - 1, false},
     [WINDOW] = {"snd_wnd", UINT32_MAX, false},
 };
 
@@ -116,11 +116,8 @@ static enum pl_answer answer(uint64_t value)
 
 static bool read_line(const uint8_t *at, const uint8_t *end, const struct header *header, struct pl_send_sample *sample)
 {
-    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO,
-                                [RWND] = PL_NOT_COUNTED,
-                                [SNDBUF_TIME] = PL_NOT_COUNTED,
-                                [ALWAYS] = NOT_SAID,
-                                [WAITING] = NOT_SAID};
+    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO, [RWND] = PL_NOT_COUNTED, [SNDBUF_TIME] = PL_NOT_COUNTED,
+                                [ALWAYS] = NOT_SAID,           [WAITING] = NOT_SAID,    [UNACKED] = PL_NO_UNACKED};
     for (int i = 0; i < header->n; i++) {
         enum column column = header->column[i];
         if (!(at = read_value(at, end, i + 1 < header->n ? ',' : '\0', column, &values[column])))
@@ -304,17 +301,17 @@ static bool finds_no_room(const struct pl_send_sample *sample, bool given)
 }
 
 /* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding
- * have the full length: Nagle's rule holds it back, or a pace. */
+ * have the full length: a pace holds it back, or Nagle's rule, where any packet is outstanding. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
-    return sample->unacked && sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
+    return sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 
 /* Whether both windows have room for a segment, as far as the packets that are outstanding have the full length. */
 static bool has_room(const struct pl_send_sample *sample, uint32_t mss)
 {
-    return sample->unacked && sample->unacked < sample->cwnd && (sample->unacked + UINT64_C(1)) * mss <= sample->window;
+    return sample->unacked < sample->cwnd && (sample->unacked + UINT64_C(1)) * mss <= sample->window;
 }
 
 static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, size_t at, uint32_t mss)
@@ -322,18 +319,19 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     const struct pl_send_sample *sample = &of->first[at];
     bool given = sample->waits == PL_NO || (of->written_ns && sample->t_ns >= of->written_ns);
     bool held = held_back(sample, mss), unpaced = sample->pace_bytes_per_s >= INT64_MAX;
-    bool unsent = sample->notsent_bytes >= (given && !(held && unpaced) ? 1 : mss);
+    bool nagle = held && sample->unacked && unpaced;
+    bool unsent = sample->notsent_bytes >= (given && !nagle ? 1 : mss);
     bool full = finds_no_room(sample, given);
     bool known = sample->sndbuf_bytes || sample->waits != PL_UNKNOWN;
     seen->n++;
     seen->waits += sample->waits == PL_YES && !given;
     seen->given += sample->waits == PL_NO && !unsent;
     seen->unsent += unsent;
-    seen->filled += unsent && sample->cwnd && sample->unacked >= sample->cwnd;
+    seen->filled += unsent && sample->cwnd && sample->unacked != PL_NO_UNACKED && sample->unacked >= sample->cwnd;
     seen->roomy += unsent && has_room(sample, mss);
-    seen->kept += given && unsent && held && sample->pace_bytes_per_s;
+    seen->kept += held && sample->notsent_bytes && sample->pace_bytes_per_s && !unpaced && !full;
     seen->full = full;
-    seen->late += sample->sndbuf_bytes && !full && !given && held && unpaced;
+    seen->late += sample->sndbuf_bytes && !full && !given && nagle;
     seen->spent += full && !unsent;
     seen->room += known && !full && !unsent;
     seen->idle += known && !full && !unsent && sample->waits != PL_YES;

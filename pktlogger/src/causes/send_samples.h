@@ -11,6 +11,7 @@
 #include "vector.h"
 
 enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1, PL_SSTHRESH_FIRST = INT32_MAX };
+#define PL_NO_UNACKED UINT32_MAX
 #define PL_NOT_COUNTED UINT64_MAX
 
 enum pl_answer { PL_UNKNOWN, PL_NO, PL_YES };
@@ -22,7 +23,7 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet.
  * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
- * is a cwnd of 0. `unacked`: packets that are not acknowledged; `window`: octets, the peer's; 0: none, or not known.
+ * is a cwnd of 0. `unacked`: packets that are not acknowledged; PL_NO_UNACKED: not known; `window`: octets, the peer's; 0: none, or not known.
  * counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
  * known, or not yet. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given
  * all that it has to send now. */
@@ -54,23 +55,24 @@ struct pl_samples_of {
  * rate, for which both windows have room waits by Nagle's rule until the writer gives more (RFC 9293, 3.7.4). */
 struct pl_samples_seen {
     uint32_t n;
-    uint32_t slow, past;              /* were in slow start, or past it; neither: BBR, say */
-    uint32_t waits;                   /* the program had more to give, by its own account */
-    uint32_t given;                   /* it had given all, by its own account, and all was sent */
-    uint32_t unsent;                  /* had data unsent: a full segment or more */
-    uint32_t filled;                  /* had data unsent, and as many packets outstanding as cwnd allows */
-    uint32_t roomy;                   /* had data unsent, and both windows had room for a segment: a pace held it back,
+    uint32_t slow, past;       /* were in slow start, or past it; neither: BBR, say */
+    uint32_t waits;            /* the program had more to give, by its own account */
+    uint32_t given;            /* it had given all, by its own account, and all was sent */
+    uint32_t unsent;           /* had data unsent: a full segment or more */
+    uint32_t filled;           /* had data unsent, and as many packets outstanding as cwnd allows */
+    uint32_t roomy;            /* had data unsent, and both windows had room for a segment: a pace held it back,
                                          or the machine */
-    uint32_t kept;                    /* all was given, and the rate that the program allows kept back less than a
-                                         segment that both windows have room for; it counts as unsent, too */
-    uint32_t room;                    /* had none unsent, and no writer that waited for room */
-    uint32_t idle;                    /* the same, and no program that had more to give: this had given no more */
-    uint32_t late;                    /* had room in both windows and the buffer, and yet none unsent, whatever the
+    uint32_t kept;             /* the rate that the program allows kept back less than a segment that both windows
+                                         have room for, of a program that waits for no room in its buffer; where it had
+                                         given all, that counts as unsent, too */
+    uint32_t room;             /* had none unsent, and no writer that waited for room */
+    uint32_t idle;             /* the same, and no program that had more to give: this had given no more */
+    uint32_t late;             /* had room in both windows and the buffer, and yet none unsent, whatever the
                                          program had to give: its processor was busy, say */
-    uint32_t spent;                   /* had none unsent, and a buffer in which a waiting writer finds no room */
-    bool sized;                       /* whether a writer waited for room is known in all of them */
-    bool full;                        /* the last one had a buffer in which a waiting writer finds no room */
-    uint64_t pace_bytes_per_s;        /* of the last sample up to the end of the span; 0: not known */
+    uint32_t spent;            /* had none unsent, and a buffer in which a waiting writer finds no room */
+    bool sized;                /* whether a writer waited for room is known in all of them */
+    bool full;                 /* the last one had a buffer in which a waiting writer finds no room */
+    uint64_t pace_bytes_per_s; /* of the last sample up to the end of the span; 0: not known */
     uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where a window bounds what is sent */
     bool unpaced;                     /* likewise: neither its control nor an option paces it */
     bool sets_rate;                   /* likewise: its control is known to send at a rate that it sets */

@@ -1,6 +1,8 @@
 /* Implements spans.h. */
 #include "spans.h"
 
+#include "thresholds.h"
+
 struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context)
 {
     return (struct pl_spans){.held = {.t0_ns = 0, .t1_ns = -1}, .sink = sink, .context = context};
@@ -29,13 +31,21 @@ int pl_spans_add(struct pl_spans *spans, const struct pl_span *span)
     return PL_APPEND(&spans->pending, *span);
 }
 
-void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, bool left)
+static bool line_rested(struct pl_spans *spans, const struct pl_limit *row)
+{
+    double lasted_ns = (double)(row->t1_ns - row->t0_ns);
+    return spans->busy &&
+           (double)pl_time_spans_cover(spans->busy, &spans->busy_at, row->t0_ns, row->t1_ns) < PL_BUSY_LINE * lasted_ns;
+}
+
+void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, enum pl_limit_cause window, bool left)
 {
     for (size_t i = 0; i < spans->pending.n; i++) {
         struct pl_span *span = &spans->pending.at[i];
         bool silent = span->unpaced < PL_LIMIT_N && cause != PL_LIMIT_PACING;
         if (span->open) {
-            span->row.cause = (uint8_t)(silent ? span->unpaced : (int)cause);
+            bool rested = !silent && cause == PL_LIMIT_PATH_RATE && line_rested(spans, &span->row);
+            span->row.cause = (uint8_t)(silent ? span->unpaced : (int)(rested ? window : cause));
             span->left = left && !silent;
         }
         span->open = false;

@@ -3,6 +3,7 @@
 #ifndef PL_SPANS_H
 #define PL_SPANS_H
 
+#include "time_spans.h"
 #include "transfer.h"
 #include "vector.h"
 
@@ -19,7 +20,9 @@ struct pl_span {
 
 struct pl_spans {
     PL_VECTOR(struct pl_span) pending;
-    struct pl_limit held; /* goes out when a row with another cause follows; t1_ns < t0_ns: none */
+    const struct pl_time_spans *busy; /* when the line was that alone makes packets queue; NULL: not known */
+    size_t busy_at;                   /* the first of them that is not over */
+    struct pl_limit held;             /* goes out when a row with another cause follows; t1_ns < t0_ns: none */
     pl_limit_sink *sink;
     void *context;
 };
@@ -36,8 +39,9 @@ struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context);
 int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
 
 /* Gives the open spans their cause. `left`: it is the congestion window, and nothing shows it but that nothing else
- * is. */
-void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, bool left);
+ * is. Where it is the path's rate, a span in which the line rested has the cause `window`, so that no time in which it
+ * does is the path's. */
+void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, enum pl_limit_cause window, bool left);
 
 /* What was left to the congestion window, or was that past slow start, in this round has another cause. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);

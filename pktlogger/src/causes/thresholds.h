@@ -142,16 +142,17 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_LONG_QUEUES 0.95 /* quantile of the delays: those of long queues are above */
 
 /* Rounds of a sender and its silences (round.h, limits.h) */
-#define PL_ROUND_GROWTH 1.3        /* times the flight: slow start doubles it, or with delayed acknowledgements × 1.5 */
-#define PL_ROUND_EVEN 1.5          /* gap² / bytes over that of even gaps; a pause of half a round has 2 or more */
-#define PL_ROUND_VERY_EVEN 1.15    /* the same of a flight that stands still */
-#define PL_ROUND_CLOCKED 0.5       /* of a round's bytes, sent at once after an acknowledgement: that is no pacing */
-#define PL_ROUND_BUSY 0.98         /* of a round's time, and the bottleneck worked all the time; causes_truth.py's */
-#define PL_ROUND_LIGHT 0.5         /* of a round's time: others must have made any queue that stood */
-#define PL_ROUND_PACED 4           /* packets: fewer are even by chance */
-#define PL_AT_PACE 0.97            /* of the rate that the program allows: the kernel sends a little ahead, or behind */
-#define PL_PAST_PACE 1.1           /* of the kernel's rate: it is not in force where more is sent */
-#define PL_STANDING_OF_RTT 128     /* the round trip over a queue that stands: less is what its samples vary by, */
+#define PL_ROUND_GROWTH 1.3     /* times the flight: slow start doubles it, or with delayed acknowledgements × 1.5 */
+#define PL_ROUND_EVEN 1.5       /* gap² / bytes over that of even gaps; a pause of half a round has 2 or more */
+#define PL_ROUND_VERY_EVEN 1.15 /* the same of a flight that stands still */
+#define PL_ROUND_CLOCKED 0.5    /* of a round's bytes, sent at once after an acknowledgement: that is no pacing */
+#define PL_ROUND_BUSY 0.98      /* of a round's time, and the bottleneck worked all the time; causes_truth.py's */
+#define PL_ROUND_LIGHT 0.5      /* of a round's time: others must have made any queue that stood */
+#define PL_ROUND_PACED 4        /* gaps: fewer are even by chance */
+#define PL_BUSY_LINE 0.95       /* of a time: a line that rests longer is not the limit; its edges have a packet each */
+#define PL_AT_PACE 0.97         /* of the rate that the program allows: the kernel sends a little ahead, or behind */
+#define PL_PAST_PACE 1.1        /* of the kernel's rate: it is not in force where more is sent */
+#define PL_STANDING_OF_RTT 128  /* the round trip over a queue that stands: less is what its samples vary by, */
 #define PL_STANDING_NS (PL_MS / 2) /* ns: or less than a machine's jitter */
 #define PL_SILENCE_OF_RTT 12       /* the round trip over a silence of the program that nothing ended; tuned, */
 #define PL_SILENCE_WOKEN_OF_RTT 4  /* and over one that an acknowledgement ended: a third of a buffer wakes a writer */

@@ -105,6 +105,14 @@ const struct pl_line_step *pl_line_at(const struct pl_line *line, int64_t t_ns)
     return &line->steps.at[place_of(line, t_ns)];
 }
 
+bool pl_line_queues_behind(const struct pl_line *line)
+{
+    for (size_t i = 0; i < line->steps.n; i++)
+        if (line->steps.at[i].queues_behind)
+            return true;
+    return false;
+}
+
 /* Packets a second of one size. */
 static double packets_per_s(const struct pl_line_step *step, uint32_t ip_bytes)
 {

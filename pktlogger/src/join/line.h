@@ -42,6 +42,9 @@ static inline bool pl_line_known(const struct pl_line *line)
 /* What holds at t_ns of a line that is known. */
 const struct pl_line_step *pl_line_at(const struct pl_line *line, int64_t t_ns);
 
+/* Whether packets may ever queue behind the bottleneck of a line that is known. */
+bool pl_line_queues_behind(const struct pl_line *line);
+
 /* The time that the line takes for an IP packet at t_ns, in ns; 0 where nothing bounds it or nothing passes. */
 double pl_line_packet_ns(const struct pl_line *line, int64_t t_ns, uint32_t ip_bytes);
 

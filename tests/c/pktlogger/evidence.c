@@ -230,6 +230,67 @@ static void few_packets_at_the_programs_rate_are_paced(void)
         }
 }
 
+/* A program that allows a rate writes 16 packets now and then. Its rounds with the wait for the next ones have less than
+ * that rate, but both windows have room for what is unsent. */
+static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
+{
+    static const struct {
+        uint32_t unacked, window;
+        uint64_t pace;
+        bool paced;
+    } rows[] = {{2, OPEN_WINDOW, 500000, true},
+                {0, OPEN_WINDOW, 500000, true},
+                {40, OPEN_WINDOW, 500000, false},            /* the congestion window is full */
+                {2, 2 * MSS, 500000, false},                 /* the peer's */
+                {PL_NO_UNACKED, OPEN_WINDOW, 500000, false}, /* not known */
+                {2, OPEN_WINDOW, INT64_MAX, false}};         /* it allows any rate */
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].unacked = rows[row].unacked;
+            samples[i].window = rows[row].window;
+            samples[i].pace_bytes_per_s = rows[row].pace;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of});
+        for (int round = 0; round < 8; round++) {
+            for (int i = 0; i < 4; i++)
+                send(&run, 3 * MS, false);
+            acknowledge(&run, RTT_NS, 4 * MSS, false);
+        }
+        send(&run, MS, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PACING] >= 300, rows[row].paced);
+        CHECK_EQ(ms[PL_LIMIT_PACING] > 0, rows[row].paced);
+    }
+}
+
+/* A program has nothing to send during a recovery, and much behind it, at the rate that BBR sets. */
+static void what_a_program_had_in_a_recovery_does_not_count_behind_it(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    struct pl_samples_of of = alike(samples, PL_CONTROL_RATE);
+    for (int i = 0; i < SAMPLES; i++) {
+        bool recovers = i < 242;
+        samples[i].notsent_bytes = recovers ? 0 : 20 * MSS;
+        samples[i].waits = recovers ? PL_NO : PL_YES;
+        samples[i].window = OPEN_WINDOW;
+    }
+    begin_as(&run, (struct pl_limits_path){.samples = of});
+    send(&run, 0, false);
+    run.mode = PL_MODE_TIMEOUT;
+    send(&run, 140 * MS, true);
+    acknowledge(&run, 102 * MS, run.high - run.una, true);
+    send(&run, 60 * MS, false);
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+    CHECK_EQ(ms[PL_LIMIT_PACING], 60);
+}
+
 /* Every packet waits in the box, and the line works for a third of the time, or all of it. */
 static void a_queue_at_a_line_that_was_idle_is_not_the_paths_rate(void)
 {
@@ -248,6 +309,122 @@ static void a_queue_at_a_line_that_was_idle_is_not_the_paths_rate(void)
         end(&run, ms);
         CHECK_EQ(ms[PL_LIMIT_PATH_RATE] >= 399, busy);
         CHECK_EQ(ms[PL_LIMIT_PATH_RATE] > 0, busy);
+    }
+}
+
+/* How long the path's rate limited a sender, and for how much of that its line worked. */
+struct path_time {
+    const struct pl_time_spans *busy;
+    size_t at;
+    int64_t ns, worked_ns;
+};
+
+static void sum_path_rate(void *context, const struct pl_limit *row)
+{
+    struct path_time *sum = context;
+    if (row->cause != PL_LIMIT_PATH_RATE)
+        return;
+    sum->ns += row->t1_ns - row->t0_ns;
+    sum->worked_ns += pl_time_spans_cover(sum->busy, &sum->at, row->t0_ns, row->t1_ns);
+}
+
+static uint32_t draw(uint32_t *state, uint32_t most)
+{
+    *state = *state * 1664525 + 1013904223;
+    return (*state >> 8) % most;
+}
+
+/* Packets, acknowledgements, queues and recoveries at random, and a line that works and rests at random: whatever they
+ * are, the line worked for the time that its rate was the limit, but for what a row may rest. Where the line always
+ * works, its rate is the limit of most such senders for a while. */
+static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
+{
+    enum { SENDERS = 300, SPANS = 400 };
+    int limited = 0;
+    for (uint32_t seed = 0; seed < SENDERS; seed++) {
+        uint32_t state = seed;
+        struct pl_time_span spans[SPANS];
+        const struct pl_time_spans line = {.list = {.at = spans, .n = SPANS}};
+        struct path_time sum = {.busy = &line};
+        bool rests = seed % 4 > 0;
+        int64_t t_ns = 0;
+        for (int i = 0; i < SPANS; i++) {
+            t_ns += rests ? draw(&state, 10) * MS : 0;
+            spans[i] = (struct pl_time_span){t_ns, t_ns + (1 + draw(&state, 40)) * MS};
+            t_ns = spans[i].t1_ns;
+        }
+        struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+        run.limits = pl_limits_new(&(struct pl_limits_path){.mss = MSS,
+                                                            .min_rtt_ns = RTT_NS,
+                                                            .segment_ns = MS,
+                                                            .busy = &line,
+                                                            .line_known = true,
+                                                            .line_alone = true,
+                                                            .sink = sum_path_rate,
+                                                            .context = &sum});
+        CHECK(run.limits);
+        for (int i = 0; i < 1500; i++) {
+            run.queue_ns = run.line_ns = draw(&state, 8) ? 5 * MS : 0;
+            if (draw(&state, 200) == 0)
+                run.mode = PL_MODE_FAST;
+            resend(&run, draw(&state, 2) * MS);
+            send_as(&run, 0, false, false);
+            if (run.high - run.una > 30 * MSS)
+                acknowledge(&run, draw(&state, 3) * MS, 1 + draw(&state, 3) * MSS, run.mode == PL_MODE_FAST);
+        }
+        pl_limits_free(run.limits);
+        limited += sum.ns > 0 && !rests;
+        if ((double)sum.worked_ns < 0.95 * (double)sum.ns - (double)MS)
+            fprintf(stderr, "seed %u: %lld ns by the path's rate, of which the line worked for %lld\n", seed,
+                    (long long)sum.ns, (long long)sum.worked_ns);
+        CHECK((double)sum.worked_ns >= 0.95 * (double)sum.ns - (double)MS);
+    }
+    CHECK(limited > SENDERS / 8);
+}
+
+/* Others use the line while the program has nothing to send, so it worked for nearly all of each round, but not when this
+ * sender sent. */
+static void a_line_that_rests_while_packets_leave_is_not_their_limit(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_time_span spans[20];
+    const struct pl_time_spans line = {.list = {.at = spans, .n = 20}};
+    for (int i = 0; i < 20; i++)
+        spans[i] = (struct pl_time_span){(60 * i + 2) * MS, 60 * (i + 1) * MS};
+    begin_as(&run, (struct pl_limits_path){.busy = &line, .line_known = true, .line_alone = true, .segment_ns = MS});
+    run.queue_ns = run.line_ns = 5 * MS;
+    for (int round = 0; round < 20; round++) {
+        for (int i = 0; i < 3; i++)
+            send(&run, i ? MS : 0, false);
+        acknowledge(&run, 0, run.high - run.una, false);
+        run.now_ns += 58 * MS;
+    }
+    end(&run, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= 19 * 58);
+    CHECK_EQ(ms[PL_LIMIT_PATH_RATE], 0);
+}
+
+/* A sender in rounds that keep its line at work by their size, where the record says that it worked for two thirds of the
+ * time: no queue stood, or it is not known whether one did. */
+static void a_line_that_rests_is_not_the_limit_without_a_queue_either(void)
+{
+    for (int rests = 0; rests < 2; rests++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_time_span spans[20];
+        const struct pl_time_spans line = {.list = {.at = spans, .n = 20}};
+        for (int i = 0; i < 20; i++)
+            spans[i] = (struct pl_time_span){i * RTT_NS, i * RTT_NS + (rests ? RTT_NS * 2 / 3 : RTT_NS)};
+        begin_as(&run,
+                 (struct pl_limits_path){.busy = &line, .line_known = true, .line_alone = true, .segment_ns = MS});
+        run.queue_ns = run.line_ns = -1;
+        for (int round = 0; round < 10; round++)
+            burst(&run, 40 + round);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PATH_RATE] >= 320, !rests);
+        CHECK_EQ(ms[PL_LIMIT_PATH_RATE] > 0, !rests);
     }
 }
 
@@ -671,7 +848,12 @@ int main(void)
     RUN(a_window_that_the_kernel_counts_is_the_limit_although_it_has_room);
     RUN(what_nothing_paces_is_not_paced);
     RUN(few_packets_at_the_programs_rate_are_paced);
+    RUN(what_a_program_had_in_a_recovery_does_not_count_behind_it);
+    RUN(what_both_windows_have_room_for_awaits_the_programs_rate);
     RUN(a_queue_at_a_line_that_was_idle_is_not_the_paths_rate);
+    RUN(the_paths_rate_is_never_the_limit_while_the_line_rests);
+    RUN(a_line_that_rests_while_packets_leave_is_not_their_limit);
+    RUN(a_line_that_rests_is_not_the_limit_without_a_queue_either);
     RUN(a_queue_elsewhere_is_not_judged_by_the_boxs_line);
     RUN(the_kernel_says_whether_slow_start_goes_on);
     RUN(a_full_send_buffer_is_the_limit_before_any_loss);

@@ -365,6 +365,70 @@ static void recoveries_begin_and_end_where_they_do(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 340);
 }
 
+/* A window is full when a recovery begins, and has room when that ends. What is awaited then, a pace say, is not the
+ * receiver; nor is a repair that is awaited although there was room before. */
+static void a_window_that_has_room_again_is_not_what_is_awaited_behind_it(void)
+{
+    for (int again = 0; again < 2; again++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin(&run);
+        burst(&run, 10);
+        run.window = 20 * MSS;
+        for (int i = 0; i < 20; i++)
+            send(&run, 1000, false);
+        if (!again)
+            run.mode = PL_MODE_FAST;
+        resend(&run, MS);
+        acknowledge(&run, 40 * MS, 10 * MSS, !again);
+        if (again)
+            run.mode = PL_MODE_FAST;
+        resend(&run, 30 * MS);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_RECEIVER_WINDOW], again ? 41 : 1);
+        CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], again ? 30 : 40);
+    }
+}
+
+static void a_pace_behind_a_recovery_is_not_the_window_before_it(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    begin(&run);
+    burst(&run, 10);
+    run.window = 20 * MSS;
+    for (int i = 0; i < 20; i++)
+        send(&run, 1000, false);
+    run.mode = PL_MODE_FAST;
+    resend(&run, MS);
+    acknowledge(&run, 40 * MS, 20 * MSS, true);
+    send(&run, 3 * MS, false); /* too early for silence */
+    end(&run, ms);
+    CHECK_EQ(ms[PL_LIMIT_RECEIVER_WINDOW], 1);
+    CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 40);
+}
+
+/* A program says little and waits for an answer, which comes before its own octets are acknowledged. No sample tells of
+ * it, and neither silence nor a round shows the wait, because a repair follows. */
+static void a_few_octets_outstanding_leave_the_congestion_window_room(void)
+{
+    for (uint32_t len = 100; len <= MSS; len += MSS - 100) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin(&run);
+        burst(&run, 2);
+        run.len = len;
+        send(&run, 1000, false);
+        run.len = MSS;
+        for (int i = 0; i < 4; i++)
+            send(&run, i ? 1000 : 22 * MS, false);
+        run.mode = PL_MODE_FAST;
+        resend(&run, 2 * MS);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION], len < MSS ? 22 : 0);
+    }
+}
+
 /* The only packet outstanding is lost, and its tail-loss probe comes through. */
 static void the_wait_for_a_probe_is_neither_the_application_nor_a_time_out(void)
 {
@@ -470,6 +534,9 @@ int main(void)
     RUN(silence_until_the_flight_has_shrunk_is_that_of_the_marks);
     RUN(a_flight_that_still_shrinks_for_marks_leaves_the_program_nothing_to_do);
     RUN(recoveries_begin_and_end_where_they_do);
+    RUN(a_window_that_has_room_again_is_not_what_is_awaited_behind_it);
+    RUN(a_pace_behind_a_recovery_is_not_the_window_before_it);
+    RUN(a_few_octets_outstanding_leave_the_congestion_window_room);
     RUN(the_wait_for_a_probe_is_neither_the_application_nor_a_time_out);
     RUN(the_wait_for_the_answer_to_a_probe_is_part_of_the_recovery);
     RUN(a_probe_without_an_answer_ends_in_the_time_out);

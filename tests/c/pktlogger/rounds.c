@@ -46,6 +46,27 @@ static void a_flight_that_stands_still_is_the_send_buffer(void)
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but the one that grew to it */
 }
 
+/* Packets that leave at once are one gap. A program that writes so many once a round trip is as even as a pace by that
+ * gap alone, which shows nothing. */
+static void packets_that_leave_together_are_no_pace(void)
+{
+    for (int apart = 0; apart < 2; apart++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin(&run);
+        for (int round = 0; round < 12; round++) {
+            int packets = round % 2 ? 8 : 10;
+            for (int i = 0; i < packets; i++)
+                send(&run, apart ? 4 * MS : i ? 0 : MS / 3, false);
+            run.now_ns += apart ? 0 : RTT_NS;
+            for (int i = 0; i < packets; i++)
+                acknowledge(&run, MS / 5, MSS, false);
+        }
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PACING] > 0, apart);
+    }
+}
+
 /* A client that sends its next request when the response is there: its flight stands still, too. */
 static void a_program_that_waits_for_answers_is_the_application(void)
 {
@@ -330,6 +351,7 @@ int main(void)
     RUN(doubling_is_slow_start_and_one_more_is_not);
     RUN(slow_start_is_that_of_the_data_behind_a_greeting);
     RUN(a_flight_that_stands_still_is_the_send_buffer);
+    RUN(packets_that_leave_together_are_no_pace);
     RUN(a_program_that_waits_for_answers_is_the_application);
     RUN(a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit);
     RUN(a_window_without_room_for_another_super_packet_is_the_receivers);

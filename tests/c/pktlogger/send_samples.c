@@ -345,7 +345,9 @@ static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(voi
         {2, 10, 3 * MSS - 2, MSS - 1, INT64_MAX, true}, /* the receiver's has no room for it */
         {2, 10, 100 * MSS, MSS, INT64_MAX, true},       /* Nagle's rule lets a segment go */
         {2, 10, 100 * MSS, 1, 78125, true},             /* the kernel keeps it for the rate that the program allows */
-        {0, 10, 100 * MSS, 1, INT64_MAX, true},         /* not known, or nothing to wait for */
+        {0, 10, 100 * MSS, 1, INT64_MAX, true},         /* nothing to wait for */
+        {PL_NO_UNACKED, 10, 100 * MSS, 1, INT64_MAX, true},
+        {0, 10, 100 * MSS, 1, 78125, true}, /* the rate again */
         {2, 0, 100 * MSS, 1, INT64_MAX, true},
         {2, 10, 0, 1, INT64_MAX, true},
         {2, 10, 100 * MSS, 1, 0, true},

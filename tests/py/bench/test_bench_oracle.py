@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from bench.invariants import oracle
 from bench.invariants.oracle import Comparison
@@ -32,11 +33,13 @@ def kernel(*spans: tuple[float, Why, dict[str, int]]) -> Records:
     return np.concatenate(found)
 
 
-def compared(records: Records, *spans: tuple[float, str], apart_ns: float = 0) -> Comparison:
+def compared(
+    records: Records, *spans: tuple[float, str], apart_ns: float = 0, sampled_ns: NDArray[np.int64] | None = None
+) -> Comparison:
     ends = np.array([round(until_s * S) for until_s, _ in spans])
     causes = np.array([NAMES.tolist().index(name) for _, name in spans])
     limits = {"t0_ns": np.concatenate(([0], ends[:-1])), "t1_ns": ends, "cause": causes}
-    return oracle.compare(oracle.account(records, int(ends[-1])), limits, NAMES, apart_ns)
+    return oracle.compare(oracle.account(records, int(ends[-1])), limits, NAMES, apart_ns, sampled_ns)
 
 
 BLOCKED = {"flags": int(Flag.BLOCKED)}
@@ -96,6 +99,16 @@ def test_one_sample_stands_for_the_distance_to_the_next(wrong_ms: int, within: b
     assert found.bound_s == 0.01 and compared(records, *said).bound_s == 0.002
     assert found.wrong_s == {("application", "congestion"): pytest.approx(wrong_ms / 1000)}
     assert (sum(found.wrong_s.values()) <= found.bound_s) == within
+
+
+def test_what_the_kernel_has_at_a_sample_is_right_until_the_next_one() -> None:
+    """A program writes every 100 ms and waits for 20 of them. One sample of two finds it waiting, or none."""
+    full, waits = (Why.CWND, {"flight": 100, "rtt_us": 2000}), (Why.EMPTY, {"rtt_us": 2000})
+    records = kernel(*(one for at in range(10) for one in ((at / 10 + 0.08, *full), (at / 10 + 0.1, *waits))))
+    said = tuple(one for at in range(10) for one in ((at / 10 + 0.03, "slow_start"), (at / 10 + 0.1, "application")))
+    seen = np.arange(20, 1000, 50) * MS
+    assert sum(compared(records, *said, apart_ns=50 * MS, sampled_ns=seen).wrong_s.values()) > 0.3, "none is idle"
+    assert compared(records, *said, apart_ns=50 * MS, sampled_ns=seen + 20 * MS).wrong_s == {}
 
 
 def test_recoveries_excuse_nothing_behind_them() -> None:
