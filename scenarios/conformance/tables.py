@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from netcommon import readable
-from scenarios.conformance.cases import CASES, PATH, Case
+from scenarios.conformance.cases import CASES, Case
 from scenarios.conformance.inside import FAILS, NOT_APPLICABLE, PASSES
 from scenarios.conformance.suite import Result
 
@@ -40,7 +40,7 @@ def markdown(about: dict[str, Any], results: Sequence[Result]) -> str:
     lines = [
         f"# Conformance: {about['title']}", "",
         f"{summary(results)}. `lfp conformance {about['scenario']} --seed {about['seed']}` makes this page, in virtual "
-        f"time. Path: RTT 10 ms, {PATH['rate']}/s, queue {PATH['queue']}, unless a case says otherwise. "
+        "time. Path: RTT 10 ms, 100 Mbit/s, queue 250 KB, MTU 1,500, unless a case says otherwise. "
         f"lfp {about['lfp']}" + (f", programs: {', '.join(programs)}" if programs else "") + ".", "",
         *_table(("case", "what is done", "what is expected", "source", "result", "evidence, figures or reason"), (
             (*case, _marked(one), one.says) for case, one in

@@ -78,6 +78,9 @@ REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the o
 # Classes of packets that LFT's gateways send (lft_ref's CONTROL.md, ``engine.sent``).
 CLASSES = ("data", "retransmission", "redundant", "ack")
 
+# Where octets waited between the gateways' outer sides.
+STALLED = {"near": "near gateway", "tunnel": "tunnel", "far": "far gateway"}
+
 # What limits a sender (pktlogger's FORMAT.md, "Limits"), and, through gateways, the gateways (section 11).
 LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
           "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
@@ -183,6 +186,13 @@ _IN_ORDER = (
         "recovery_error_ns": "Largest error of that time",
         "recovery_max_ns": "Longest time to recover from an outage",
         "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
+    }),
+    *_outcomes("int", {
+        **{f"dwell_{key}_ns": f"Time between the gateways' outer sides, {label}" for key, label in
+           {"p50": "median", "p95": "95 %", "p99": "99 %", "max": "longest"}.items()},
+        "stalls": "Stalls between the gateways' outer sides",
+        **{f"stalls_{side}": f"Stalls in the {where}" for side, where in STALLED.items()},
+        **{f"stall_{side}_max_ns": f"Longest stall in the {where}" for side, where in STALLED.items()},
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
     Column("limits_direction", "text", "outcome", "Direction that the limits are of"),

@@ -18,7 +18,7 @@ from netcommon.strangers import replacing
 from scenarios.plan.columns import CLASSES, COLUMNS, LATENCIES, LIMITS, MARKS, REVERSE
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import baseline, captured, clock, points, recovery, rise, sharing, trial
+from scenarios.trial import baseline, captured, clock, dwell, points, recovery, rise, sharing, trial
 from scenarios.trial.captured import Captured
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
@@ -116,6 +116,7 @@ def _of_tables(
         **_losses(found),
         **_reverse(_losses(found_back)),
         **_limits(found_back if responses else found),
+        **dwell.columns(folder, found.numbers),
         "limits_direction": _direction(flow, found, found_back, responses=responses),
     }  # fmt: skip
 

@@ -31,6 +31,7 @@ from scenarios.trial import (
     clock,
     connections,
     delay_box,
+    dwell,
     gateways,
     handshakes,
     path_changes,
@@ -104,6 +105,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
             analysis.analyse(trial.setting, folder, ledger, known)
     finally:  # from the captures' tables where there are any, from what the tools counted otherwise
         sharing.write(folder)
+        dwell.write(folder)
         recovery.write(folder)
 
 

@@ -15,7 +15,7 @@ import time
 
 FAULTS = ("stall", "last-words", "handshake", "mtu-hang", "bit", "slow")
 PROBE_PORT, PROBE_OCTETS = 7007, 1400
-STALL_EVERY, STALL_S = 1000, 0.2
+STALL_EVERY, STALL_S, PACKET_OCTETS = 1000, 0.2, 1448
 CUT_OCTETS = 4096
 SLOW_OCTETS, SLOW_S = 4096, 0.002  # 16 Mbit/s
 IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE = 14, 10, 3
@@ -26,7 +26,7 @@ class Relay:
 
     def __init__(self, role: str, listen: str, connect: str, fault: str) -> None:
         self.role, self.at, self.to, self.fault = role, listen, connect, fault
-        self.chunks = 0
+        self.chunks = self.packets = 0
 
     def serve(self, port: int) -> None:
         listener = socket.create_server((self.at, port), backlog=4096)
@@ -59,9 +59,10 @@ class Relay:
         held, first_mtu = b"", path_mtu(sink)
         try:
             while part := source.recv(SLOW_OCTETS if self.fault == "slow" else 65_536):
-                self.chunks += 1
-                if self.fault == "stall" and self.chunks % STALL_EVERY == 0:
+                stalls, self.packets = self.packets // STALL_EVERY, self.packets + -(-len(part) // PACKET_OCTETS)
+                if self.fault == "stall" and self.packets // STALL_EVERY > stalls:
                     time.sleep(STALL_S)
+                self.chunks += 1
                 if self.fault == "slow":
                     time.sleep(SLOW_S)
                 if self.fault == "bit" and self.chunks % 100 == 50:

@@ -1,0 +1,135 @@
+"""How long octets stay between the gateways' outer sides, and where they waited: dwell.json of a trial that is captured
+at snd, gw1-in, gw2-out and rcv.
+
+A stall is a time of `STALL_NS` or more in which octets that had arrived at the near gateway did not leave the far one,
+although the shortest dwell of the transfer had passed since they came and those before them had left. Its side is where
+the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
+
+    near      none left the near gateway
+    tunnel    some left it, and none arrived at the far gateway, or one was lost: its repair is waited for
+    far       all that left arrived, and the far gateway kept it
+
+Times at the near gateway are earlier by the shortest dwell. Rejected: the dwell of each octet on each side. A tunnel's
+packets are sealed, so nobody outside can say which octets are in which packet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from scenarios.plan.columns import STALLED
+from scenarios.trial.files import read_json, write_json
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+STALL_NS = 100 * 10**6
+TABLE, VERSION = "dwell.json", 1
+SIDES = tuple(STALLED)
+PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
+_EDGE_NS = STALL_NS // 4  # at both ends of a stall, where packets of before and after it are
+_DATA_BYTES = 200  # of a packet at least; shorter ones are acknowledgements
+I64 = NDArray[np.int64]
+
+
+def of_flow(
+    t_in_ns: I64, t_out_ns: I64, out_near: I64 | None, in_far: I64 | None, path_ns: int
+) -> dict[str, Any]:  # fmt: skip
+    """Dwell and stalls of one connection, its segments in the order of the stream. ``out_near``, ``in_far``: sorted
+    times of the tunnel's packets with data at gw1-out and gw2-in, each as often as it has wire packets; None where
+    these were not captured. ``path_ns``: the path's own delay, before which no packet arrives."""
+    dwell = t_out_ns - t_in_ns
+    found: dict[str, Any] = {
+        name: int(np.percentile(dwell, share, method="inverted_cdf")) for name, share in PERCENTILES.items()
+    }
+    stalls = _stalls(t_in_ns, t_out_ns, int(dwell.min()))
+    found["stalls"] = len(stalls)
+    for side in SIDES:
+        found |= {side: None, f"{side}_max_ns": None}
+    if out_near is None or in_far is None:
+        return found
+    lasted: dict[str, list[int]] = {side: [] for side in SIDES}
+    lost = _lost(path_ns, out_near, in_far) if stalls else in_far
+    for begin, end in stalls:
+        lasted[_side(begin, end, int(dwell.min()), out_near, in_far, lost)].append(end - begin)
+    for side, times in lasted.items():
+        found |= {side: len(times), f"{side}_max_ns": max(times, default=0)}
+    return found
+
+
+def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int) -> list[tuple[int, int]]:
+    """Begin and end of each stall, as the far gateway's outer side saw it."""
+    left = np.maximum.accumulate(t_out_ns)
+    due = np.maximum(t_in_ns + least_ns, np.concatenate([t_in_ns[:1], left[:-1]]))
+    rows = np.flatnonzero(t_out_ns - due >= STALL_NS)
+    return [(int(due[row]), int(t_out_ns[row])) for row in rows]
+
+
+def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, lost: I64) -> str:
+    first, last = begin + _EDGE_NS, end - _EDGE_NS
+    if not _between(out_near, first - least_ns, last - least_ns):
+        return "near"
+    if not _between(in_far, first, last):
+        return "tunnel"
+    before, after = (min(int(np.searchsorted(in_far, at)), len(lost) - 1) for at in (begin, end))
+    return "tunnel" if lost[after] > lost[before] else "far"
+
+
+def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
+    """How many packets had been lost when each packet arrived. Of those that had left early enough, some are lost and
+    some wait in a queue; lost ones stay missing, so the least that is missing from then on counts."""
+    missing = np.searchsorted(out_near, in_far - path_ns, side="right") - np.arange(1, len(in_far) + 1)
+    return np.minimum.accumulate(missing[::-1])[::-1]
+
+
+def _between(times: I64, begin: int, end: int) -> int:
+    return int(np.searchsorted(times, end) - np.searchsorted(times, begin))
+
+
+def write(folder: Path) -> None:
+    """Writes dwell.json where the trial has captures at both sides of both gateways."""
+    passes = folder / "passes.parquet"
+    if not passes.exists():
+        return
+    import pyarrow.parquet as parquet
+
+    table = parquet.read_table(passes, columns=["flow", "t_in_ns", "t_out_ns"])
+    flow, t_in, t_out = (table[name].to_numpy().astype(np.int64) for name in table.column_names)
+    tunnel = folder / "tunnel.parquet"
+    sides = _tunnel(parquet.read_table(tunnel)) if tunnel.exists() else (None, None)
+    path_ns = int((read_json(folder / "params.json") or {}).get("delay_ns") or 0)
+    found = {str(one): of_flow(t_in[flow == one], t_out[flow == one], *sides, path_ns) for one in np.unique(flow)}
+    write_json(folder / TABLE, {"v": VERSION, "stall_ns": STALL_NS, "flows": found})
+
+
+def _tunnel(table: pa.Table) -> tuple[I64 | None, I64 | None]:
+    t_ns, octets, parts, point, way = (
+        table[name].to_numpy().astype(np.int64) for name in ("t_ns", "bytes", "parts", "point", "dir")
+    )
+    data = (way == 0) & (octets >= _DATA_BYTES * np.maximum(parts, 1))
+    if not ((point == 0).any() and (point == 1).any()):
+        return None, None
+    near, far = (np.sort(np.repeat(t_ns, np.maximum(parts, 1) * (data & (point == which)))) for which in (0, 1))
+    return near, far
+
+
+def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
+    """The columns of a flow: dwell of its connection with the most data, stalls of all its connections."""
+    flows = (read_json(folder / TABLE) or {}).get("flows") or {}
+    found = [flows[str(number)] for number in own if str(number) in flows]
+    names = [*(f"dwell_{name}_ns" for name in PERCENTILES), "stalls", *(f"stalls_{side}" for side in SIDES),
+             *(f"stall_{side}_max_ns" for side in SIDES)]  # fmt: skip
+    if not found:
+        return dict.fromkeys(names)
+    told: dict[str, int | None] = {f"dwell_{name}_ns": found[0][name] for name in PERCENTILES}
+    told["stalls"] = sum(one["stalls"] for one in found)
+    known = all(one[SIDES[0]] is not None for one in found)
+    for side in SIDES:
+        told[f"stalls_{side}"] = sum(one[side] for one in found) if known else None
+        told[f"stall_{side}_max_ns"] = max(one[f"{side}_max_ns"] for one in found) if known else None
+    return told

@@ -1,0 +1,56 @@
+"""A gateway that stalls at every 1,000th chunk, in virtual time: its side is a column, and a gate that asks fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.parquet as parquet
+import pytest
+from support.virtual import virtual
+
+pytestmark = [pytest.mark.netns, *virtual]
+
+ROOT = Path(__file__).resolve().parents[2]
+RELAY = Path(__file__).with_name("conformance_relay.py")
+SCENARIO = """
+[path]
+delay = "5ms"
+rate = "100Mbit"
+queue = "250KB"
+[transfer]
+duration = "4s"
+pace = "20Mbit"
+[gateway]
+kind = "command"
+model = "proxy"
+near = "python3 conformance_relay.py near $listen $far $ports{near}"
+far = "python3 conformance_relay.py far $far $receiver $ports{far}"
+[capture]
+points = "all"
+[run]
+seed = 1
+[[expect]]
+say = "nothing stalls"
+of = "stalls"
+max = 0
+"""
+
+
+@pytest.mark.parametrize(("side", "stalls"), [("near", True), ("far", True), ("", False)])
+def test_a_stall_every_1000th_chunk_has_its_side_and_fails_who_asks(tmp_path: Path, side: str, stalls: bool) -> None:
+    (tmp_path / RELAY.name).write_text(RELAY.read_text())
+    faults = {one: " --fault stall" if one == side else "" for one in ("near", "far")}
+    (tmp_path / "stalls.toml").write_text(SCENARIO.format(**faults))
+    argv = [sys.executable, "-m", "scenarios.cli", "run", str(tmp_path / "stalls.toml"), "--time", "virtual",
+            "--runs-dir", str(tmp_path / "runs")]  # fmt: skip
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=200)
+    (row,) = parquet.read_table(next(tmp_path.glob("runs/*/results.parquet"))).to_pylist()
+    assert done.returncode == int(stalls), done.stdout + done.stderr
+    found = {one: row[f"stalls_{one}"] for one in ("near", "tunnel", "far")}
+    if not stalls:
+        assert found == {"near": 0, "tunnel": 0, "far": 0}
+        return
+    assert found[side] > 0 and sum(found.values()) == found[side], (found, row["stall_near_max_ns"])
+    assert 190_000_000 < row[f"stall_{side}_max_ns"] < 230_000_000

@@ -1,0 +1,73 @@
+"""Dwell between the gateways' outer sides, and the side of each stall, from made-up times."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as parquet
+import pytest
+
+from scenarios.trial import dwell
+
+MS = 10**6
+PATH_NS, STEP_NS, COUNT = 10 * MS, MS, 2000
+AT, LASTED_NS = 1000, 200 * MS
+Times = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+
+
+def carried(side: str | None) -> Times:
+    """A segment a millisecond through both gateways, each a frame of its own; at segment AT one side rests."""
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS
+    resumes = came[AT] + LASTED_NS
+    out_near = np.maximum(came, resumes) if side == "near" else came
+    out_near = np.where(np.arange(COUNT) < AT, came, out_near)
+    on_path = out_near + PATH_NS
+    in_far = np.where((np.arange(COUNT) >= AT) & (side == "tunnel"), np.maximum(on_path, resumes + PATH_NS), on_path)
+    left = np.where((np.arange(COUNT) >= AT) & (side == "far"), np.maximum(in_far, resumes + PATH_NS), in_far)
+    return came, left, np.sort(out_near), np.sort(in_far)
+
+
+@pytest.mark.parametrize("side", dwell.SIDES)
+def test_a_stall_is_found_with_its_side_and_its_length(side: str) -> None:
+    found = dwell.of_flow(*carried(side), PATH_NS)
+    assert found["stalls"] == 1
+    assert {one: found[one] for one in dwell.SIDES} == {one: int(one == side) for one in dwell.SIDES}
+    assert found[f"{side}_max_ns"] == LASTED_NS
+    assert (found["p50"], found["max"]) == (PATH_NS, PATH_NS + LASTED_NS)
+
+
+def test_a_queue_that_grows_is_no_stall() -> None:
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS // 4
+    left = PATH_NS + np.arange(COUNT, dtype=np.int64) * STEP_NS
+    found = dwell.of_flow(came, left, came, left, PATH_NS)
+    assert found["stalls"] == 0 and found["max"] > 1000 * MS
+
+
+def test_what_was_lost_in_the_tunnel_is_waited_for_there() -> None:
+    came, left, out_near, in_far = carried("far")
+    found = dwell.of_flow(came, left, out_near, np.delete(in_far, AT + 50), PATH_NS)
+    assert found["tunnel"] == 1 and found["far"] == 0
+
+
+def test_without_captures_of_the_tunnel_the_side_is_not_known() -> None:
+    found = dwell.of_flow(*carried("near")[:2], None, None, PATH_NS)
+    assert found["stalls"] == 1 and found["near"] is None
+
+
+def test_the_files_of_a_trial_become_columns(tmp_path: Path) -> None:
+    came, left, out_near, in_far = carried("near")
+    flow = np.full(COUNT, 3, np.uint32)
+    parquet.write_table(pa.table({"flow": flow, "t_in_ns": came, "t_out_ns": left}), tmp_path / "passes.parquet")
+    tunnel = [pa.table({"t_ns": times, "bytes": np.full(COUNT, 1500), "parts": np.ones(COUNT, np.int64),
+                        "point": np.full(COUNT, point), "dir": np.zeros(COUNT, np.int64)})
+              for point, times in enumerate((out_near, in_far))]  # fmt: skip
+    parquet.write_table(pa.concat_tables(tunnel), tmp_path / "tunnel.parquet")
+    (tmp_path / "params.json").write_text(json.dumps({"delay_ns": PATH_NS}))
+    dwell.write(tmp_path)
+    found = dwell.columns(tmp_path, [3])
+    assert (found["stalls"], found["stalls_near"], found["stalls_far"]) == (1, 1, 0)
+    assert found["stall_near_max_ns"] == LASTED_NS and found["dwell_p50_ns"] == PATH_NS
+    assert set(dwell.columns(tmp_path, [4]).values()) == {None}
