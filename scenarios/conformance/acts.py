@@ -23,6 +23,7 @@ from scenarios.conformance.streams import (
     receive,
     reset,
     send,
+    span,
     within,
 )
 
@@ -88,7 +89,7 @@ def transfer(way: Way, size: int = 8 * MB) -> Act:
 
     async def act(lab: Lab) -> str:
         took = await _moved(lab, size, way)
-        return f"{readable.size(size)} in {_s(took)}"
+        return f"{readable.size(size)} in {span(took)}"
 
     return act
 
@@ -135,9 +136,9 @@ async def exchanges(lab: Lab) -> str:
                 late.append((number, took))
     if late:
         number, took = late[0]
-        raise Failure(f"{len(late)} of {count} exchanges took longer than {_s(lab.rtt_s + SLACK_S)}, the first of them "
-                      f"number {number} with {_s(took)}")  # fmt: skip
-    return f"the longest of {count} took {_s(longest)}"
+        raise Failure(f"{len(late)} of {count} exchanges took longer than {span(lab.rtt_s + SLACK_S)}, the first of "
+                      f"them number {number} with {span(took)}")  # fmt: skip
+    return f"the longest of {count} took {span(longest)}"
 
 
 async def single_octets(lab: Lab) -> str:
@@ -220,7 +221,7 @@ def reset_by(who: Literal["client", "server"]) -> Act:
         if seen == "end of data":
             raise Failure("the reset arrives as an ordinary end of data: a stream that was cut passes for a whole one")
         if seen == "nothing":
-            raise Failure(f"the other end learns nothing within {readable.duration(OVER_S * 1e9)}")
+            raise Failure(f"the other end learns nothing within {span(OVER_S)}")
         return f"the other end sees {seen}"
 
     return act
@@ -247,14 +248,14 @@ async def _comes_to_nothing(lab: Lab, within_s: float) -> str:
     try:
         client = await lab.client(within_s=within_s)
     except Late:
-        raise Failure(f"the client learns nothing within {readable.duration(within_s * 1e9)}") from None
+        raise Failure(f"the client learns nothing within {span(within_s)}") from None
     except OSError as error:
-        return f"{name_of(error)} after {_s(time.monotonic() - began)}"
+        return f"{name_of(error)} after {span(time.monotonic() - began)}"
     with client:
         seen = await outcome(client, within_s)
     if seen in ("nothing", "data"):
-        raise Failure(f"the client is accepted and then sees {seen} for {readable.duration(within_s * 1e9)}")
-    return f"accepted, then {seen} after {_s(time.monotonic() - began)}"
+        raise Failure(f"the client is accepted and then sees {seen} for {span(within_s)}")
+    return f"accepted, then {seen} after {span(time.monotonic() - began)}"
 
 
 async def early_data(lab: Lab) -> str:
@@ -318,7 +319,7 @@ async def small_objects(lab: Lab) -> str:
         await _all(*(work() for _ in range(AT_A_TIME)))
     finally:
         serving.cancel()
-    return f"{len(took)} objects whole, the slowest took {_s(max(took))}"
+    return f"{len(took)} objects whole, the slowest took {span(max(took))}"
 
 
 async def beside_bulk(lab: Lab) -> str:
@@ -365,9 +366,9 @@ async def beside_bulk(lab: Lab) -> str:
             serving.cancel()
     took = sorted(task.result())
     late = sum(one > OBJECT_S for one in took)
-    said = f"median {_s(took[count // 2])}, slowest {_s(took[-1])}"
+    said = f"median {span(took[count // 2])}, slowest {span(took[-1])}"
     if late:
-        raise Failure(f"{late} of {count} objects of 2,000 octets took longer than {_s(OBJECT_S)}: {said}")
+        raise Failure(f"{late} of {count} objects of 2,000 octets took longer than {span(OBJECT_S)}: {said}")
     return said
 
 
@@ -389,7 +390,7 @@ def mtu_shrinks(octets: int) -> Act:
 
             await _moved(lab, 12 * MB, way, fall())
         took = await _moved(lab, MB, "up")
-        return f"{readable.size(12 * MB)} each way; then {readable.size(MB)} in {_s(took)}"
+        return f"{readable.size(12 * MB)} each way; then {readable.size(MB)} in {span(took)}"
 
     return act
 
@@ -399,7 +400,7 @@ def path_of(size: int = 6 * MB) -> Act:
 
     async def act(lab: Lab) -> str:
         up, down = await _moved(lab, size, "up"), await _moved(lab, size, "down")
-        return f"{readable.size(size)} each way, in {_s(up)} and {_s(down)}"
+        return f"{readable.size(size)} each way, in {span(up)} and {span(down)}"
 
     return act
 
@@ -423,7 +424,7 @@ def outage(seconds: float) -> Act:
             data = lab.data(size)
             async with within(4 * seconds + 120):
                 await _all(_patient(client, data), _patiently(server, data, seconds), fail())
-        return f"whole {_s(time.monotonic() - over)} after the outage"
+        return f"whole {span(time.monotonic() - over)} after the outage"
 
     return act
 
@@ -445,7 +446,7 @@ async def _patiently(sock: socket.socket, data: bytes, seconds: float) -> None:
             async with within(2 * seconds + QUIET_S):
                 part = await loop.sock_recv(sock, 1 << 18)
         except Late:
-            raise Failure(f"hangs at octet {got} of {len(data)} after an outage of {_s(seconds)}") from None
+            raise Failure(f"hangs at octet {got} of {len(data)} after an outage of {span(seconds)}") from None
         except OSError as error:
             raise Failure(f"broke at octet {got} of {len(data)}: {name_of(error)}") from None
         if not part or part != data[got : got + len(part)]:
@@ -509,8 +510,7 @@ async def _ends_of(writing: asyncio.Task[str], reading: asyncio.Task[str], got: 
     for task, end in ((writing, "client"), (reading, "server")):
         if not task.done():
             task.cancel()
-            waited = readable.duration(OVER_S * 1e9)
-            raise Failure(f"the {end} of the connection under way learns nothing of its end within {waited}")
+            raise Failure(f"the {end} of the connection under way learns nothing of its end within {span(OVER_S)}")
     return f"the connection under way ended ({writing.result()}, {reading.result()})"
 
 
@@ -521,11 +521,11 @@ async def _works_again(lab: Lab, within_s: float = BACK_S) -> str:
         try:
             async with within(within_s):
                 await _moved_if_accepted(lab)
-            return f"new connections work after {_s(time.monotonic() - began)}"
+            return f"new connections work after {span(time.monotonic() - began)}"
         except (Failure, Late, OSError) as error:
             last = str(error)
             await asyncio.sleep(0.5)
-    raise Failure(f"no new connection works within {_s(within_s)}: {last}")
+    raise Failure(f"no new connection works within {span(within_s)}: {last}")
 
 
 async def _moved_if_accepted(lab: Lab) -> None:
@@ -572,7 +572,7 @@ def clock(seconds: float) -> Act:
             lab.clock(seconds)
 
         took = await _moved(lab, 8 * MB, "up", jump())
-        return f"{readable.size(8 * MB)} in {_s(took)}; {await _works_again(lab)}"
+        return f"{readable.size(8 * MB)} in {span(took)}; {await _works_again(lab)}"
 
     return act
 
@@ -709,9 +709,3 @@ async def idle(lab: Lab) -> str:
         await _all(send(client, data), receive(server, data, ends=False, what="the stream after 10 min"))
         await _all(send(server, data), receive(client, data, ends=False, what="the answer after 10 min"))
     return "both ways after 10 min"
-
-
-def _s(seconds: float) -> str:
-    return readable.duration(seconds * 1e9)
-
-

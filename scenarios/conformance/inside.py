@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from netcommon import netns, readable
+from netcommon import netns
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios.conformance import lab as surroundings
 from scenarios.conformance.cases import BY_NAME, Case
 from scenarios.conformance.lab import Lab
-from scenarios.conformance.streams import Failure, Late, NotApplicable, within
+from scenarios.conformance.streams import Failure, Late, NotApplicable, span, within
 from scenarios.network.topology import Topology
 from scenarios.plan import profiles
 from scenarios.plan.plan import Trial
@@ -103,7 +103,7 @@ def _finished(lab: Lab, case: Case) -> str:
             async with within(LONGEST_S):
                 return await case.act(lab)
         except Late:
-            raise Failure(f"not over after {readable.duration(LONGEST_S * 1e9)}") from None
+            raise Failure(f"not over after {span(LONGEST_S)}") from None
         except OSError as error:
             raise Failure(f"a connection broke: {error.strerror or error}") from None
 

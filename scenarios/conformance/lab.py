@@ -20,12 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from netcommon import readable
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in, namespace_path
 from netcommon.process import Tool
-from scenarios.conformance.streams import Failure, Late, NotApplicable, name_of, pattern, within
+from scenarios.conformance.streams import Failure, Late, NotApplicable, name_of, pattern, span, within
 from scenarios.network import links
 from scenarios.network.topology import Topology
 from scenarios.plan import flows
@@ -105,8 +104,7 @@ class Lab:
             async with within(within_s):
                 sock, _ = await asyncio.get_running_loop().sock_accept(self._listener)
         except Late:
-            waited = readable.duration(within_s * 1e9)
-            raise Failure(f"the connection did not reach the server within {waited}") from None
+            raise Failure(f"the connection did not reach the server within {span(within_s)}") from None
         sock.setblocking(False)
         return sock
 
@@ -115,7 +113,7 @@ class Lab:
         try:
             client = await self.client()
         except Late:
-            raise Failure(f"no connection within {readable.duration(CONNECT_S * 1e9)}") from None
+            raise Failure(f"no connection within {span(CONNECT_S)}") from None
         except OSError as error:
             raise Failure(f"no connection: {name_of(error)}") from None
         return client, await self.server()

@@ -36,7 +36,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
             yield
     except TimeoutError:
         if scope.expired():
-            raise Late(f"not within {_span(seconds)}") from None
+            raise Late(f"not within {span(seconds)}") from None
         raise
 
 
@@ -57,7 +57,7 @@ async def send(sock: socket.socket, data: bytes) -> None:
             async with within(QUIET_S):
                 await loop.sock_sendall(sock, view[at : at + _PART_BYTES])
         except Late:
-            raise Failure(f"the writer hangs: nothing taken for {_span(QUIET_S)} at {_place(at, len(data))}") from None
+            raise Failure(f"the writer hangs: nothing taken for {span(QUIET_S)} at {_place(at, len(data))}") from None
 
 
 async def receive(sock: socket.socket, data: bytes, *, ends: bool = True, what: str = "the stream") -> None:
@@ -79,7 +79,7 @@ async def _read(sock: socket.socket, size: int, what: str, at: int, total: int) 
         async with within(QUIET_S):
             return await asyncio.get_running_loop().sock_recv(sock, size)
     except Late:
-        raise Failure(f"{what} hangs: nothing for {_span(QUIET_S)} at {_place(at, total)}") from None
+        raise Failure(f"{what} hangs: nothing for {span(QUIET_S)} at {_place(at, total)}") from None
     except OSError as error:
         raise Failure(f"{what} broke at {_place(at, total)}: {name_of(error)}") from None
 
@@ -96,7 +96,8 @@ def _place(at: int, total: int) -> str:
     return f"octet {at} of {total}"
 
 
-def _span(seconds: float) -> str:
+def span(seconds: float) -> str:
+    """A time in words."""
     return readable.duration(seconds * 1e9)
 
 

@@ -43,7 +43,7 @@ def test_a_stall_every_1000th_chunk_has_its_side_and_fails_who_asks(tmp_path: Pa
     (tmp_path / RELAY.name).write_text(RELAY.read_text())
     faults = {one: " --fault stall" if one == side else "" for one in ("near", "far")}
     (tmp_path / "stalls.toml").write_text(SCENARIO.format(**faults))
-    argv = [sys.executable, "-m", "scenarios.cli", "run", str(tmp_path / "stalls.toml"), "--time", "virtual",
+    argv = [sys.executable, "-m", "lfp", "run", str(tmp_path / "stalls.toml"), "--time", "virtual",
             "--runs-dir", str(tmp_path / "runs")]  # fmt: skip
     done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=200)
     (row,) = parquet.read_table(next(tmp_path.glob("runs/*/results.parquet"))).to_pylist()
