@@ -5,7 +5,7 @@ A stall is a time of `STALL_NS` or more in which octets that had arrived at the 
 although the shortest dwell of the transfer had passed since they came and those before them had left. Its side is where
 the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
 
-    near      none left the near gateway
+    near      none left the near gateway, until the one that ended the stall
     tunnel    some left it, and none arrived at the far gateway, or one was lost: its repair is waited for
     far       all that left arrived, and the far gateway kept it
 
@@ -72,8 +72,10 @@ def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int) -> list[tuple[int, int]]
 
 def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, lost: I64) -> str:
     first, last = begin + _EDGE_NS, end - _EDGE_NS
+    if not _between(in_far, first, end + 1):  # all had come before
+        return "far"
     if not _between(out_near, first - least_ns, last - least_ns):
-        return "near"
+        return "near" if _between(out_near, last - least_ns, end - least_ns + 1) else "tunnel"
     if not _between(in_far, first, last):
         return "tunnel"
     before, after = (min(int(np.searchsorted(in_far, at)), len(lost) - 1) for at in (begin, end))

@@ -141,7 +141,7 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
 
 def _call(module: str, name: str, arguments: dict[str, Any]) -> None:
     """Calls a function of ours in place of a trial. The host gets what it returns, as JSON."""
-    lean.all_packages()
+    lean.pyroute2()
     function = getattr(importlib.import_module(module), name)
     _begin()
     (SHARE / RESULT).write_text(json.dumps(function(**arguments)), encoding="utf-8")

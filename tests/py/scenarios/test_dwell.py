@@ -39,6 +39,12 @@ def test_a_stall_is_found_with_its_side_and_its_length(side: str) -> None:
     assert (found["p50"], found["max"]) == (PATH_NS, PATH_NS + LASTED_NS)
 
 
+def test_a_far_gateway_that_rests_when_the_sender_has_ended_is_the_far_one() -> None:
+    came, left, out_near, in_far = (times[: AT + 10] for times in carried("far"))
+    found = dwell.of_flow(came, left, out_near, in_far, PATH_NS)
+    assert {one: found[one] for one in dwell.SIDES} == {"near": 0, "tunnel": 0, "far": 1}
+
+
 def test_a_queue_that_grows_is_no_stall() -> None:
     came = np.arange(COUNT, dtype=np.int64) * STEP_NS // 4
     left = PATH_NS + np.arange(COUNT, dtype=np.int64) * STEP_NS
