@@ -20,6 +20,7 @@ import numpy as np
 from bench.log import causes_late, causes_trials, causes_truth
 from bench.registry import Bench, Place, Result, Row
 from scenarios.plan.plan import Trial
+from scenarios.trial.ended import Ended
 from scenarios.virtual import engine, kernel
 
 NAME = "log.causes"
@@ -119,7 +120,7 @@ def _run(place: Place, trials: list[tuple[str, Trial]]) -> Seen:
     (run_dir / "trials").mkdir(parents=True, exist_ok=True)
     seen = Seen()
 
-    def ended(one: engine.Ended) -> None:
+    def ended(one: Ended) -> None:
         folder, kind = run_dir / "trials" / f"{one.trial.number:04d}", trials[one.trial.number][0]
         if one.status["state"] != "done":
             place.say(f"{NAME}: {kind}, seed {one.trial.seed}: {one.status['error']}")
@@ -141,7 +142,7 @@ def _run_losses(place: Place, trials: list[tuple[str, Trial]], seen: Seen) -> No
     run_dir = Path(place.scratch, "losses")
     (run_dir / "trials").mkdir(parents=True, exist_ok=True)
 
-    def ended(one: engine.Ended) -> None:
+    def ended(one: Ended) -> None:
         kind = trials[one.trial.number][0]
         if one.status["state"] != "done":
             place.say(f"{NAME}: {kind}, seed {one.trial.seed}: {one.status['error']}")

@@ -12,6 +12,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan.plan import Trial
 from scenarios.run import results
 from scenarios.trial import trial
+from scenarios.trial.ended import Ended
 from scenarios.virtual import engine
 
 
@@ -33,7 +34,7 @@ class Measured:
 
 def in_virtual_time(one: Trial, folder: Path, ledger: Ledger, box: str = "auto") -> Measured:
     """Runs a trial in a guest, with its files in ``folder``."""
-    found: list[engine.Ended] = []
+    found: list[Ended] = []
     (folder / "trials").mkdir(parents=True, exist_ok=True)
     engine.run_all(folder, [one], ledger, 1, box, found.append)
     return Measured(found[0].wall_s, results.row(trial.folder_of(folder, one.number)), found[0].guest_s)

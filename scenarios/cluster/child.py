@@ -30,6 +30,7 @@ from scenarios.plan.plan import Trial
 from scenarios.run import checks, machine, runner
 from scenarios.run.interrupt import orderly
 from scenarios.trial import trial
+from scenarios.trial.ended import Ended
 from scenarios.trial.files import write_json
 
 JOB, RECORD = "job.pickle", "record.json"
@@ -57,7 +58,7 @@ def measure(folder: Path) -> dict[str, Any]:
 def _virtual(one: Trial, folder: Path, box: str) -> dict[str, Any]:
     from scenarios.virtual import engine
 
-    ended: list[engine.Ended] = []
+    ended: list[Ended] = []
     with runner.owned() as (ledger, _):
         engine.run_all(folder, [one], ledger, 1, box, ended.append, alone=False)
     return {"virtual_s": ended[0].virtual_s}

@@ -20,7 +20,7 @@ from netcommon.errors import EXIT_FAILED, LfpError, MissingError, UsageError
 from scenarios.cluster import arrival, sameness, task
 from scenarios.plan.plan import Plan, Trial
 from scenarios.run import manifest
-from scenarios.run.runner import Ended
+from scenarios.trial.ended import Ended
 
 CONNECT_S, WORKERS_S, STOP_S = 20.0, 60, 30
 _AHEAD = 2  # trials a thread that are handed out, so that no worker waits for the next
@@ -135,7 +135,7 @@ class Pool:
                 status = arrival.place(run_dir, one, answer["archive"], answer["sha256"], record["host"])
         except OSError as full:
             raise LfpError(f"{run_dir}: {full.strerror}; then go on with: lfp run --resume {run_dir}") from full
-        return Ended(one, status, record["wall_s"], record.get("virtual_s"), record)
+        return Ended(one, status, record["wall_s"], record.get("virtual_s"), manifest=record)
 
     @contextlib.contextmanager
     def _stopped(self, out: dict[Future[Any], Trial]) -> Iterator[None]:

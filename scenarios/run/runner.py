@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -32,6 +32,7 @@ from scenarios.run import enough, expectations, manifest, results, runs, speed
 from scenarios.run.progress import RunProgress
 from scenarios.run.time_choice import TimeChoice
 from scenarios.trial import attempts, trial, verdicts
+from scenarios.trial.ended import Ended
 from scenarios.trial.files import read_json
 
 Rows = dict[int, list[dict[str, Any]]]  # of results.parquet, by trial number: one for each flow
@@ -47,18 +48,6 @@ class Finished:
     verdict: dict[str, Any]
     superseded: int = 0
     expected: tuple[expectations.Judged, ...] = ()
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A trial that has ended and has its folder in the run. ``wall_s``: what it took where it ran. ``virtual_s``: how
-    far its clock came; None in real time. ``told``: what the manifest wants to know (``sysctls``, ``offloads``)."""
-
-    trial: Trial
-    status: dict[str, Any]
-    wall_s: float
-    virtual_s: float | None = None
-    told: dict[str, Any] = field(default_factory=dict)
 
 
 class Elsewhere(Protocol):
@@ -185,8 +174,8 @@ def _run_all(run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, An
             progress.begins(one)
             status = trial.run_trial(net, one, run_dir, scratch, ledger)
             table.add(one)
-            told = Ended(one, status, time.monotonic() - begun)
-            progress.done(one, _line(rows, told), told.wall_s)
+            ended = Ended(one, status, time.monotonic() - begun)
+            progress.done(one, _line(rows, ended), ended.wall_s)
             _check_alike(run_dir, rows, content)
 
 
@@ -248,10 +237,9 @@ def _run_virtual(
 ) -> None:  # fmt: skip
     from scenarios.virtual import engine
 
-    def ended(one: engine.Ended) -> None:
+    def ended(one: Ended) -> None:
         table.add(one.trial)
-        told = Ended(one.trial, one.status, one.wall_s, one.virtual_s)
-        progress.done(one.trial, _line(rows, told), one.wall_s / pace.side_by_side)
+        progress.done(one.trial, _line(rows, one), one.wall_s / pace.side_by_side)
         _check_alike(run_dir, rows, content)
 
     with owned() as (ledger, _), results.Table(run_dir, rows) as table:
@@ -268,7 +256,7 @@ def _run_elsewhere(
     def ended(one: Ended) -> None:
         table.add(one.trial)
         for key in ("sysctls", "offloads"):
-            content[key] = one.told.get(key, {}) | content[key]
+            content[key] = one.manifest.get(key, {}) | content[key]
         progress.done(one.trial, _line(rows, one), one.wall_s / elsewhere.slots)
         _check_alike(run_dir, rows, content)
 

@@ -28,6 +28,7 @@ from netcommon.ledger import Ledger
 from scenarios.plan import params
 from scenarios.plan.plan import Plan, Trial
 from scenarios.trial import attempts, programs, trial, verdicts
+from scenarios.trial.ended import Ended
 from scenarios.trial.files import read_json, write_json
 from scenarios.virtual import boxes, cost, kernel, memory, randomness, waits
 from scenarios.virtual.digests import Digests, Status
@@ -65,18 +66,6 @@ class Running:
     def look(self) -> Look:
         """How far it is."""
         return self.under_way.look(time.monotonic() - self.began_s, self.guest.virtual_s())
-
-
-@dataclass(frozen=True)
-class Ended:
-    """A trial that has ended and has its folder. ``guest_s``: the part of its wall time until its guest was off;
-    ``virtual_s``: how far the guest's clock came."""
-
-    trial: Trial
-    status: dict[str, Any]
-    wall_s: float
-    guest_s: float
-    virtual_s: float
 
 
 def manifest(plan: Plan, box: str) -> dict[str, Any]:
@@ -210,7 +199,7 @@ def _collect(one: Running, run_dir: Path) -> Ended:
         folder.rename(final)
     finally:
         one.stack.close()
-    return Ended(one.trial, status, time.monotonic() - one.began_s, one.guest_s, virtual_s)
+    return Ended(one.trial, status, time.monotonic() - one.began_s, virtual_s, one.guest_s)
 
 
 def _folder(one: Running) -> Path:

@@ -29,6 +29,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from scenarios.plan.plan import load_plan
 from scenarios.run import results
+from scenarios.trial.ended import Ended
 from scenarios.virtual import boxes, engine, guest, init, kernel, memory, program, source
 
 pytestmark = [
@@ -315,7 +316,7 @@ def test_a_disk_that_fills_up_under_way_is_one_line(
     subprocess.run(["mount", "-o", "remount,size=3M", small_disk], check=True)
     (small_disk / "trials").mkdir()
     plan = load_plan(str(scenario(tmp_path, SCENARIO + '[capture]\npoints = ["snd", "rcv"]\n')), seed=1)
-    ended: list[engine.Ended] = []
+    ended: list[Ended] = []
     with Ledger.open() as ledger, pytest.raises(LfpError, match=r"disk is full.* lfp run --resume") as raised:
         engine.run_all(small_disk, list(plan.trials), ledger, 1, "auto", ended.append)
     assert "\n" not in str(raised.value) and not ended

@@ -100,7 +100,7 @@ def busier(folder: Path, times: int) -> Path:
     for package in ("comet_delay", "lft_ref", "netcommon", "pktlogger", "rttcp", "scenarios"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     lean = folder / "scenarios" / "virtual" / "lean.py"
-    head = "def all_packages() -> None:\n"
+    head = "def pyroute2() -> None:\n"
     assert head in lean.read_text()
     lean.write_text(lean.read_text().replace(head, head + indent(MORE.format(times=times), "    ")))
     process, start = folder / "netcommon" / "process.py", "        enter = [] if self._netns_pid is None"

@@ -17,6 +17,7 @@ from netcommon.binaries import find
 from netcommon.ledger import Ledger
 from scenarios.plan.plan import Trial, load_plan
 from scenarios.trial import trial
+from scenarios.trial.ended import Ended
 from scenarios.virtual import engine, kernel
 
 pytestmark = [
@@ -64,7 +65,7 @@ def test_two_trials_are_analysed_at_a_time(
 
     monkeypatch.setattr(trial, "digest", waits)
     (tmp_path / "trials").mkdir()
-    ended: list[engine.Ended] = []
+    ended: list[Ended] = []
     with Ledger.open() as ledger:
         engine.run_all(tmp_path, list(load_plan(str(scenario), seed=1).trials), ledger, 2, "auto", ended.append)
         assert not ledger.processes and not ledger.directories
