@@ -20,7 +20,7 @@ Row = tuple[str, str, str]
 def page(baseline: Path, run: Path, found: Comparison | None, objections: Sequence[str]) -> str:
     """The whole text. ``found``: None where the run has no valid trial; ``objections``: why the gate does not pass."""
     verdict = "does not pass" if objections else "passes"
-    lines = [f"## lfp gate: scenario {run.name.rsplit('-', 2)[0]} {verdict}", "", *(f"- {why}" for why in objections)]
+    lines = [f"## lfp gate: scenario {run.name.rsplit('-', 2)[0]} {verdict}", "", *map(_listed, objections)]
     lines += [""] if objections else []
     lines += table(("", "baseline", "this run"), _runs(baseline, run))
     if found:
@@ -28,6 +28,12 @@ def page(baseline: Path, run: Path, found: Comparison | None, objections: Sequen
         lines += table(compare.headings(found, "baseline", "this run"), compare.rows(found))
         lines += ["", *(f"- {line}" for line in (compare.summary(found), *compare.remarks(found)))]
     return "\n".join(lines) + "\n"
+
+
+def _listed(why: str) -> str:
+    """An objection as an item of a list; one that begins with spaces belongs to the one before."""
+    own = why.lstrip()
+    return f"{why[: len(why) - len(own)]}- {own}"
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -35,7 +35,9 @@ from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import compare, ran, runner, runs
 from scenarios.run.terminal import console
 from scenarios.run.time_choice import Asked
+from scenarios.trial.files import read_json
 
+_MOST_REASONS = 10  # that the Markdown lists
 GIVE_UP = 3  # trials that fail alike before the gate ends
 
 
@@ -125,11 +127,28 @@ def _objections(done: runner.Finished, found: compare.Comparison | None, allow_u
                "the baseline; make the baseline again")  # fmt: skip
     if not done.verdict["valid"]:
         yield f"the run is not valid: {done.verdict['summary']}"
+        yield from _reasons(done.run_dir)
     elif not found:
         yield "no trial of the run has the metric"
     for one in done.expected:
         if not one.met:
             yield f"expectation not {'met' if one.met is False else 'judged'}: {one.say}"
+            yield from (f"  {' '.join(line.split())}" for line in one.lines())
+
+
+def _reasons(run: Path) -> Iterator[str]:
+    """Why trials failed or are not valid, each reason once with its trials; a failed one has its program's last
+    line."""
+    found: dict[str, list[str]] = {}
+    for folder in runs.trial_folders(run):
+        status = read_json(folder / "status.json")
+        failed = status["state"] == "failed"
+        for reason in [status["error"]] if failed else status["verdict"]["reasons"]:
+            found.setdefault(f"{'failed' if failed else 'not valid'}: {reason}", []).append(str(int(folder.name)))
+    for reason, numbers in list(found.items())[:_MOST_REASONS]:
+        yield f"  trial{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}: {reason}"
+    if len(found) > _MOST_REASONS:
+        yield f"  and {len(found) - _MOST_REASONS} other reasons; 'lfp show {run}' has them"
 
 
 def _of_cells(number: int, found: compare.Comparison) -> str:

@@ -64,6 +64,8 @@ def test_a_run_that_is_not_valid_does_not(
     fake.late = late
     status, markdown, _ = gate(capsys, baseline, "tiny.toml")
     assert status == 1 and f"- the run is not valid: {len(late)} of 4 trials not valid" in markdown
+    which = "trial 0" if len(late) == 1 else "trials 0, 1, 2, 3"
+    assert f"  - {which}: not valid: " in markdown
 
 
 def test_a_setting_that_virtual_time_chooses_by_itself_may_be_swept(
@@ -92,7 +94,7 @@ def test_an_expectation_that_is_not_met_fails(
 ) -> None:
     Path("tiny.toml").write_text(TINY + '[[expect]]\nsay = "fast"\nmin = "2Gbit"\n')
     status, markdown, _ = gate(capsys, baseline, "tiny.toml")
-    assert status == 1 and "- expectation not met: fast\n" in markdown
+    assert status == 1 and "- expectation not met: fast\n  - NOT MET 'fast': " in markdown
 
 
 def test_programs_and_settings_that_differ_stand_out(
