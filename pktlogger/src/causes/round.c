@@ -149,7 +149,7 @@ struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round 
     if (round->flight >= 2 * (uint64_t)rounds->mss &&
         round->slow != PL_YES) /* less is what a program says before its data */
         rounds->opening = false;
-    if (rounds->filled && busy(round) && !round->line_idle)
+    if (rounds->filled && busy(round) && !round->line_idle && !round->idle)
         return (struct pl_judged){.cause = PL_LIMIT_PATH_RATE};
     enum pl_limit_cause cause = rest(rounds, round, still);
     bool left = cause == pl_round_window(rounds, round->slow);

@@ -428,6 +428,29 @@ static void a_line_that_rests_is_not_the_limit_without_a_queue_either(void)
     }
 }
 
+/* A program writes as much as the line carries in a round trip, or a little more, and has nothing more to give, or much. */
+static void a_line_that_a_programs_bursts_keep_at_work_is_not_their_limit(void)
+{
+    for (int more = 0; more < 2; more++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].notsent_bytes = more ? 20 * MSS : 0;
+            samples[i].waits = more ? PL_YES : PL_NO;
+            samples[i].ssthresh = 20;
+        }
+        begin_as(&run, (struct pl_limits_path){.samples = of, .segment_ns = MS, .line_known = true});
+        for (int round = 0; round < 10; round++)
+            burst(&run, 40 + round);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_PATH_RATE] >= 360, more);
+        CHECK_EQ(ms[PL_LIMIT_APPLICATION] >= 360, !more);
+    }
+}
+
 /* A queue elsewhere, such as that of a gateway, is not in the record. */
 static void a_queue_elsewhere_is_not_judged_by_the_boxs_line(void)
 {
@@ -854,6 +877,7 @@ int main(void)
     RUN(the_paths_rate_is_never_the_limit_while_the_line_rests);
     RUN(a_line_that_rests_while_packets_leave_is_not_their_limit);
     RUN(a_line_that_rests_is_not_the_limit_without_a_queue_either);
+    RUN(a_line_that_a_programs_bursts_keep_at_work_is_not_their_limit);
     RUN(a_queue_elsewhere_is_not_judged_by_the_boxs_line);
     RUN(the_kernel_says_whether_slow_start_goes_on);
     RUN(a_full_send_buffer_is_the_limit_before_any_loss);
