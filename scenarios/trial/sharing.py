@@ -101,11 +101,9 @@ def _of_samples(
     ended = began + int(sender["elapsed_ns"])
     if octets[0] > 0 and began < edges[0]:
         edges, octets = np.append(began, edges), np.append(0.0, octets)
-    if octets[-1] < sender["bytes"]:  # the last sample came before the last acknowledgement
-        edges, octets = np.append(edges, max(ended, edges[-1] + 1)), np.append(octets, float(sender["bytes"]))
-    elif edges[-1] > ended:  # it came after it, and the flow was over
+    if octets[-1] < sender["bytes"] or edges[-1] > ended:  # the last acknowledgement came then, whatever samples say
         before = edges < ended
-        edges, octets = np.append(edges[before], ended), np.append(octets[before], octets[-1])
+        edges, octets = np.append(edges[before], ended), np.append(octets[before], float(sender["bytes"]))
     first, last = np.searchsorted(octets, 0.5) - 1, np.searchsorted(octets, octets[-1])
     if first < 0 or last <= first:
         return None

@@ -341,11 +341,17 @@ def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) ->
         assert sum(own) == pytest.approx(10**7, abs=1e-3)
 
 
-def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: Path) -> None:
-    """The last sample is taken a little later, 768 ns in virtual time, and the flow was longer than itself."""
+@pytest.mark.parametrize("short", [0, 464])
+def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: Path, short: int) -> None:
+    """The last sample is taken a little later, 768 ns in virtual time, and the flow was longer than itself. So it was
+    where the path took the last acknowledgements, and the receiver says on another connection that it has all."""
     each: dict[str, dict[str, Any]] = {}
     for name, later_ns in (("main", 900), ("rival", 768)):
-        samples = {"t_ns": [5 * S, 6 * S, 7 * S + later_ns], "stream": [0, 0, 0], "bytes_acked": [1, 10**6, 10**7 + 2]}
+        samples = {
+            "t_ns": [5 * S, 6 * S, 7 * S + later_ns],
+            "stream": [0, 0, 0],
+            "bytes_acked": [1, 10**6, 10**7 + 2 - short],
+        }
         sender = {"t0_monotonic_ns": 5 * S, "elapsed_ns": 2 * S, "bytes": 10**7, "streams": [{"stream": 0}]}
         each[name] = {"sender": sender, "receiver": {}, "summary": {}}
         folder = tmp_path / "flows" / name if name != "main" else tmp_path
