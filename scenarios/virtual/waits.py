@@ -44,6 +44,7 @@ RECORD = np.dtype([
     ("room", "<u4"), ("flight", "<u4"), ("cwnd", "<u4"), ("ssthresh", "<u4"), ("rtt_us", "<u4"),
 ])  # fmt: skip
 Records = NDArray[Any]
+Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # times, and a number at each
 
 
 def load(path: Path) -> Records | None:
@@ -63,3 +64,22 @@ def of_connection(records: Records, local: bytes, local_port: int, remote_port: 
         & (records["remote_port"] == remote_port)
     ]
     return own
+
+
+def of_capture(records: Records, isn: int, acked: Places, sent: Places) -> Records:
+    """Those of records between the same addresses and ports that are of the socket whose packets were captured: a
+    gateway of the router model has another, with sequence numbers near to these. ``isn``: the captured sender's initial
+    sequence number. ``acked``, ``sent``: when which relative numbers came back as acknowledgements, and left."""
+    t_ns, first = records["t_ns"].astype(np.int64), np.uint32(isn)
+    una, reached = ((records[name] - first).view(np.int32).astype(np.int64) for name in ("una", "next"))
+    own: Records = records[_is_at(t_ns, una, *acked) & _is_at(t_ns, reached, *sent)]
+    return own
+
+
+def _is_at(t_ns: NDArray[np.int64], number: NDArray[np.int64], then_ns: Any, numbers: Any) -> NDArray[np.bool_]:
+    """Whether each number is what the captured ones have come to at its time, or one more: a FIN has no octet."""
+    order = np.argsort(then_ns, kind="stable")
+    upto = np.append(1, np.maximum.accumulate(numbers[order].astype(np.int64)))
+    low, high = (upto[np.searchsorted(then_ns[order], t_ns, side)] for side in ("left", "right"))
+    found: NDArray[np.bool_] = (low <= number) & (number <= high + 1)
+    return found

@@ -32,7 +32,7 @@ rate = "{rate}"
 queue = "1 BDP"
 [gateway]
 kind = "lft"
-model = "proxy"
+model = "{model}"
 rate = "{rate}"
 [transfer]
 {transfer}
@@ -50,20 +50,33 @@ def _main_flow(folder: Path) -> dict[str, Any]:
     return dict(flow) | {"names": np.asarray(summary["limit_causes"])}
 
 
+def _places(file: Path, flow: dict[str, Any], time: str, *numbers: str) -> waits.Places:
+    table = parquet.read_table(file)
+    t_ns = table[time].to_numpy()
+    own = (table["flow"].to_numpy() == flow["flow"]) & (t_ns >= 0)
+    return t_ns[own], sum(table[name].to_numpy()[own].astype(np.int64) for name in numbers)
+
+
 def _compared(records: waits.Records, folder: Path, flow: dict[str, Any]) -> oracle.Comparison:
     table = parquet.read_table(folder / "limits.parquet")
     limits = {name: table[name].to_numpy()[table["flow"].to_numpy() == flow["flow"]] for name in table.column_names}
     sender, receiver = flow["sender"], flow["receiver"]
     own = waits.of_connection(records, ip_address(sender["address"]).packed, sender["port"], receiver["port"])
+    own = waits.of_capture(own, flow["isn"], *(
+        _places(folder / f"{name}.parquet", flow, *columns)
+        for name, *columns in (("acks", "t_received_ns", "ack"), ("segments", "t_sent_ns", "seq", "len"))
+    ))  # fmt: skip
+    assert own.size > 10
     return oracle.compare(oracle.account(own, int(limits["t1_ns"][-1])), limits, flow["names"])
 
 
+@pytest.mark.parametrize("model", ["proxy", "router"])
 @pytest.mark.parametrize("way", WAYS)
-def test_a_leg_of_a_proxy_is_limited_by_what_its_kernel_waits_for(way: str, tmp_path: Path) -> None:
+def test_a_leg_is_limited_by_what_its_kernel_waits_for(way: str, model: str, tmp_path: Path) -> None:
     """The near leg waits for the gateway's buffer, or for the next request. The far leg waits for what the tunnel
     brings, at the line's rate: neither its send buffer nor its congestion window keeps that."""
     rate, transfer, legs = WAYS[way]
-    plan = make_plan(Document("legs", tomllib.loads(SCENARIO.format(rate=rate, transfer=transfer))), 1)
+    plan = make_plan(Document("legs", tomllib.loads(SCENARIO.format(rate=rate, transfer=transfer, model=model))), 1)
     run = runner.start(plan, tmp_path, virtual_box="auto")
     runner.resume(run, Console(quiet=True), jobs=1, with_waits=True)
     folder = run / "trials" / "0000"

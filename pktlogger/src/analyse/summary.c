@@ -253,6 +253,8 @@ json_t *pl_summary_flow(const struct pl_transfer *t)
     json_object_set_new(flow, "receiver", pl_json_endpoint(t->flow, !t->dir));
     json_object_set_new(flow, "translated", translated_json(t));
     json_object_set_new(flow, "ends", json_string(pl_ends_name(t->ends)));
+    const struct pl_side *side = &t->flow->side[t->dir];
+    json_object_set_new(flow, "isn", side->based ? json_integer(side->base) : json_null());
     json_object_set_new(flow, "mss_in_use", t->mss_said ? json_integer(t->mss) : json_null());
     json_object_set_new(flow, "window_scaled",
                         t->scale_known ? json_boolean(t->window_shift || pl_flow_scaled(t->flow)) : json_null());
