@@ -115,7 +115,7 @@ def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Ta
     yield pa.table({
         "t_ns": t_ns[known] + offset_ns, **{name: np.asarray([row[name] for row in own])[place] for name in own[0]},
         **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
-        "always_data": np.full(place.size, int(_always(one))),
+        "always_data": np.full(place.size, int(_always(one))), "transfer": np.full(place.size, one.number + 1),
     })  # fmt: skip
 
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "send_samples.h"
 #include "thresholds.h"
 
 enum { MOST = 1000 };
@@ -59,7 +60,15 @@ static bool same_way(const struct pl_transfer *a, const struct pl_transfer *b)
     return false;
 }
 
-/* True when they seem to be streams of one transfer: the same hosts, and the same listener at one of them. */
+/* The transfer of which it is a stream, by the samples of its sender; 0: not known. */
+static uint32_t transfer_of(const struct pl_transfer *t)
+{
+    const struct pl_side *from = &t->flow->side[t->dir], *to = &t->flow->side[!t->dir];
+    return t->samples ? pl_send_samples_of(t->samples, from->port, to->port).transfer : 0;
+}
+
+/* True when they are streams of one transfer by the samples, or else seem to be: the same hosts, and the same listener at
+ * one of them. */
 static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer *b)
 {
     bool port = false;
@@ -69,7 +78,8 @@ static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer 
             return false;
         port = port || left->port == right->port;
     }
-    return port;
+    uint32_t one = transfer_of(a), other = transfer_of(b);
+    return one && other ? one == other : port;
 }
 
 /* Adds to a transfer what the other one, which was counted last, carried meanwhile. Returns whether that is more than a

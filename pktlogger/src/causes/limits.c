@@ -144,7 +144,9 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->may_starve = may_be_idle(l, round->t0_ns, l->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
-    round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known));
+    /* Nor does the program pace itself. */
+    bool not_by_itself = (pl_idle(&known) || pl_late(&known)) && !pl_given(&known);
+    round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known) || not_by_itself);
     round->slow = known.slow;
     round->shut = known.window == PL_YES || (round->shut && known.window != PL_NO);
     bool at_line = l->path.line_alone || round->line_ns >= l->rounds.standing_ns;

@@ -1,5 +1,6 @@
 /* Implements send_samples.h. Linux wakes a writer that waits for room when a third of the send buffer is free
- * (sk_stream_write_space), so one that waits has more than two thirds of it in use. */
+ * (sk_stream_write_space), so one that waits has more than two thirds of it in use. It began to wait when all was in use
+ * (sk_stream_memory_free), so a buffer that is never full has no writer that waits, however well it is filled. */
 #include "send_samples.h"
 
 #include <ctype.h>
@@ -34,6 +35,7 @@ enum column {
     WAITING,
     UNACKED,
     WINDOW,
+    TRANSFER,
     COLUMNS
 };
 enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* of ca_state: the window shrinks to ssthresh */
@@ -64,6 +66,7 @@ static const struct {
     [WAITING] = {"waiting_bytes", UINT64_MAX - 1, false},
     [UNACKED] = {"unacked", UINT32_MAX - 1, false},
     [WINDOW] = {"snd_wnd", UINT32_MAX, false},
+    [TRANSFER] = {"transfer", UINT32_MAX, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -138,6 +141,7 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .cwnd = (uint32_t)values[CWND],
         .unacked = (uint32_t)values[UNACKED],
         .window = (uint32_t)values[WINDOW],
+        .transfer = (uint32_t)values[TRANSFER],
         .ca_state = (uint8_t)values[CA_STATE],
         .control = (uint8_t)values[CONGESTION],
         .always = (uint8_t)answer(values[ALWAYS]),
@@ -188,6 +192,40 @@ static int in_order(const void *left, const void *right)
     return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
 }
 
+static bool is_full(const struct pl_send_sample *sample)
+{
+    return sample->sndbuf_bytes && sample->queued_bytes >= sample->sndbuf_bytes;
+}
+
+static bool has_third(const struct pl_send_sample *sample)
+{
+    return sample->queued_bytes <= sample->sndbuf_bytes / 3 * 2;
+}
+
+static bool same_buffer(const struct pl_send_sample *a, const struct pl_send_sample *b)
+{
+    return a->local_port == b->local_port && a->remote_port == b->remote_port && a->sndbuf_bytes == b->sndbuf_bytes;
+}
+
+/* Notes which samples are near one with a full buffer of this size: a few samples away, or behind it as long as a writer
+ * may have waited since, for whom a third was not free and who added nothing. The memory in use goes from all to two
+ * thirds and back three times a round trip while a writer waits. */
+static void note_near_full(struct pl_send_sample *samples, size_t n, bool backward)
+{
+    bool since = false;
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct pl_send_sample *sample = &samples[backward ? n - 1 - i : i],
+                              *before = i ? sample + (backward ? 1 : -1) : sample;
+        bool same = same_buffer(sample, before);
+        left = same ? left : 0;
+        since = !backward && (is_full(sample) ||
+                              (since && same && !has_third(sample) && sample->queued_bytes <= before->queued_bytes));
+        left = is_full(sample) ? PL_NEAR_FULL : left - (left > 0);
+        sample->near_full |= since || left > 0;
+    }
+}
+
 int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, const uint8_t *at, const uint8_t *end,
                           struct nc_error *error)
 {
@@ -211,6 +249,8 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
     }
     if (samples->list.n)
         qsort(samples->list.at, samples->list.n, sizeof *samples->list.at, in_order);
+    note_near_full(samples->list.at, samples->list.n, false);
+    note_near_full(samples->list.at, samples->list.n, true);
     return 0;
 }
 
@@ -254,6 +294,7 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
     const struct pl_send_sample *at = n ? samples->list.at + first : NULL;
     return (struct pl_samples_of){.first = at,
                                   .n = n,
+                                  .transfer = n ? at[n - 1].transfer : 0,
                                   .written_ns = n ? at[n - 1].written_ns : 0,
                                   .always = n ? (enum pl_answer)at[n - 1].always : PL_UNKNOWN};
 }
@@ -297,7 +338,8 @@ static bool finds_no_room(const struct pl_send_sample *sample, bool given)
 {
     if (given)
         return false;
-    return sample->sndbuf_bytes ? sample->queued_bytes > sample->sndbuf_bytes / 3 * 2 : sample->waits == PL_YES;
+    return sample->sndbuf_bytes ? is_full(sample) || (sample->near_full && !has_third(sample))
+                                : sample->waits == PL_YES;
 }
 
 /* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding
@@ -339,7 +381,8 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     see_phase(seen, sample);
 }
 
-/* What the last sample before a time says of pacing. Values above INT64_MAX, "no limit", may be INT64_MAX. */
+/* What the last sample before a time, or the first of all, says of pacing. Values above INT64_MAX, "no limit", may be
+ * INT64_MAX. */
 static void see_pacing(struct pl_samples_seen *seen, const struct pl_send_sample *last)
 {
     bool window = last->control == PL_CONTROL_WINDOW;
@@ -358,8 +401,10 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
     size_t i = samples->at;
     for (; i < samples->n && samples->first[i].t_ns < t1_ns; i++)
         see(&seen, samples, i, mss);
-    if (i)
-        see_pacing(&seen, &samples->first[i - 1]);
+    if (samples->n)
+        see_pacing(&seen, &samples->first[i ? i - 1 : 0]);
+    if (i == 0) /* a control changes its rate, and seldom what the program allows */
+        seen.kernel_pace_bytes_per_s = 0;
     return seen;
 }
 

@@ -23,16 +23,18 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * known. opening_bytes: what its program sent with waits for answers before it always had data; 0: not known yet.
  * pace_bytes_per_s: the rate of payload that its program allows (SO_MAX_PACING_RATE), and kernel_pace_bytes_per_s: the
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
- * is a cwnd of 0. `unacked`: packets that are not acknowledged; PL_NO_UNACKED: not known; `window`: octets, the peer's; 0: none, or not known.
- * counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last octet; 0: not
- * known, or not yet. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given
- * all that it has to send now. */
+ * is a cwnd of 0. `unacked`: packets that are not acknowledged; PL_NO_UNACKED: not known; `window`: octets, the
+ * peer's; 0: none, or not known. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last
+ * octet; 0: not known, or not yet. `transfer`: connections with the same number are streams of one transfer; 0: not
+ * known. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given all that it
+ * has to send now. */
 struct pl_send_sample {
     int64_t t_ns, written_ns;
     uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, counted_us[PL_COUNTER_N];
-    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window;
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window, transfer;
     uint16_t local_port, remote_port;
     uint8_t ca_state, control;
+    bool near_full; /* the send buffer was full then, or at samples near it: a writer may wait for a third of it */
     uint8_t always, waits; /* each an enum pl_answer; always: its program always has data to send */
 };
 
@@ -42,10 +44,11 @@ struct pl_send_samples {
 };
 
 /* Some of the samples, of one connection. `at`: the first that is not over, for pl_samples_over. written_ns: when its
- * program had given its last octet; 0: not known. `always`: until then it always has data. */
+ * program had given its last octet; 0: not known. `transfer`: of which it is a stream; 0: not known. `always`: until then it always has data. */
 struct pl_samples_of {
     const struct pl_send_sample *first;
     size_t n, at;
+    uint32_t transfer;
     int64_t written_ns;
     enum pl_answer always;
 };
@@ -72,8 +75,8 @@ struct pl_samples_seen {
     uint32_t spent;            /* had none unsent, and a buffer in which a waiting writer finds no room */
     bool sized;                /* whether a writer waited for room is known in all of them */
     bool full;                 /* the last one had a buffer in which a waiting writer finds no room */
-    uint64_t pace_bytes_per_s; /* of the last sample up to the end of the span; 0: not known */
-    uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, where a window bounds what is sent */
+    uint64_t pace_bytes_per_s; /* of the last sample up to the end of the span, or else the first; 0: not known */
+    uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, before the first, and where a window bounds it */
     bool unpaced;                     /* likewise: neither its control nor an option paces it */
     bool sets_rate;                   /* likewise: its control is known to send at a rate that it sets */
 };

@@ -173,16 +173,23 @@ static void a_window_that_the_kernel_counts_is_the_limit_although_it_has_room(vo
 /* Even packets, which no acknowledgement clocks. A window's acknowledgements may be even by chance. */
 static void what_nothing_paces_is_not_paced(void)
 {
-    static const struct {
+    const int64_t LATER = 10000 * MS;
+    const struct {
         enum pl_control control;
         uint64_t pace;
-        bool always, unsent, paced;
+        bool always, unsent, paced, sized;
+        int64_t late_ns; /* of the first sample */
     } rows[] = {
-        {PL_CONTROL_WINDOW, INT64_MAX, true, true, false},  {PL_CONTROL_RATE, INT64_MAX, true, true, true},
-        {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true},  {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true},
-        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false}, /* it has given more than is sent */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true}, /* the program may pace itself */
-        {PL_CONTROL_WINDOW, 0, true, true, true},           /* not known */
+        {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, 0},
+        {PL_CONTROL_RATE, INT64_MAX, true, true, true, false, 0},
+        {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true, false, 0},
+        {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true, false, 0},
+        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* it has given more than is sent */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0},    /* the program may pace itself */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* it has given no more, and says of no pace */
+        {PL_CONTROL_WINDOW, 0, true, true, true, false, 0},              /* not known */
+        {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, LATER}, /* as it is from the first sample on */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, LATER},
     };
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         struct run run;
@@ -192,6 +199,8 @@ static void what_nothing_paces_is_not_paced(void)
         for (int i = 0; i < SAMPLES; i++) {
             samples[i].pace_bytes_per_s = rows[row].pace;
             samples[i].notsent_bytes = rows[row].unsent ? 20 * MSS : 0;
+            samples[i].sndbuf_bytes = rows[row].sized ? SNDBUF : 0;
+            samples[i].t_ns += rows[row].late_ns;
         }
         begin_as(&run, (struct pl_limits_path){.samples = of, .always_data = rows[row].always});
         for (int i = 0; i < 400; i++) {

@@ -159,9 +159,48 @@ static void a_buffer_in_which_a_writer_waits_is_the_send_buffer(void)
     struct run run;
     int64_t ms[PL_LIMIT_N];
     struct pl_send_sample samples[SAMPLES];
-    late_writer(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF / 3 * 2 + 1)}, ms);
+    struct pl_samples_of of = alike(samples, 0, SNDBUF / 3 * 2 + 1);
+    for (int i = 0; i < SAMPLES; i++)
+        samples[i].near_full = true;
+    late_writer(&run, (struct pl_limits_path){.samples = of}, ms);
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= SILENCES * LATE_MS);
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
+}
+
+/* A writer begins to wait when the buffer is full. One that is too slow to fill it does not wait. */
+static void a_buffer_that_is_never_full_is_the_application(void)
+{
+    struct run run;
+    int64_t ms[PL_LIMIT_N];
+    struct pl_send_sample samples[SAMPLES];
+    late_writer(&run, (struct pl_limits_path){.samples = alike(samples, 0, SNDBUF - 1)}, ms);
+    CHECK(ms[PL_LIMIT_APPLICATION] >= SILENCES * LATE_MS);
+    CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
+}
+
+/* Of a buffer of 300: full at the sixth and the fiftieth sample of one connection, and from then on never a third free. */
+static void a_buffer_is_full_until_a_third_of_it_is_free(void)
+{
+    enum { N = 80, FULL = 5, STAYS = 49 };
+    char text[4096] = "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes\n";
+    for (int port = 1; port <= 2; port++)
+        for (int i = 0; i < N; i++) {
+            bool full = port == 1 && (i == FULL || i == STAYS);
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d,%d,9,0,%d,300\n", i, port,
+                     full                     ? 300
+                     : i > STAYS || port == 2 ? 201
+                                              : 200);
+        }
+    struct pl_send_samples samples = {0};
+    struct nc_error error;
+    CHECK_EQ(pl_send_samples_parse(&samples, "f", (const uint8_t *)text, (const uint8_t *)text + strlen(text), &error),
+             0);
+    for (int i = 0; i < N; i++) {
+        bool near = abs(i - FULL) < 8 || i > STAYS - 8;
+        CHECK_EQ(samples.list.at[i].near_full, near);
+        CHECK_EQ(samples.list.at[N + i].near_full, false);
+    }
+    pl_send_samples_free(&samples);
 }
 
 static void a_buffer_with_room_is_the_application(void)
@@ -601,6 +640,8 @@ int main(void)
     RUN(a_wrong_line_is_named);
     RUN(without_samples_such_silences_are_the_applications);
     RUN(a_buffer_in_which_a_writer_waits_is_the_send_buffer);
+    RUN(a_buffer_that_is_never_full_is_the_application);
+    RUN(a_buffer_is_full_until_a_third_of_it_is_free);
     RUN(a_buffer_with_room_is_the_application);
     RUN(a_buffer_that_has_had_room_for_long_is_the_application);
     RUN(nothing_unsent_is_the_application);

@@ -12,6 +12,7 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -1061,15 +1062,27 @@ def _shared(flows: int, last: int = 1200, then_ms: float = 1, apart_ms: float = 
     return made
 
 
-def _analyse_shared(folder: Path, end: str, made: list[Conversation], hosts: int = 2) -> pktlogger.Analysis:
-    """Senders are on `hosts` hosts, and all send to one port."""
+def _analyse_shared(
+    folder: Path, end: str, made: list[Conversation], hosts: int = 2, transfers: Sequence[int] = (), ports: int = 1
+) -> pktlogger.Analysis:
+    """Senders are on `hosts` hosts, and all send to one port, or to `ports`. `transfers`: of which transfer each is a
+    stream, as the samples say it."""
     ends: list[list[Packet]] = [[], []]
     for n, c in enumerate(made):
         for packets, own in zip(ends, (c.sender, c.receiver), strict=True):
-            packets += _translated(own, (f"10.0.1.{n % hosts}", 41000 + n))
+            server = c.b[0], c.b[1] + n % ports
+            packets += [
+                replace(p, src=server if p.src == c.b else p.src, dst=server if p.dst == c.b else p.dst)
+                for p in _translated(own, (f"10.0.1.{n % hosts}", 41000 + n))
+            ]
     files = [write(folder, f"{name}{len(made)}", packets) for name, packets in zip("sr", ends, strict=True)]
     given: list[str | Path] = ["--sender", files[0]]
     given += ["--receiver", files[1], "--clock", "same"] if end == "both" else []
+    if transfers:
+        rows = [f"{at(1)},{41000 + n},{c.b[1] + n % ports},5000,{transfers[n]}" for n, c in enumerate(made)]
+        head = "t_ns,local_port,remote_port,notsent_bytes,transfer"
+        (folder / "samples.csv").write_text("\n".join([head, *rows, ""]))
+        given += ["--samples", folder / "samples.csv"]
     return analyse(folder / f"{len(made)}", *given)
 
 
@@ -1090,6 +1103,18 @@ def test_streams_of_one_transfer_are_no_other_connections(end: str, tmp_path: Pa
     found = _analyse_shared(tmp_path, end, _shared(2), hosts=1)
     assert [flow["verdict"]["cause"] for flow in found.summary["flows"]] == ["path_rate"] * 2
     assert not any("other connection" in flow["verdict"]["text"] for flow in found.summary["flows"])
+
+
+@pytest.mark.parametrize("end", ["sender", "both"])
+def test_samples_say_which_connections_are_streams_of_one_transfer(end: str, tmp_path: Path) -> None:
+    """The streams of rttcp have a port each at the receiver, too, and were called other connections of the captures.
+    Two transfers to one port were called streams of one."""
+    (tmp_path / "one").mkdir()
+    one = _analyse_shared(tmp_path / "one", end, _shared(2), hosts=1, transfers=(1, 1), ports=2)
+    assert [flow["verdict"]["cause"] for flow in one.summary["flows"]] == ["path_rate"] * 2
+    (tmp_path / "two").mkdir()
+    two = _analyse_shared(tmp_path / "two", end, _shared(2), hosts=1, transfers=(1, 2))
+    assert [flow["verdict"]["cause"] for flow in two.summary["flows"]] == ["cross_traffic"] * 2
 
 
 @pytest.mark.parametrize("end", ["sender", "both"])

@@ -68,8 +68,8 @@ def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: P
         assert options[:2] == ["--always-data", "--samples"]
         text = Path(options[2]).read_text()
     head, *rows = text.splitlines()
-    assert head == "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,always_data"
-    assert rows == ["1010,40000,5010,1700,dctcp-reno,0,1", "1020,40001,5010,0,,1448,1"]
+    assert head == "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,always_data,transfer"
+    assert rows == ["1010,40000,5010,1700,dctcp-reno,0,1,1", "1020,40001,5010,0,,1448,1,1"]
     assert not Path(options[2]).exists()
 
 
@@ -99,9 +99,9 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     assert text.splitlines() == [
         "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
         "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh,snd_cwnd,ca_state,rwnd_limited_us,"
-        "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,always_data",
-        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,0",
-        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,0",
+        "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,always_data,transfer",
+        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,0,1",
+        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,0,1",
     ]  # fmt: skip
 
 
@@ -120,4 +120,4 @@ def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:
     with senders.told(both, tmp_path) as options:
         assert options[0] == "--samples"
         _, *rows = Path(options[1]).read_text().splitlines()
-    assert rows == ["10,40000,5010,0,,0,1", "10,40001,5010,0,,0,0"]
+    assert rows == ["10,40000,5010,0,,0,1,1", "10,40001,5010,0,,0,0,2"]
