@@ -1,10 +1,13 @@
-"""log.analyse: packets a second and peak memory of `pktlogger analyse` beside tcptrace on the same two captures.
+"""log.analyse: packets a second and peak memory of `pktlogger analyse` beside tcptrace and another build of
+pktlogger on the same two captures.
 
 The packets of both captures count. tcptrace analyses one end after the other and joins nothing; it is what there is.
+Where the environment has LFP_PKTLOGGER_BEFORE, the path of another build's pktlogger, each pair measures that, too.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +20,7 @@ from bench.registry import Bench, Place, Result
 from netcommon.binaries import find
 
 NAME = "log.analyse"
+BEFORE = "LFP_PKTLOGGER_BEFORE"
 
 
 def measure(place: Place) -> Iterator[Result]:
@@ -32,13 +36,18 @@ def measure(place: Place) -> Iterator[Result]:
 
 def _round(place: Place, folder: Path, files: tuple[Path, Path], packets: int, number: int) -> Round:
     joined = folder / "joined"
-    argv: list[str | Path] = [find("pktlogger"), "analyse", "--sender", files[0], "--receiver", files[1], "-o", joined]
-    round_ = {"analyse": rate(packets, cost([*argv, "--json"]))}
-    shutil.rmtree(joined)
+    argv: list[str | Path] = ["analyse", "--sender", files[0], "--receiver", files[1], "-o", joined, "--json"]
+    builds: dict[str, str | Path] = {"analyse": find("pktlogger")}
+    if os.environ.get(BEFORE):
+        builds["before"] = os.environ[BEFORE]
+    round_: Round = {}
+    for build, tool in builds.items():
+        round_[build] = rate(packets, cost([tool, *argv]))
+        shutil.rmtree(joined)
     if shutil.which("tcptrace"):
         round_["tcptrace"] = rate(packets, cost(["tcptrace", "-n", "-l", "-r", *files]))
     place.say(said(NAME, number, round_))
     return round_
 
 
-BENCH = Bench(NAME, "pktlogger analyse, both ends, beside tcptrace", measure)
+BENCH = Bench(NAME, "pktlogger analyse, both ends, beside tcptrace and another build", measure)

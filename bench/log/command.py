@@ -1,7 +1,7 @@
 """Runs a command to its end and says how long it took and how much memory it had at most.
 
-The peak is VmHWM, read every 10 ms, which also counts the pages of mapped files. Rejected: ru_maxrss, which begins with
-the memory of the process that started the command.
+The peak is VmHWM, read every 10 ms, which also counts the pages of mapped files; the largest RssAnon that was read
+leaves these out. Rejected: ru_maxrss, which begins with the memory of the process that started the command.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from netcommon.errors import LfpError
 
 LONGEST_S = 3600.0
 _PEAK = re.compile(r"^VmHWM:\s+(\d+) kB", re.MULTILINE)
+_ANONYMOUS = re.compile(r"^RssAnon:\s+(\d+) kB", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -26,6 +27,7 @@ class Cost:
 
     seconds: float
     memory_bytes: int
+    anonymous_bytes: int
     said: str
 
 
@@ -35,11 +37,12 @@ def cost(argv: Sequence[str | Path], keep: bool = False) -> Cost:
     os.sync()
     began = time.monotonic()
     out = subprocess.PIPE if keep else subprocess.DEVNULL
-    peak = 0
+    peak = anonymous = 0
     with subprocess.Popen([str(word) for word in argv], stdout=out, stderr=subprocess.DEVNULL, text=True) as child:
         try:
             while child.poll() is None:
-                peak = max(peak, _peak_bytes(child.pid))
+                status = _status(child.pid)
+                peak, anonymous = max(peak, _bytes(_PEAK, status)), max(anonymous, _bytes(_ANONYMOUS, status))
                 if time.monotonic() - began > LONGEST_S:
                     raise LfpError(f"{argv[0]}: not done after {LONGEST_S:.0f} s; measure fewer --packets")
                 time.sleep(0.01)
@@ -50,12 +53,16 @@ def cost(argv: Sequence[str | Path], keep: bool = False) -> Cost:
         said = child.stdout.read() if child.stdout else ""
     if child.returncode:
         raise LfpError(f"{argv[0]}: exit status {child.returncode} in a bench")
-    return Cost(seconds, peak, said)
+    return Cost(seconds, peak, anonymous, said)
 
 
-def _peak_bytes(pid: int) -> int:
+def _status(pid: int) -> str:
     try:
-        found = _PEAK.search(Path(f"/proc/{pid}/status").read_text())
+        return Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return 0
+        return ""
+
+
+def _bytes(row: re.Pattern[str], status: str) -> int:
+    found = row.search(status)
     return int(found[1]) * 1024 if found else 0

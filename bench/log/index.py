@@ -48,6 +48,7 @@ def results(name: str, rounds: list[Round], packets: int, own: tuple[str, ...]) 
     for tool in others:
         pairs: list[dict[str, Any]] = [{"ours": one[own[0]]["rate"], "base": one[tool]["rate"]} for one in rounds]
         memory = {"memory_MB": _most_mb(rounds, own[0]), f"{tool}_MB": _most_mb(rounds, tool)}
+        memory["anonymous_MB"] = _most_mb(rounds, own[0], "anonymous_bytes")
         yield Result(name, "packets/s", tool, pairs, extra={"packets": packets, **memory})
     for variant in own[bool(others) :]:
         pairs = [{"ours": one[variant]["rate"]} for one in rounds]
@@ -55,13 +56,17 @@ def results(name: str, rounds: list[Round], packets: int, own: tuple[str, ...]) 
         yield Result(name, "packets/s", None, pairs, extra=extra)
 
 
-def _most_mb(rounds: list[Round], tool: str) -> int:
-    return round(max(one[tool]["memory_bytes"] for one in rounds) / 1e6)
+def _most_mb(rounds: list[Round], tool: str, which: str = "memory_bytes") -> int:
+    return round(max(one[tool][which] for one in rounds) / 1e6)
 
 
 def rate(packets: int, found: Cost, less_s: float = 0.0) -> dict[str, float]:
     """An entry of a round."""
-    return {"rate": packets / max(found.seconds - less_s, 1e-3), "memory_bytes": found.memory_bytes}
+    return {
+        "rate": packets / max(found.seconds - less_s, 1e-3),
+        "memory_bytes": found.memory_bytes,
+        "anonymous_bytes": found.anonymous_bytes,
+    }
 
 
 def said(name: str, number: int, round_: Round) -> str:

@@ -16,25 +16,34 @@ static void fill(struct pl_feed *feed, struct pl_feed_block *block)
     feed->status = status;
 }
 
+/* Waits until there is room for block `number`. False when no more is wanted. */
+static bool wait_for_room(struct pl_feed *feed, uint64_t number)
+{
+    pthread_mutex_lock(&feed->lock);
+    while (number - feed->taken == PL_FEED_BLOCKS && !feed->stop) {
+        feed->reader_waits = true;
+        pthread_cond_wait(&feed->room, &feed->lock);
+    }
+    bool wanted = !feed->stop;
+    pthread_mutex_unlock(&feed->lock);
+    return wanted;
+}
+
 static void *run_reader(void *context)
 {
     struct pl_feed *feed = context;
     bool ended = false;
-    for (uint64_t number = 0; !ended; number++) {
-        pthread_mutex_lock(&feed->lock);
-        while (number - feed->taken == PL_FEED_BLOCKS && !feed->stop)
-            pthread_cond_wait(&feed->changed, &feed->lock);
-        ended = feed->stop;
-        pthread_mutex_unlock(&feed->lock);
-        if (!ended) {
-            fill(feed, &feed->blocks[number % PL_FEED_BLOCKS]);
-            ended = feed->status != PL_ROW;
-        }
+    for (uint64_t number = 0; !ended && wait_for_room(feed, number); number++) {
+        fill(feed, &feed->blocks[number % PL_FEED_BLOCKS]);
+        ended = feed->status != PL_ROW;
         pthread_mutex_lock(&feed->lock);
         feed->filled = number + 1;
         feed->ended = ended;
-        pthread_cond_signal(&feed->changed);
+        bool wake = feed->taker_waits;
+        feed->taker_waits = false;
         pthread_mutex_unlock(&feed->lock);
+        if (wake)
+            pthread_cond_signal(&feed->rows);
     }
     return NULL;
 }
@@ -45,7 +54,8 @@ int pl_feed_open(struct pl_feed *feed, const struct pl_source *source, const str
     *feed = (struct pl_feed){.clock = clock, .end = end};
     feed->open = true;
     pthread_mutex_init(&feed->lock, NULL);
-    pthread_cond_init(&feed->changed, NULL);
+    pthread_cond_init(&feed->room, NULL);
+    pthread_cond_init(&feed->rows, NULL);
     if (pl_index_open_source(&feed->index, source, error) != PL_OK)
         return -1;
     pl_index_judge_as(&feed->index, first);
@@ -68,9 +78,14 @@ static bool next_block(struct pl_feed *feed)
     }
     pthread_mutex_lock(&feed->lock);
     feed->taken += feed->block != NULL;
-    pthread_cond_signal(&feed->changed);
-    while (feed->taken == feed->filled && !feed->ended)
-        pthread_cond_wait(&feed->changed, &feed->lock);
+    if (feed->reader_waits && feed->filled - feed->taken <= PL_FEED_BLOCKS / 2) {
+        feed->reader_waits = false;
+        pthread_cond_signal(&feed->room);
+    }
+    while (feed->taken == feed->filled && !feed->ended) {
+        feed->taker_waits = true;
+        pthread_cond_wait(&feed->rows, &feed->lock);
+    }
     bool any = feed->taken < feed->filled;
     pthread_mutex_unlock(&feed->lock);
     feed->block = any ? &feed->blocks[feed->taken % PL_FEED_BLOCKS] : NULL;
@@ -101,12 +116,13 @@ void pl_feed_close(struct pl_feed *feed)
     if (feed->running) {
         pthread_mutex_lock(&feed->lock);
         feed->stop = true;
-        pthread_cond_signal(&feed->changed);
+        pthread_cond_signal(&feed->room);
         pthread_mutex_unlock(&feed->lock);
         pthread_join(feed->reader, NULL);
     }
     pthread_mutex_destroy(&feed->lock);
-    pthread_cond_destroy(&feed->changed);
+    pthread_cond_destroy(&feed->room);
+    pthread_cond_destroy(&feed->rows);
     pl_index_free(&feed->index);
     free(feed->blocks);
     feed->open = false;

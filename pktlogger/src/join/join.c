@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { PARTS_MAX = 1024, COMPACT_FROM = 256, OPEN_MAX = 1500000, HELD_MAX = 400000 };
+enum { PARTS_MAX = 1024, COMPACT_FROM = 64, OPEN_MAX = 1500000, HELD_MAX = 300000 };
 enum { SPARE = 4 }; /* so much of an array, 1 / SPARE, may hold what is written */
 #define HORIZON_NS (2 * INT64_C(1000000000))
 #define MARK_NS (HORIZON_NS / (PL_MARKS - 2))

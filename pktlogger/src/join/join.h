@@ -22,7 +22,7 @@
 #include "tally.h"
 #include "transfer.h"
 
-enum { PL_MARKS = 6, PL_GROUP = 256 };
+enum { PL_MARKS = 6, PL_GROUP = 64 };
 
 /* A part that arrived, or an acknowledgement that reached the sender (len 0). */
 struct pl_arrival {
