@@ -70,11 +70,11 @@ int pl_feed_open(struct pl_feed *feed, const struct pl_source *source, const str
 static bool next_block(struct pl_feed *feed)
 {
     if (!feed->running) {
-        if (!feed->ended)
-            fill(feed, feed->blocks);
+        feed->block = feed->ended ? NULL : feed->blocks;
+        if (feed->block)
+            fill(feed, feed->block);
         feed->ended = feed->status != PL_ROW;
-        feed->block = feed->blocks;
-        return feed->block->n > 0;
+        return feed->block != NULL;
     }
     pthread_mutex_lock(&feed->lock);
     feed->taken += feed->block != NULL;
