@@ -99,7 +99,10 @@ def test_a_difference_without_an_explanation_is_wrong() -> None:
 
 def test_a_result_for_each_other_tool_and_for_parquet() -> None:
     rounds = [
-        {tool: {"rate": rate * scale, "memory_bytes": 1e6 * scale} for tool, rate in rates}
+        {
+            tool: {"rate": rate * scale, "memory_bytes": 1e6 * scale, "anonymous_bytes": 5e5 * scale}
+            for tool, rate in rates
+        }
         for scale, rates in (
             (1, (("index", 8), ("parquet", 4), ("tshark", 2))),
             (2, (("index", 8), ("parquet", 4), ("tshark", 2))),
@@ -107,8 +110,11 @@ def test_a_result_for_each_other_tool_and_for_parquet() -> None:
     ]
     against, parquet = index.results("log.index", rounds, 1000, ("index", "parquet"))
     assert (against.base_name, against.ours, against.ratio, against.extra["memory_MB"]) == ("tshark", 12, 4, 2)
+    assert against.extra["anonymous_MB"] == 1
     assert (parquet.base_name, parquet.ours, parquet.extra["variant"]) == (None, 6, "parquet")
-    (alone,) = index.results("log.analyse", [{"analyse": {"rate": 5, "memory_bytes": 0}}], 10, ("analyse",))
+    (alone,) = index.results(
+        "log.analyse", [{"analyse": {"rate": 5, "memory_bytes": 0, "anonymous_bytes": 0}}], 10, ("analyse",)
+    )
     assert (alone.base_name, alone.ours) == (None, 5)
 
 

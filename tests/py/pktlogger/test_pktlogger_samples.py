@@ -65,7 +65,11 @@ def test_a_program_that_always_has_data_is_never_the_limit(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("row", "cause"),
-    [(f"0,{SNDBUF * 2 // 3 + 1},{SNDBUF}", "send_buffer"), (f"0,{SNDBUF // 2},{SNDBUF}", "application")],
+    [
+        (f"0,{SNDBUF},{SNDBUF}", "send_buffer"),
+        (f"0,{SNDBUF * 2 // 3 + 1},{SNDBUF}", "application"),
+        (f"0,{SNDBUF // 2},{SNDBUF}", "application"),
+    ],
 )
 def test_a_full_buffer_is_the_send_buffer_and_one_with_room_is_the_application(
     tmp_path: Path, row: str, cause: str
