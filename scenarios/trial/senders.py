@@ -25,7 +25,7 @@ _NEEDED = ("t_ns", "stream", "notsent_bytes")
 _MORE = (
     "queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes", "max_pacing_rate_bytes_per_s",
     "pacing_rate_bytes_per_s", "snd_ssthresh", "snd_cwnd", "ca_state", "rwnd_limited_us", "sndbuf_limited_us",
-    "waiting_bytes", "unacked", "snd_wnd",
+    "waiting_bytes", "unacked", "snd_wnd", "bytes_sent", "bytes_retrans",
 )  # fmt: skip
 
 

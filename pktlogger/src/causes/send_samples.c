@@ -36,6 +36,8 @@ enum column {
     UNACKED,
     WINDOW,
     TRANSFER,
+    SENT,
+    RETRANS,
     COLUMNS
 };
 enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* of ca_state: the window shrinks to ssthresh */
@@ -67,6 +69,8 @@ static const struct {
     [UNACKED] = {"unacked", UINT32_MAX - 1, false},
     [WINDOW] = {"snd_wnd", UINT32_MAX, false},
     [TRANSFER] = {"transfer", UINT32_MAX, false},
+    [SENT] = {"bytes_sent", INT64_MAX / 2, false},
+    [RETRANS] = {"bytes_retrans", INT64_MAX / 2, false},
 };
 
 /* Which columns a file has, in its order. */
@@ -119,8 +123,14 @@ static enum pl_answer answer(uint64_t value)
 
 static bool read_line(const uint8_t *at, const uint8_t *end, const struct header *header, struct pl_send_sample *sample)
 {
-    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO, [RWND] = PL_NOT_COUNTED, [SNDBUF_TIME] = PL_NOT_COUNTED,
-                                [ALWAYS] = NOT_SAID,           [WAITING] = NOT_SAID,    [UNACKED] = PL_NO_UNACKED};
+    uint64_t values[COLUMNS] = {[TOTAL_RTO] = PL_NO_TOTAL_RTO,
+                                [RWND] = PL_NOT_COUNTED,
+                                [SNDBUF_TIME] = PL_NOT_COUNTED,
+                                [ALWAYS] = NOT_SAID,
+                                [WAITING] = NOT_SAID,
+                                [UNACKED] = PL_NO_UNACKED,
+                                [SENT] = NOT_SAID,
+                                [RETRANS] = NOT_SAID};
     for (int i = 0; i < header->n; i++) {
         enum column column = header->column[i];
         if (!(at = read_value(at, end, i + 1 < header->n ? ',' : '\0', column, &values[column])))
@@ -142,6 +152,9 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .unacked = (uint32_t)values[UNACKED],
         .window = (uint32_t)values[WINDOW],
         .transfer = (uint32_t)values[TRANSFER],
+        .given_bytes = values[SENT] == NOT_SAID || values[RETRANS] == NOT_SAID
+                           ? PL_NO_GIVEN
+                           : values[SENT] - values[RETRANS] + values[NOTSENT],
         .ca_state = (uint8_t)values[CA_STATE],
         .control = (uint8_t)values[CONGESTION],
         .always = (uint8_t)answer(values[ALWAYS]),
@@ -207,6 +220,23 @@ static bool same_buffer(const struct pl_send_sample *a, const struct pl_send_sam
     return a->local_port == b->local_port && a->remote_port == b->remote_port && a->sndbuf_bytes == b->sndbuf_bytes;
 }
 
+/* Notes where a program gives nothing for PL_STANDS_NS although less than a third is free and it has more, as far as is
+ * known: it waits for room, though the moment in which the buffer was full was between two samples. */
+static void note_standing(struct pl_send_sample *samples, size_t n)
+{
+    for (size_t first = 0, next; first < n; first = next) {
+        struct pl_send_sample *from = &samples[first];
+        for (next = first + 1; next < n && same_buffer(&samples[next], from); next++)
+            if (samples[next].given_bytes != from->given_bytes || has_third(&samples[next]) ||
+                samples[next].waits == PL_NO)
+                break;
+        bool known = from->given_bytes != PL_NO_GIVEN && !has_third(from) && from->waits != PL_NO;
+        bool stands = known && samples[next - 1].t_ns - from->t_ns >= PL_STANDS_NS;
+        for (size_t i = first; i < next; i++)
+            samples[i].stands = stands;
+    }
+}
+
 /* Notes which samples are near one with a full buffer of this size: a few samples away, or behind it as long as a writer
  * may have waited since, for whom a third was not free and who added nothing. The memory in use goes from all to two
  * thirds and back three times a round trip while a writer waits. */
@@ -219,9 +249,10 @@ static void note_near_full(struct pl_send_sample *samples, size_t n, bool backwa
                               *before = i ? sample + (backward ? 1 : -1) : sample;
         bool same = same_buffer(sample, before);
         left = same ? left : 0;
-        since = !backward && (is_full(sample) ||
-                              (since && same && !has_third(sample) && sample->queued_bytes <= before->queued_bytes));
-        left = is_full(sample) ? PL_NEAR_FULL : left - (left > 0);
+        bool full = is_full(sample) || sample->stands;
+        since = !backward &&
+                (full || (since && same && !has_third(sample) && sample->queued_bytes <= before->queued_bytes));
+        left = full ? PL_NEAR_FULL : left - (left > 0);
         sample->near_full |= since || left > 0;
     }
 }
@@ -249,6 +280,7 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
     }
     if (samples->list.n)
         qsort(samples->list.at, samples->list.n, sizeof *samples->list.at, in_order);
+    note_standing(samples->list.at, samples->list.n);
     note_near_full(samples->list.at, samples->list.n, false);
     note_near_full(samples->list.at, samples->list.n, true);
     return 0;

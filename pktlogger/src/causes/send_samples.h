@@ -12,6 +12,7 @@
 
 enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1, PL_SSTHRESH_FIRST = INT32_MAX };
 #define PL_NO_UNACKED UINT32_MAX
+#define PL_NO_GIVEN UINT64_MAX
 #define PL_NOT_COUNTED UINT64_MAX
 
 enum pl_answer { PL_UNKNOWN, PL_NO, PL_YES };
@@ -25,15 +26,16 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
  * is a cwnd of 0. `unacked`: packets that are not acknowledged; PL_NO_UNACKED: not known; `window`: octets, the
  * peer's; 0: none, or not known. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last
- * octet; 0: not known, or not yet. `transfer`: connections with the same number are streams of one transfer; 0: not
+ * octet; 0: not known, or not yet. given_bytes: octets that the program has given, sent or not; PL_NO_GIVEN: not known. `transfer`: connections with the same number are streams of one transfer; 0: not
  * known. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given all that it
  * has to send now. */
 struct pl_send_sample {
     int64_t t_ns, written_ns;
-    uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, counted_us[PL_COUNTER_N];
+    uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, given_bytes, counted_us[PL_COUNTER_N];
     uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window, transfer;
     uint16_t local_port, remote_port;
     uint8_t ca_state, control;
+    bool stands;    /* it gave nothing for a while, and the buffer had no third free */
     bool near_full; /* the send buffer was full then, or at samples near it: a writer may wait for a third of it */
     uint8_t always, waits; /* each an enum pl_answer; always: its program always has data to send */
 };

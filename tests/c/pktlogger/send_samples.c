@@ -203,6 +203,35 @@ static void a_buffer_is_full_until_a_third_of_it_is_free(void)
     pl_send_samples_free(&samples);
 }
 
+/* No sample shows a full buffer of 300. The program has more, and gives nothing for 6 ms: then for 4, to three connections
+ * more where it gives something each time, where a third is free, and where it has given all. */
+static void a_program_that_gives_nothing_waits_for_room(void)
+{
+    static const struct {
+        int ms, gives, queued, waiting;
+        bool stands;
+    } rows[] = {{6, 0, 201, 1, true},
+                {4, 0, 201, 1, false},
+                {6, 1, 201, 1, false},
+                {6, 0, 200, 1, false},
+                {6, 0, 201, 0, false}};
+    for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
+        char text[4096] =
+            "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes,waiting_bytes,bytes_sent,"
+            "bytes_retrans\n";
+        for (int i = 0; i <= rows[row].ms; i++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d000000,1,9,0,%d,300,%d,%d,5\n", i,
+                     rows[row].queued, rows[row].waiting, 1000 + i * rows[row].gives);
+        struct pl_send_samples samples;
+        struct nc_error error;
+        text[strlen(text) - 1] = '\0';
+        CHECK_EQ(parse(&samples, text, &error), 0);
+        for (int i = 0; i <= rows[row].ms; i++)
+            CHECK_EQ(samples.list.at[i].near_full, rows[row].stands);
+        pl_send_samples_free(&samples);
+    }
+}
+
 static void a_buffer_with_room_is_the_application(void)
 {
     struct run run;
@@ -642,6 +671,7 @@ int main(void)
     RUN(a_buffer_in_which_a_writer_waits_is_the_send_buffer);
     RUN(a_buffer_that_is_never_full_is_the_application);
     RUN(a_buffer_is_full_until_a_third_of_it_is_free);
+    RUN(a_program_that_gives_nothing_waits_for_room);
     RUN(a_buffer_with_room_is_the_application);
     RUN(a_buffer_that_has_had_room_for_long_is_the_application);
     RUN(nothing_unsent_is_the_application);

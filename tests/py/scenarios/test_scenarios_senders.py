@@ -87,7 +87,7 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     more = {"queued_bytes": [7000], "sndbuf_bytes": [9000], "total_rto": [1], "max_pacing_rate_bytes_per_s": [1250],
             "pacing_rate_bytes_per_s": [1300], "snd_ssthresh": [2**31 - 1], "snd_cwnd": [10], "ca_state": [2],
             "rwnd_limited_us": [3000], "sndbuf_limited_us": [4000], "waiting_bytes": [500], "unacked": [4],
-            "snd_wnd": [65535]}  # fmt: skip
+            "snd_wnd": [65535], "bytes_sent": [9000], "bytes_retrans": [100]}  # fmt: skip
     table = pa.table({"t_ns": [110], "stream": [0], "notsent_bytes": [3], **more})
     parquet.write_table(table, tmp_path / "tcp_info.parquet")
     (tmp_path / "reverse").mkdir()
@@ -99,9 +99,9 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     assert text.splitlines() == [
         "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
         "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh,snd_cwnd,ca_state,rwnd_limited_us,"
-        "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,always_data,transfer",
-        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,0,1",
-        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,0,1",
+        "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,bytes_sent,bytes_retrans,always_data,transfer",
+        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,9000,100,0,1",
+        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,0,1",
     ]  # fmt: skip
 
 
