@@ -31,8 +31,8 @@ def write(setting: Scenario, folder: Path, record: Path) -> None:
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
     """The same for who sends the other way."""
-    per_flow = {"ab": line["per_flow"]["ba"], "ba": line["per_flow"]["ab"]}
-    return line | {"ab": line["ba"], "ba": line["ab"], "per_flow": per_flow}
+    answers = {key: {"ab": line[key]["ba"], "ba": line[key]["ab"]} for key in ("per_flow", "in_front")}
+    return line | {"ab": line["ba"], "ba": line["ab"]} | answers
 
 
 def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) -> dict[str, Any]:
@@ -41,6 +41,7 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
     recorded = (record or {}).get("line")
     found = recorded or {way: of_path(setting.path, way, began_ns) for way in WAYS}
     nic, hops = setting.path.nic_rate or math.inf, setting.topology.hops or 1
+    in_front = {"ab": any(nic < _number(step["rate_bps"]) for step in found["ab"]), "ba": False}
     for step in found["ab"]:
         step["rate_bps"] = _finite(min(nic, _number(step["rate_bps"])))
     for step in itertools.chain(*(found[way] for way in WAYS)):
@@ -48,7 +49,7 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
     per_flow = {way: _per_flow(setting.path, way) for way in WAYS}
-    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, "per_flow": per_flow}
+    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, "per_flow": per_flow, "in_front": in_front}
 
 
 def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:

@@ -243,7 +243,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .opening_bytes = t->opening_bytes,
         .data_end = t->data_end,
         .busy = t->busy,
-        .line_alone = pl_line_known(t->line) && !pl_line_queues_behind(t->line),
+        .line_alone = pl_line_known(t->line) && !pl_line_queues_behind(t->line) && !t->line->in_front,
         .passes_on = t->from_gateway,
         .middle = !t->flow->side[t->dir].syn,
         .late = &t->lateness.ways[0],

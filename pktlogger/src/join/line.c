@@ -55,9 +55,11 @@ int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error
         return 0;
     if (!read_bound(object, "hosts_bps", &lines->hosts_bps))
         return nc_fail(error, NC_EXIT_USAGE, "hosts_bps of a line: want a number, or null");
-    const json_t *per_flow = json_object_get(object, "per_flow");
-    for (unsigned way = 0; way < 2; way++)
+    const json_t *per_flow = json_object_get(object, "per_flow"), *in_front = json_object_get(object, "in_front");
+    for (unsigned way = 0; way < 2; way++) {
         lines->way[way].per_flow = json_is_true(json_object_get(per_flow, names[way]));
+        lines->way[way].in_front = json_is_true(json_object_get(in_front, names[way]));
+    }
     for (unsigned way = 0; way < 2; way++)
         if (read_way(&lines->way[way], json_object_get(object, names[way]), error) < 0)
             return -1;

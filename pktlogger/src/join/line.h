@@ -21,6 +21,7 @@ struct pl_line_step {
 struct pl_line {
     PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
     bool per_flow;                        /* each flow has a queue and a share of its own */
+    bool in_front;                        /* the slowest stage is in front of the box, which does not see it work */
 };
 
 struct pl_lines {

@@ -87,6 +87,10 @@ def test_what_the_box_recorded_comes_before_what_was_asked() -> None:
     slow = setting(path={"rate": "60Mbit", "nic_rate": "40Mbit"}, cpu={"of": "hosts", "rate": "35Mbit"})
     found = path_line.of_trial(slow, None, BEGAN)
     assert (found["ab"][0]["rate_bps"], found["ba"][0]["rate_bps"], found["hosts_bps"]) == (40e6, 60e6, 35e6)
+    assert found["in_front"] == {"ab": True, "ba": False}
+    assert path_line.turned(found)["in_front"] == {"ab": False, "ba": True}
+    fast = setting(path={"rate": "60Mbit", "nic_rate": "80Mbit"})
+    assert path_line.of_trial(fast, None, BEGAN)["in_front"] == {"ab": False, "ba": False}
     row = setting(path={"rate": "60Mbit"}, topology={"kind": "parking-lot", "hops": 2})
     assert path_line.of_trial(row, None, BEGAN)["ab"][0]["queues_behind"]
     turned = path_line.turned(found)
