@@ -37,7 +37,8 @@ static void count_packets(struct pl_marks *marks, struct pl_mark_sum *sum, const
 }
 
 /* True when the acknowledgement reports marks. The last one of the handshake has another code in ACE, so only those of
- * data count, and only in order: ACE is no number of its packet. */
+ * data count, and only in order: ACE is no number of its packet. Nor does the last one of a peer that had ended before: in
+ * TIME-WAIT it has forgotten its counters, and Linux says 0. */
 static bool reports(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una)
 {
     if (marks->mode != PL_ECN_ACCURATE) {
@@ -45,7 +46,9 @@ static bool reports(struct pl_marks *marks, struct pl_transfer *t, const struct 
         t->marks.ece_received += echo;
         return echo;
     }
-    if (row->ack < una || row->ack < 2)
+    bool ended = marks->peer_ended;
+    marks->peer_ended |= (row->flags & NC_TCP_FIN) != 0;
+    if (row->ack < una || row->ack < 2 || (ended && row->ack > t->data_end))
         return false;
     uint64_t before = t->marks.ce_reported;
     t->marks.ce_reported_bytes += new_bytes(marks, row);

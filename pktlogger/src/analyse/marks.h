@@ -10,6 +10,7 @@
 struct pl_marks {
     enum pl_ecn_mode mode;
     bool ace_known, eceb_known, calls; /* `calls`: for a reduction */
+    bool peer_ended;                   /* its FIN has come */
     bool unheeded;                     /* the sender's congestion control does not reduce for marks */
     uint8_t ace;
     uint32_t eceb;

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.pktlogger_conversation import MSS, Conversation, at
-from support.pktlogger_frames import AE, CWR, ECE, ECT0, ECT1
+from support.pktlogger_frames import AE, CWR, ECE, ECT0, ECT1, FIN
 
 CLASSIC, ACCURATE = (CWR | ECE, ECE), (AE | CWR | ECE, AE)
 NO_ARRIVAL = 255
@@ -100,6 +100,16 @@ def test_octets_that_are_reported_later_are_not_counted_as_another_round(tmp_pat
     _, flow = path.analyse(tmp_path)
     assert (flow["ce_reported"], flow["ce_reported_bytes"]) == (2, 2 * MSS)
     assert flow["ecn_reductions"] == 1
+
+
+def test_the_last_acknowledgement_of_a_peer_that_ended_before_reports_nothing(tmp_path: Path) -> None:
+    """Linux answers a FIN from TIME-WAIT with ACE 0, which is three more than at the beginning."""
+    path = Conversation(syns=ACCURATE)
+    path.send(30, 1, 2, ecn=ECT1)
+    path.ack(41, 2 * MSS + 1, flags=FIN | ace(5))
+    path.ack(63, 2 * MSS + 2)
+    _, flow = path.analyse(tmp_path)
+    assert flow["ecn"] == "accecn" and flow["ce_reported"] == 0
 
 
 def test_options_of_a_packet_are_part_of_its_segments(tmp_path: Path) -> None:
