@@ -48,8 +48,8 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
         step["queues_behind"] = step["queues_behind"] or hops > 1
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
-    per_flow = {way: _per_flow(setting.path, way) for way in WAYS}
-    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, "per_flow": per_flow, "in_front": in_front}
+    answers = {"per_flow": {way: _per_flow(setting.path, way) for way in WAYS}, "in_front": in_front}
+    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
 
 
 def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:

@@ -97,7 +97,8 @@ def test_what_excludes_flows_beside_is_one_line(override: str, said: str) -> Non
 def test_a_program_that_is_not_here_is_said_before_a_run_begins(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(gateway_commands, "located", lambda program, _=None: Path("/bin/sh") if program == "sh" else None)
+    here = {"sh": Path("/bin/sh")}
+    monkeypatch.setattr(gateway_commands, "located", lambda program, _=None: here.get(program))
     arguments = ["run", "gateways", "--time", "virtual", "--set", "scenario.case=kcptun,cubic"]
     assert cli.run([*arguments, "--runs-dir", str(tmp_path / "runs")]) == 3
     said = capsys.readouterr().err
