@@ -1,4 +1,5 @@
-/* The losses of walk.h. Loss bursts are lost parts of one transfer with at most PL_BURST_BETWEEN arrived parts between neighbours,
+/* The losses of walk.h. Loss bursts are lost parts of one transfer with at most PL_BURST_BETWEEN arrived parts between
+ * neighbours,
  * sent within one smallest round-trip time (at least 10 ms) of each other. A queue that overflows while it is being
  * served loses about every second packet and not a solid block. Independent losses at a few per cent are hardly ever
  * as close together. */

@@ -445,7 +445,8 @@ static bool recorded_queue(const struct pl_transfer *t)
 
 /* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
  * was the limit: it worked all the time, or what was lost was lost to its queue, full or managed, or may have been, and
- * all together used most of it. A queue that is full for moments, or that others fill, takes packets of a line that is idle otherwise. */
+ * all together used most of it. A queue that is full for moments, or that others fill, takes packets of a line that is
+ * idle otherwise. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const double line_bps = carried_by(t).mean_bps;

@@ -26,9 +26,9 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  * one that its congestion control has set; 0: not known. ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known, nor
  * is a cwnd of 0. `unacked`: packets that are not acknowledged; PL_NO_UNACKED: not known; `window`: octets, the
  * peer's; 0: none, or not known. counted_us: PL_NOT_COUNTED: not known. written_ns: when its program had given its last
- * octet; 0: not known, or not yet. given_bytes: octets that the program has given, sent or not; PL_NO_GIVEN: not known. `transfer`: connections with the same number are streams of one transfer; 0: not
- * known. `waits`: its program has data that the kernel has not taken, by its own account; PL_NO: it has given all that it
- * has to send now. */
+ * octet; 0: not known, or not yet. given_bytes: octets that the program has given, sent or not; PL_NO_GIVEN: not known.
+ * `transfer`: connections with the same number are streams of one transfer; 0: not known. `waits`: its program has data
+ * that the kernel has not taken, by its own account; PL_NO: it has given all that it has to send now. */
 struct pl_send_sample {
     int64_t t_ns, written_ns;
     uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, given_bytes, counted_us[PL_COUNTER_N];
@@ -46,7 +46,8 @@ struct pl_send_samples {
 };
 
 /* Some of the samples, of one connection. `at`: the first that is not over, for pl_samples_over. written_ns: when its
- * program had given its last octet; 0: not known. `transfer`: of which it is a stream; 0: not known. `always`: until then it always has data. */
+ * program had given its last octet; 0: not known. `transfer`: of which it is a stream; 0: not known. `always`: until then it
+ * always has data. */
 struct pl_samples_of {
     const struct pl_send_sample *first;
     size_t n, at;

@@ -203,8 +203,8 @@ static void a_buffer_is_full_until_a_third_of_it_is_free(void)
     pl_send_samples_free(&samples);
 }
 
-/* No sample shows a full buffer of 300. The program has more, and gives nothing for 6 ms: then for 4, to three connections
- * more where it gives something each time, where a third is free, and where it has given all. */
+/* No sample shows a full buffer of 300. A program that has more and gives nothing for 6 ms waits for room. It does not
+ * where it gives nothing for 4 ms, gives something each time, has a third free, or has given all. */
 static void a_program_that_gives_nothing_waits_for_room(void)
 {
     static const struct {
