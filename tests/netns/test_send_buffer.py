@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.virtual import virtual
+from support.witness import Witness
 
 import pktlogger
 
@@ -48,17 +49,21 @@ def limits(folder: Path, tool: str, time: str) -> tuple[dict[str, Any], pktlogge
 
 
 @pytest.mark.parametrize("tool", ["rttcp", "iperf3"])
-def test_in_real_time_the_application_is_never_the_limit(tmp_path: Path, tool: str) -> None:
-    """However busy this machine is: of both tools the program always has data, once it sends its data."""
-    _, found = limits(tmp_path, tool, "real")
+def test_in_real_time_the_application_is_not_the_limit(tmp_path: Path, tool: str) -> None:
+    """Both tools always have data once they send their data, so the application limits only where their process got
+    no processor in time. The witness speaks for 99 of 100 moments, which leaves 1 % of the 4 s."""
+    with Witness(tolerates_ms=1) as witness:
+        _, found = limits(tmp_path, tool, "real")
     names, flow = found.summary["limit_causes"], found.summary["main_flow"]
     assert found.summary["flows"][flow]["always_data"]
     rows = [row for row in found.limits.to_pylist() if row["flow"] == flow]
-    sent = 0
+    sent, late_ns = 0, 0
     for row in rows:  # spans, not packets
-        assert names[row["cause"]] != "application" or sent < 32768, row
+        if names[row["cause"]] == "application" and sent >= 32768:
+            late_ns += row["t1_ns"] - row["t0_ns"]
         sent += row["bytes"]
     assert sent > 1_000_000
+    witness.at_most(late_ns / 1e6, 40, "ms", "limited by the application")
 
 
 @pytest.mark.parametrize("tool", [pytest.param(name, marks=virtual) for name in ("rttcp", "iperf3")])
