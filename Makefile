@@ -21,7 +21,7 @@ SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.ba
 	lft_ref/proof/run
 
 .PHONY: FORCE help setup packages build demo test test-c test-asan test-cost test-py test-uml mutants virtual bench \
-	findings papers docs pictures lint fuzz fuzz-crashes proof clean
+	findings papers docs tables pictures lint fuzz fuzz-crashes proof clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 12
@@ -143,6 +143,12 @@ docs: setup | $(SCREENSHOTS) ## the documentation as a site in build/docs, manua
 
 $(SCREENSHOTS) &: # only where one is missing
 	@$(MAKE) pictures
+
+tables: build ## what is written from tables: SCENARIO.md, manual pages, schema, completion, the layout
+	@$(BIN)/python tools/manual-ranges
+	@$(BIN)/python tools/key-rows
+	@$(BIN)/python tools/library-index
+	@tools/layout
 
 pictures: virtual ## the pictures of the dashboard's pages again, from runs in virtual time, in Chromium (minutes)
 	@tools/install-packages docs/img/debian-packages.txt

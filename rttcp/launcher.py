@@ -6,7 +6,7 @@ Trials, benches and tests all start transfers with these functions. `rttcp.iperf
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -39,36 +39,16 @@ def receiver_argv(
     binary: str | Path = "rttcp",
     *,
     port: int = DEFAULT_PORT,
-    bind: str | None = None,
-    once: bool = False,
-    sessions: int | None = None,
-    data_port: int | None = None,
-    key: str | Path | None = None,
-    samples: str | Path | None = None,
-    sample_ns: int | None = None,
     family: int | None = None,
     parent_death: bool = True,
+    **options: object,
 ) -> list[str]:
     """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6. Its senders are
     the caller's, so it has no stricter limits of time than they may ask for. `samples`, of what it sends, want
-    `once`."""
-    return [
-        str(binary),
-        "--receive",
-        "--json",
-        *_option("port", port),
-        *_option("bind", bind),
-        *_option("sessions", sessions),
-        *_option("data-port", data_port),
-        *_option("key", key),
-        *_option("max-idle", "1h"),
-        *_option("max-duration", "336h"),
-        *_option("samples", samples),
-        *_option("sample", sample_ns, "ns"),
-        *_flag("once", once),
-        *FAMILIES[family],
-        *_flag("parent-death", parent_death),
-    ]
+    `once`. For ``options`` see ``sender_argv``."""
+    limits = {"max_idle": "1h", "max_duration": "336h"}
+    own = _options({"port": port, **options, **limits, "parent_death": parent_death})
+    return [str(binary), "--receive", "--json", *own, *FAMILIES[family]]
 
 
 def sender_argv(
@@ -76,89 +56,41 @@ def sender_argv(
     binary: str | Path = "rttcp",
     *,
     port: int = DEFAULT_PORT,
-    bind: str | None = None,
-    bytes: int | None = None,
-    request_bytes: int | None = None,
-    response_bytes: int | None = None,
-    exchanges: int | None = None,
-    duration_ns: int | None = None,
-    length_bytes: int | None = None,
-    window_bytes: int | None = None,
-    mss_bytes: int | None = None,
-    congestion: str | None = None,
     nodelay: bool | None = None,
-    interval_ns: int | None = None,
-    samples: str | Path | None = None,
-    sample_ns: int | None = None,
-    timeout_ns: int | None = None,
     family: int | None = None,
-    parallel: int | None = None,
     direction: str = "forward",
-    omit_ns: int | None = None,
-    verify: bool = False,
-    seed: int | None = None,
-    zerocopy: bool = False,
-    skip_rx_copy: bool = False,
-    pace_bps: int | None = None,
-    pace_packets: int | None = None,
-    pace_burst_bytes: int | None = None,
-    dscp: int | None = None,
-    key: str | Path | None = None,
     parent_death: bool = True,
+    **options: object,
 ) -> list[str]:
-    """Command line of a sender; None leaves the tool's default. `family` is 4 or 6. `nodelay=False` asks for Nagle's
-    algorithm even with a window. `direction` is "forward", "reverse" (the receiver sends) or "both"."""
-    if bytes is not None and duration_ns is not None:
+    """Command line of a sender. `family` is 4 or 6. `nodelay=False` asks for Nagle's algorithm even with a window.
+    `direction` is "forward", "reverse" (the receiver sends) or "both". ``options`` are rttcp's own by name, a quantity
+    with its unit: ``bytes=1000, duration_ns=10**9, window_bytes=65536, pace_bps=10**8, verify=True``; None leaves the
+    tool's default. rttcp refuses a name that it does not know."""
+    if options.get("bytes") is not None and options.get("duration_ns") is not None:
         raise ValueError("give bytes or duration_ns, not both")
-    return [
-        str(binary),
-        "--transmit",
-        host,
-        "--json",
-        *_option("port", port),
-        *_option("bind", bind),
-        *_option("bytes", bytes),
-        *_option("request", request_bytes),
-        *_option("response", response_bytes),
-        *_option("exchanges", exchanges),
-        *_option("duration", duration_ns, "ns"),
-        *_option("length", length_bytes),
-        *_option("window", window_bytes),
-        *_option("mss", mss_bytes),
-        *_option("congestion", congestion),
-        *_option("interval", interval_ns, "ns"),
-        *_option("samples", samples),
-        *_option("sample", sample_ns, "ns"),
-        *_option("timeout", timeout_ns, "ns"),
-        *_option("parallel", parallel),
-        *{"forward": [], "reverse": ["--reverse"], "both": ["--bidir"]}[direction],
-        *_option("omit", omit_ns, "ns"),
-        *_flag("verify", verify),
-        *_option("seed", seed),
-        *_flag("zerocopy", zerocopy),
-        *_flag("skip-rx-copy", skip_rx_copy),
-        *_option("pace", pace_bps, "bit"),
-        *_option("pace-packets", pace_packets),
-        *_option("pace-burst", pace_burst_bytes),
-        *_option("dscp", dscp),
-        *_option("key", key),
-        *_flag("nodelay", nodelay is True),
-        *_flag("nagle", nodelay is False),
-        *FAMILIES[family],
-        *_flag("parent-death", parent_death),
-    ]
+    both = {"nodelay": nodelay is True, "nagle": nodelay is False, "parent_death": parent_death}
+    way = {"forward": [], "reverse": ["--reverse"], "both": ["--bidir"]}[direction]
+    own = _options({"port": port, **options, **both})
+    return [str(binary), "--transmit", host, "--json", *own, *way, *FAMILIES[family]]
 
 
 def watch_argv(port: int, samples: str | Path, binary: str | Path = "rttcp", *, sample_ns: int) -> list[str]:
     """Command line of a program that samples the connections of others with this port, prints `ready` when it has
     looked once, and writes ``samples`` at SIGTERM."""
-    options = *_option("port", port), *_option("samples", samples), *_option("sample", sample_ns, "ns")
-    return [str(binary), "watch", *options]
+    return [str(binary), "watch", *_options({"port": port, "samples": samples, "sample_ns": sample_ns})]
 
 
-def _option(name: str, value: object, unit: str = "") -> list[str]:
-    return [] if value is None else [f"--{name}", f"{value}{unit}"]
+_UNITS = {"_ns": "ns", "_bps": "bit", "_bytes": ""}  # the end of a name, and what follows a number
 
 
-def _flag(name: str, wanted: bool) -> list[str]:
-    return [f"--{name}"] if wanted else []
+def _options(values: Mapping[str, object]) -> list[str]:
+    """``{"window_bytes": 65536, "verify": True}`` as ``--window 65536 --verify``; None and False: nothing."""
+    words: list[str] = []
+    for name, value in values.items():
+        end = next((one for one in _UNITS if name.endswith(one)), "")
+        option = f"--{name.removesuffix(end).replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value is not None and value is not False:
+            words += [option, f"{value}{_UNITS.get(end, '')}"]
+    return words

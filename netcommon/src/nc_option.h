@@ -47,6 +47,34 @@ struct nc_option {
     size_t offset;              /* offsetof(struct settings, field) */
 };
 
+/* Rows of a table; OFFSET(field), which the file defines, is a member of its settings. What follows `help` is further
+ * members of the row, such as .letter = 'p'. */
+#define NC_SECTION(title) {.name = title, .kind = NC_OPT_SECTION}
+#define NC_FLAG(name_, field, help_, ...)                                                                              \
+    {.name = name_, .kind = NC_OPT_FLAG, .help = help_, .offset = OFFSET(field), __VA_ARGS__}
+#define NC_STRING(name_, field, metavar_, help_, ...)                                                                  \
+    {.name = name_, .kind = NC_OPT_STRING, .metavar = metavar_, .help = help_, .offset = OFFSET(field), __VA_ARGS__}
+#define NC_LIST(name_, field, metavar_, help_, ...)                                                                    \
+    {.name = name_, .kind = NC_OPT_LIST, .metavar = metavar_, .help = help_, .offset = OFFSET(field), __VA_ARGS__}
+#define NC_CHOICE(name_, field, names, default_, help_, ...)                                                           \
+    {.name = name_,                                                                                                    \
+     .kind = NC_OPT_CHOICE,                                                                                            \
+     .choices = names,                                                                                                 \
+     .default_text = default_,                                                                                         \
+     .help = help_,                                                                                                    \
+     .offset = OFFSET(field),                                                                                          \
+     __VA_ARGS__}
+#define NC_QUANTITY(name_, field, unit_, default_, min_, max_, help_, ...)                                             \
+    {.name = name_,                                                                                                    \
+     .kind = NC_OPT_QUANTITY,                                                                                          \
+     .unit = unit_,                                                                                                    \
+     .default_text = default_,                                                                                         \
+     .min = min_,                                                                                                      \
+     .max = max_,                                                                                                      \
+     .help = help_,                                                                                                    \
+     .offset = OFFSET(field),                                                                                          \
+     __VA_ARGS__}
+
 /* "fast, slow": the names of a choice with `separator` between them. */
 void nc_option_join_choices(const struct nc_option *row, const char *separator, char *out, size_t size);
 

@@ -21,9 +21,10 @@ from scenarios.conformance import cases
 from scenarios.conformance.cases import Case
 from scenarios.conformance.inside import FAILS, PASSES
 from scenarios.plan.estimate import TimeLeft
-from scenarios.plan.model import Capture, Run, Scenario, Transfer
+from scenarios.plan.model import Capture, Run, Scenario
 from scenarios.plan.path import PathTable
 from scenarios.plan.plan import Trial
+from scenarios.plan.transfer import Transfer
 from scenarios.virtual import boxes, init, kernel, memory
 from scenarios.virtual.guest import Guest
 

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from scenarios.plan.keys import Kind, column_of, kind_of, rows
 from scenarios.plan.path import DIRECTION_KEYS, PathKeys, columns_of
+from scenarios.plan.transfer import Transfer
 
-Kind = Literal["int", "float", "text", "bool"]
 # identity: which trial it is; setting: what was asked for; verdict: whether the trial counts; outcome: what was
 # measured
 Role = Literal["identity", "setting", "verdict", "outcome"]
@@ -42,6 +43,18 @@ def _label(key: str) -> str:
 
 def _setting(name: str, kind: Kind, setting: str, label: str = "") -> Column:
     return Column(name, kind, "setting", label or _label(setting.rpartition(".")[2]), setting)
+
+
+# The first columns of [transfer], in front of the path and behind it; the rest follow in the order of its rows.
+_AHEAD = ("window", "pace", "pace_burst", "bytes", "request", "response", "exchanges", "duration", "length")
+_AFTER = ("congestion", "second", "plain", "short", "parallel", "omit")
+
+
+def _transfer(*keys: str) -> Iterator[Column]:
+    """The columns of these keys of [transfer], as their rows have them (transfer.py)."""
+    own = dict(rows(Transfer))
+    for key in keys:
+        yield _setting(column_of(key, own[key]), kind_of(Transfer, key), f"transfer.{key}", own[key].label)
 
 
 def _outcomes(kind: Kind, labels: dict[str, str]) -> list[Column]:
@@ -104,15 +117,7 @@ _IN_ORDER = (
     _setting("hops", "int", "topology.hops", "Bottlenecks in a row"),
     _setting("profile", "text", "profile.name", "Profile"),
     _setting("sysctl", "text", "profile.sysctl", "TCP settings beside it"),
-    _setting("window_bytes", "int", "transfer.window"),
-    _setting("sender_pace_bps", "int", "transfer.pace", "Pacing by the sender"),
-    _setting("sender_pace_burst_bytes", "int", "transfer.pace_burst", "Burst of the paced sender"),
-    _setting("bytes", "int", "transfer.bytes", "Amount"),
-    _setting("request_bytes", "int", "transfer.request"),
-    _setting("response_bytes", "int", "transfer.response"),
-    _setting("exchanges", "int", "transfer.exchanges"),
-    _setting("duration_ns", "int", "transfer.duration"),
-    _setting("length_bytes", "int", "transfer.length", "Write length"),
+    *_transfer(*_AHEAD),
     *_directions(),
     _setting("poll_ns", "int", "path.poll"),
     _setting("spin_ns", "int", "path.spin"),
@@ -126,20 +131,8 @@ _IN_ORDER = (
     _setting("nic_rate_bps", "int", "path.nic_rate", "Rate of the sender's interface"),
     _setting("nic_queue_packets", "int", "path.nic_queue", "Transmit queue of the sender"),
     _setting("change", "text", "path.change", "Change of the path"),
-    _setting("congestion", "text", "transfer.congestion", "Congestion control"),
-    _setting("second", "text", "transfer.second", "Second flow"),
-    _setting("plain", "bool", "transfer.plain", "Plain TCP beside"),
-    _setting("short_bytes", "int", "transfer.short", "Short transfers beside"),
-    _setting("parallel", "int", "transfer.parallel", "Parallel streams"),
-    _setting("omit_ns", "int", "transfer.omit", "Warm-up left out"),
-    _setting("bidir", "bool", "transfer.bidir", "Both ways at once"),
-    _setting("nodelay", "bool", "transfer.nodelay"),
-    _setting("verify", "bool", "transfer.verify", "Content checked"),
-    _setting("zerocopy", "bool", "transfer.zerocopy"),
-    _setting("sample_ns", "int", "transfer.sample"),
-    _setting("interval_ns", "int", "transfer.interval"),
-    _setting("timeout_ns", "int", "transfer.timeout"),
-    _setting("family", "text", "transfer.family"),
+    *_transfer(*_AFTER),
+    *_transfer(*(key for key, _ in rows(Transfer) if key not in (*_AHEAD, *_AFTER, "tool"))),
     _setting("gateway", "text", "gateway.kind", "Gateway"),
     _setting("gateway_model", "text", "gateway.model", "Relay model"),
     _setting("gateway_rate_bps", "int", "gateway.rate", "Gateways' limit"),
@@ -155,7 +148,7 @@ _IN_ORDER = (
     _setting("cpu_of", "text", "cpu.of", "Whose system calls cost processor time"),
     _setting("cpu_call_ns", "int", "cpu.call", "Cost of a system call"),
     _setting("cpu_rate_bps", "int", "cpu.rate", "Rate at which a system call moves bytes"),
-    _setting("tool", "text", "transfer.tool"),
+    *_transfer("tool"),
     _setting("capture", "text", "capture.points", "Capture points"),
     _setting("snap_bytes", "int", "capture.snap", "Snap length"),
     Column("flow", "int", "identity", "Number of the flow"),

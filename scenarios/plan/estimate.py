@@ -7,8 +7,9 @@ from typing import Literal
 
 from netcommon.readable import spoken as spoken  # others take it from here
 from scenarios.plan import flows
-from scenarios.plan.model import Scenario, Transfer
+from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction
+from scenarios.plan.transfer import Transfer
 
 _OVERHEAD_S = 0.4  # starting box and tools, writing the profile
 _CAPTURE_S = 1.5  # opening captures and analysing them

@@ -14,7 +14,8 @@ from typing import Any
 
 from netcommon import quantity
 from scenarios.plan.document import EXCLUSIVE
-from scenarios.plan.model import MOST_FLOWS, Flow, Gateway, Scenario, Transfer
+from scenarios.plan.model import MOST_FLOWS, Flow, Gateway, Scenario
+from scenarios.plan.transfer import Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow
 _NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # in the words about another flow

@@ -15,8 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from scenarios.plan.document import Document, Key
-from scenarios.plan.model import ADDRESS, CONGESTION, INTERFACE, NAMED, PAIR_NUMBER, PAPER, allowed_keys
+from scenarios.plan.model import ADDRESS, INTERFACE, NAMED, PAIR_NUMBER, PAPER, allowed_keys
 from scenarios.plan.path import DIRECTION_KEYS
+from scenarios.plan.transfer import CONGESTION
 from scenarios.plan.values import PORTABLE_NAME
 
 SWEPT = ("path", "transfer", "gateway")  # tables whose keys take one value here, and several in [sweep]

@@ -15,14 +15,14 @@ from scenarios.plan import profiles
 from scenarios.plan.expect import Expect
 from scenarios.plan.path import PathTable
 from scenarios.plan.route import Route
-from scenarios.plan.values import MS, PORTABLE_NAME, Flag, S, Span, Table, choice, of_option, whole, within
+from scenarios.plan.transfer import Transfer
+from scenarios.plan.values import PORTABLE_NAME, Flag, S, Span, Table, choice, of_option, whole, within
 
 PAPER = r"^([^/]+/[^/]+)?$"
 MOST_PAIRS, MOST_FLOWS = 16, 31
 PAIR_NUMBER = r"^([1-9]|1[0-6])$"
 INTERFACE = r"^[^/\s]{1,15}$"
 ADDRESS = r"^[0-9a-fA-F.:]+$"
-CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
 
 
 class About(Table):
@@ -75,111 +75,7 @@ class Gateway(Table):
         return self.kind != "none" and self.model != "host"
 
 
-RTTCP_LENGTH = 8 * 1024  # of a write, unless the scenario says otherwise
 GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
-
-
-class Transfer(Table):
-    """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``; with ``request`` and ``response``,
-    which exchange messages one after the other, it gives ``exchanges`` or ``duration``. ``length`` None: rttcp writes
-    RTTCP_LENGTH at once, iperf3 what it writes by itself. ``window`` None: the kernel sizes it. ``plain``: plain TCP
-    beside the transfer, past the gateways; ``short``: short transfers beside it, through the gateways. ``zerocopy`` is
-    rttcp's, at both ends; None: only in virtual time, where copying costs wall time but takes no virtual time."""
-
-    tool: Literal["rttcp", "iperf3"] = "rttcp"
-    bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = None
-    duration: Annotated[int, *of_option(quantity.DURATION, "transfer", "duration")] | None = None
-    request: Annotated[int, *of_option(quantity.BYTES, "transfer", "request")] | None = None
-    response: Annotated[int, *of_option(quantity.BYTES, "transfer", "response")] | None = None
-    exchanges: Annotated[int, *of_option(quantity.COUNT, "transfer", "exchanges")] | None = None
-    omit: Annotated[int, *of_option(quantity.DURATION, "transfer", "omit")] = 0
-    parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = 1
-    bidir: Flag = False
-    length: Annotated[int, *of_option(quantity.BYTES, "transfer", "length")] | None = None
-    window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = None
-    pace: Annotated[int, *of_option(quantity.RATE, "transfer", "pace", zero=True)] = 0
-    pace_burst: Annotated[int, *of_option(quantity.BYTES, "transfer", "pace_burst", zero=True)] = 0
-    congestion: str | None = Field(default=None, pattern=CONGESTION)
-    second: str | None = Field(default=None, pattern=CONGESTION)
-    plain: Flag = False
-    short: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes", zero=True)] | None = None
-    nodelay: Flag = False
-    verify: Flag = False
-    zerocopy: Flag | None = None
-    sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = 10 * MS
-    interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = 1000 * MS
-    timeout: Annotated[int, *of_option(quantity.DURATION, "transfer", "timeout")] = 60 * S
-    family: Literal["ipv4", "ipv6"] = "ipv4"
-
-    @property
-    def both_ways(self) -> bool:
-        """Whether the receiver sends data, too: responses, or the other way of both at once."""
-        return self.bidir or self.request is not None
-
-    @property
-    def write_bytes(self) -> int | None:
-        """What the tool writes at once; None: what iperf3 does by itself."""
-        return self.length or (RTTCP_LENGTH if self.tool == "rttcp" else None)
-
-    @model_validator(mode="after")
-    def _one_amount(self) -> Transfer:
-        if self.request is not None or self.response is not None or self.exchanges is not None:
-            self._check_exchanges()
-        elif (self.bytes is None) == (self.duration is None):
-            raise ValueError("give either 'bytes' or 'duration'")
-        return self
-
-    @model_validator(mode="after")
-    def _what_the_tool_can(self) -> Transfer:
-        """ValueError where content cannot be checked, or where the tool has no such streams."""
-        if self.tool == "iperf3" and (wrong := self._not_of_iperf3()):
-            raise ValueError(wrong)
-        if self.bidir and self.second:
-            raise ValueError("'second': not with 'bidir', whose second flow goes the other way; drop one of them")
-        for key in ("plain", "short"):
-            if getattr(self, key) and self.duration is None:
-                raise ValueError(f"'{key}': beside a transfer of a given 'duration' only; give 'duration'")
-        if self.bidir and self.parallel > 64:
-            raise ValueError("'parallel': at most 64 streams each way with 'bidir'; lower it, or drop 'bidir'")
-        if self.pace_burst and not self.pace:
-            raise ValueError("'pace_burst': what a paced sender writes at once; give 'pace' too, or drop it")
-        if self.verify and self.zerocopy:
-            raise ValueError("'verify': not with 'zerocopy', which leaves the content unread; drop one of them")
-        return self
-
-    def _not_of_iperf3(self) -> str | None:
-        """What iperf3, as it is run here, cannot do of this, or None."""
-        for key, reason in _NOT_OF_IPERF3.items():
-            if getattr(self, key) not in (None, False, 0, _ALONE.get(key)):
-                return f"'{key}': iperf3 {reason}; use tool = \"rttcp\""
-        if self.duration is not None and self.duration % S:
-            return "'duration': iperf3 takes whole seconds; want for example 2s, or use tool = \"rttcp\""
-        if self.congestion and ":" in self.congestion:
-            return "'congestion': iperf3 takes a name alone; drop what follows ':', or use tool = \"rttcp\""
-        return None
-
-    def _check_exchanges(self) -> None:
-        """ValueError for settings that say how bytes flow one way, beside request and response."""
-        if self.request is None or self.response is None:
-            raise ValueError("give both 'request' and 'response'; 'exchanges' needs them")
-        if (self.exchanges is None) == (self.duration is None):
-            raise ValueError("with 'request' give either 'exchanges' or 'duration'")
-        if self.tool != "rttcp":
-            raise ValueError(f'tool "{self.tool}" has no request and response; use tool = "rttcp"')
-        for key in ("bytes", "window", "second", "plain", "short", "bidir", "verify", "zerocopy", "pace"):
-            if getattr(self, key):
-                raise ValueError(f"'{key}': not with 'request', whose messages flow both ways")
-
-
-_NOT_OF_IPERF3 = {
-    "parallel": "as it is run here has one stream", "bidir": "as it is run here sends one way",
-    "verify": "does not check content", "second": "has one congestion control a run",
-    "plain": "as it is run here has nothing beside it", "short": "as it is run here has nothing beside it",
-    "pace": "as it is run here has no pacing", "zerocopy": "as it is run here copies",
-    "interval": "as it is run here reports each second", "omit": "as it is run here leaves nothing out",
-    "timeout": "as it is run here waits for as long as run.timeout",
-}  # fmt: skip
-_ALONE = {"parallel": 1, "interval": S, "timeout": 60 * S}  # values that iperf3 has
 
 
 class Flow(Transfer):

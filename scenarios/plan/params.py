@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from netcommon import run_format
-from scenarios.plan import flows, model_files, profiles
+from scenarios.plan import flows, keys, model_files, profiles
 from scenarios.plan.flows import One
-from scenarios.plan.model import Gateway, Scenario, Transfer
+from scenarios.plan.model import Gateway, Scenario
 from scenarios.plan.path import PathTable
 from scenarios.plan.plan import Trial
 
@@ -20,21 +20,18 @@ def of(trial: Trial) -> dict[str, Scalar]:
     main = flows.of(setting)[0]
     ab, ba = path.direction("ab"), path.direction("ba")
     return {
-        "v": run_format.VERSION, "trial": trial.number,
+        "v": run_format.VERSION,
+        "trial": trial.number,
         "case": setting.scenario.case,
         "repeat": trial.repeat,
         "seed": trial.seed if path.seed is None else path.seed,
         "profile": setting.profile.name,
         "sysctl": setting.profile.sysctl,
+        **keys.columns(transfer),
         "window_bytes": transfer.window or (profile.window_bytes if transfer.request is None else 0),
-        "sender_pace_bps": transfer.pace or None,
-        "sender_pace_burst_bytes": transfer.pace_burst or None,
-        "bytes": transfer.bytes,
-        "request_bytes": transfer.request,
-        "response_bytes": transfer.response,
-        "exchanges": transfer.exchanges,
-        "duration_ns": transfer.duration,
         "length_bytes": transfer.write_bytes,
+        "congestion": transfer.congestion or profile.congestion,
+        "zerocopy": bool(transfer.zerocopy),
         **_flow_columns(main, setting),
         "topology": setting.topology.kind,
         "hops": setting.topology.hops,
@@ -42,11 +39,6 @@ def of(trial: Trial) -> dict[str, Scalar]:
         **{f"ba_{name}": value for name, value in ba.columns().items()},
         "rtt_ns": crossed(setting, main) * path.rtt_ns(),
         **_path_columns(path),
-        "congestion": transfer.congestion or profile.congestion,
-        "second": transfer.second,
-        "plain": transfer.plain,
-        "short_bytes": transfer.short or None,
-        **_tool_columns(transfer),
         **gateway_columns(main.setting.gateway),
         "cpu_of": setting.cpu.of if setting.cpu.has_price else None,
         "cpu_call_ns": setting.cpu.call,
@@ -105,23 +97,6 @@ def _flow_columns(one: One, setting: Scenario) -> dict[str, Scalar]:
         "pair": one.pair,
         "start_ns": one.start_ns,
         "beside": flows.beside(setting, one.number, default),
-    }
-
-
-def _tool_columns(transfer: Transfer) -> dict[str, Scalar]:
-    """The transfer tool, and how it sends."""
-    return {
-        "tool": transfer.tool,
-        "omit_ns": transfer.omit,
-        "parallel": transfer.parallel,
-        "bidir": transfer.bidir,
-        "nodelay": transfer.nodelay,
-        "verify": transfer.verify,
-        "zerocopy": bool(transfer.zerocopy),
-        "sample_ns": transfer.sample,
-        "interval_ns": transfer.interval,
-        "timeout_ns": transfer.timeout,
-        "family": transfer.family,
     }
 
 

@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from netcommon import readable
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Row
-from scenarios.plan.model import About, Gateway, Scenario, Transfer
+from scenarios.plan.model import About, Gateway, Scenario
 from scenarios.plan.plan import Trial
+from scenarios.plan.transfer import Transfer
 
 _ALWAYS = ("rate_bps", "delay_ns", "queue_bytes", "loss_ppb", "profile", "congestion", "gateway", "gateway_recovery")
 _BACK = "ba_"

@@ -31,9 +31,13 @@ class Table(BaseModel):
 @dataclass(frozen=True)
 class Written:
     """What a file may say, for the JSON Schema (schema.py): a validator turns it into another type. ``made`` is called
-    when the schema is, since it may ask a tool."""
+    when the schema is, since it may ask a tool. A quantity has its ``unit`` and, where a tool's option bounds it, its
+    ``source``; ``zero``: 0 is allowed, too."""
 
     made: Callable[[], dict[str, Any]]
+    unit: str = ""
+    source: Source | None = None
+    zero: bool = False
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         return self.made()
@@ -43,8 +47,11 @@ Quantity = tuple[BeforeValidator, PlainSerializer, Written]
 Text = tuple[BeforeValidator, Written]
 
 
-def _written(unit: quantity.Unit, source: Source | None = None) -> Written:
-    return Written(lambda: {"type": ["string", "number"], "examples": unit.examples.split(", "), **_help(source)})
+def _written(unit: quantity.Unit, source: Source | None = None, zero: bool = False) -> Written:
+    def made() -> dict[str, Any]:
+        return {"type": ["string", "number"], "examples": unit.examples.split(", "), **_help(source)}
+
+    return Written(made, unit.name, source, zero)
 
 
 def _help(source: Source | None) -> dict[str, Any]:
@@ -90,7 +97,7 @@ def of_option(unit: quantity.Unit, table: str, key: str, *, zero: bool = False) 
         check_amount(source, number, zero=zero)
         return number
 
-    return BeforeValidator(read), _shown(unit), _written(unit, source)
+    return BeforeValidator(read), _shown(unit), _written(unit, source, zero)
 
 
 def whole(low: int, high: int) -> Text:

@@ -15,8 +15,10 @@ import rttcp
 from netcommon import binaries
 from netcommon.errors import UsageError
 from rttcp import iperf3_tool
-from scenarios.plan.model import Scenario, Transfer
+from scenarios.plan.keys import arguments
+from scenarios.plan.model import Scenario
 from scenarios.plan.profiles import Profile
+from scenarios.plan.transfer import Transfer
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
@@ -116,15 +118,10 @@ def _flow(
     data_port = _data_port(setting, own_data_port)
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port, **back)
     sender = rttcp.sender_argv(
-        host, binary, port=port, family=family, congestion=congestion, bytes=transfer.bytes,
-        length_bytes=None if exchanging else transfer.write_bytes, request_bytes=transfer.request,
-        response_bytes=transfer.response, parallel=transfer.parallel if transfer.parallel > 1 else None,
-        direction="both" if transfer.bidir else "forward", exchanges=transfer.exchanges, duration_ns=transfer.duration,
+        host, binary, port=port, family=family, congestion=congestion,
+        length_bytes=None if exchanging else transfer.write_bytes,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
-        nodelay=True if transfer.nodelay else None, pace_bps=transfer.pace or None, verify=transfer.verify,
-        pace_burst_bytes=transfer.pace_burst or None,
-        zerocopy=not copies, skip_rx_copy=not copies, interval_ns=transfer.interval, omit_ns=transfer.omit or None,
-        timeout_ns=transfer.timeout, **sampled,
+        zerocopy=not copies, skip_rx_copy=not copies, **arguments(transfer), **sampled,
     )  # fmt: skip
     return TransferCommands(receiver, sender, None)
 

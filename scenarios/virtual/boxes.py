@@ -14,8 +14,8 @@ from comet_delay.netem_plan import DEFAULTS, plan
 from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.plan import flows, lateness, profiles
-from scenarios.plan.model import Transfer
 from scenarios.plan.plan import Trial
+from scenarios.plan.transfer import Transfer
 from scenarios.trial import analysis, delay_box
 from scenarios.trial.delay_box import BackEnd
 from scenarios.virtual import memory

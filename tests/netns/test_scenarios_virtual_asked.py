@@ -143,6 +143,33 @@ def test_what_was_asked_for_is_known_and_equal_in_every_topology(tmp_path: Path)
     assert [row["ran"] for row in by_case["parallel"] if row["setting"] == "pacing"] == ["6.666664 Mbit/s"] * 2
 
 
+DSCP = """
+[scenario]
+name = "dscp"
+[path]
+delay = "5ms"
+rate = "50Mbit"
+[transfer]
+bytes = "100KB"
+dscp = 46
+[sweep]
+"transfer.family" = ["ipv4", "ipv6"]
+[capture]
+points = ["rcv"]
+"""
+
+
+def test_every_packet_of_the_data_connection_carries_the_code_point(tmp_path: Path) -> None:
+    for asked, status, folder in run(tmp_path, DSCP):
+        assert status["verdict"]["valid"] and asked["dscp"] == 46, status["verdict"]
+        field = {"ipv4": "ip.dsfield.dscp", "ipv6": "ipv6.tclass.dscp"}[asked["family"]]
+        argv = ["tshark", "-r", str(folder / "capture/rcv.pcapng"), "-T", "fields", "-e", field]
+        argv += ["tcp && !(tcp.port == 5010)"]  # all but the control connection
+        told = subprocess.run(argv, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
+        seen = told.stdout.split()
+        assert len(seen) > 1 and set(seen) == {"46"}, (asked["family"], set(seen))
+
+
 # What the comparison does not look at is plain, so that a trial is quick and there are more of them.
 PLAIN = ("box", "path.granularity", "path.ab_aqm", "path.ab_loss", "path.ba_loss", "change", "beside")
 SPACE = {name: draws.SPACE[name][:1] for name in PLAIN}

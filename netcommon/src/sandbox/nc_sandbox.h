@@ -39,22 +39,11 @@ struct nc_sandbox_choice {
 
 /* The rows of an option table whose OFFSET names members of the settings; `member` is a struct nc_sandbox_choice. */
 #define NC_SANDBOX_ROWS(member)                                                                                        \
-    {"user",                                                                                                           \
-     0,                                                                                                                \
-     NC_OPT_STRING,                                                                                                    \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     0,                                                                                                                \
-     0,                                                                                                                \
-     NULL,                                                                                                             \
-     "NAME",                                                                                                           \
-     "become this user once everything is open; default nobody when started as root; root: keep user and "             \
-     "capabilities",                                                                                                   \
-     OFFSET(member.user)},                                                                                             \
-    {                                                                                                                  \
-        "no-sandbox", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,                                                       \
-            "keep user, capabilities, files and all system calls, for debuggers and profilers", OFFSET(member.off)     \
-    }
+    NC_STRING("user", member.user, "NAME",                                                                             \
+              "become this user once everything is open; default nobody when started as root; root: keep user and "    \
+              "capabilities"),                                                                                         \
+        NC_FLAG("no-sandbox", member.off,                                                                              \
+                "keep user, capabilities, files and all system calls, for debuggers and profilers")
 
 /* Enters. Must be called with one thread. *state becomes what holds now, for `ready` and the control socket:
  * {"user":"nobody","capabilities":[…],"no_new_privs":true,"seccomp":true,"landlock":true,"missing":[…]}. Returns 0, or

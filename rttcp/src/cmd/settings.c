@@ -11,122 +11,103 @@
 #define MS NC_NS_PER_MS
 #define S NC_NS_PER_S
 
+static const char of_receiver[] = "receiver", of_sender[] = "sender";              /* sections of the table */
 static const char *const formats[] = {"json", "human", "classic", "iperf3", NULL}; /* enum rttcp_format */
 
 /* clang-format off */
 static const struct nc_option table[] = {
-    {.name = "role", .kind = NC_OPT_SECTION},
-    {"receive", 'r', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "serve transfers", OFFSET(receive)},
-    {"transmit", 't', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "HOST", "send to the receiver at HOST (name or address)",
-     OFFSET(transmit)},
-    {.name = "both roles", .kind = NC_OPT_SECTION},
-    {"port", 'p', NC_OPT_QUANTITY, NC_UNIT_COUNT, "5010", 1, 65535, NULL, "PORT", "TCP port of the control connection",
-     OFFSET(port)},
-    {"bind", 'B', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "ADDRESS", "local address", OFFSET(bind)},
-    {"ipv4", '4', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "IPv4 only", OFFSET(ipv4)},
-    {"ipv6", '6', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "IPv6 only", OFFSET(ipv6)},
-    {"key", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE",
-     "file with a secret that both ends share, 16 to 1024 octets, readable by its owner alone; the control connection "
-     "is then TLS 1.3",
-     OFFSET(key_file)},
-    {"cpu", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "N", "run on this processor only", OFFSET(cpu)},
-    {"samples", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "FILE",
-     "write TCP_INFO samples to FILE, JSON lines; -r needs --once, too, and samples the streams that it sends on",
-     OFFSET(samples)},
-    {"sample", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10ms", MS / 10, 3600 * S, NULL, NULL, "time between samples",
-     OFFSET(sample_ns)},
-    {.name = "receiver", .kind = NC_OPT_SECTION},
-    {"once", '1', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "exit after one session, with its status", OFFSET(once)},
-    {"sessions", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "128", 1, 4096, NULL, "N", "largest number of sessions at a time",
-     OFFSET(sessions)},
-    {"memory", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "1GB", UINT64_C(1) << 20, 0, NULL, NULL,
-     "memory for the buffers of all sessions, a quarter of it for one address; one that wants more than 2 MB and more "
-     "than is left is refused",
-     OFFSET(memory_bytes)},
-    {"max-idle", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "10min", S, RTTCP_WAIT_MAX_NS, NULL, NULL,
-     "end a session in which nothing moves for this time, even if its sender would wait longer", OFFSET(max_idle_ns)},
-    {"max-duration", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "24h", S, 2 * RTTCP_DURATION_MAX_NS, NULL, NULL,
-     "end a session after this time, and refuse one that asks for more", OFFSET(max_duration_ns)},
-    {"data-port", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 65535, NULL, "PORT",
-     "TCP port of the first stream, for firewalls; further streams use the ports that follow; 0: any",
-     OFFSET(data_port)},
+    NC_SECTION("role"),
+    NC_FLAG("receive", receive, "serve transfers", .letter = 'r'),
+    NC_STRING("transmit", transmit, "HOST", "send to the receiver at HOST (name or address)", .letter = 't'),
+    NC_SECTION("both roles"),
+    NC_QUANTITY("port", port, NC_UNIT_COUNT, "5010", 1, 65535,
+                "TCP port of the control connection", .letter = 'p', .metavar = "PORT"),
+    NC_STRING("bind", bind, "ADDRESS", "local address", .letter = 'B'),
+    NC_FLAG("ipv4", ipv4, "IPv4 only", .letter = '4'),
+    NC_FLAG("ipv6", ipv6, "IPv6 only", .letter = '6'),
+    NC_STRING("key", key_file, "FILE",
+              "file with a secret that both ends share, 16 to 1024 octets, readable by its owner alone; the control "
+              "connection is then TLS 1.3"),
+    NC_STRING("cpu", cpu, "N", "run on this processor only"),
+    NC_STRING("samples", samples, "FILE",
+              "write TCP_INFO samples to FILE, JSON lines; -r needs --once, too, and samples the streams that it "
+              "sends on"),
+    NC_QUANTITY("sample", sample_ns, NC_UNIT_DURATION, "10ms", MS / 10, 3600 * S, "time between samples"),
+    NC_SECTION(of_receiver),
+    NC_FLAG("once", once, "exit after one session, with its status", .letter = '1'),
+    NC_QUANTITY("sessions", sessions, NC_UNIT_COUNT, "128", 1, 4096,
+                "largest number of sessions at a time", .metavar = "N"),
+    NC_QUANTITY("memory", memory_bytes, NC_UNIT_BYTES, "1GB", UINT64_C(1) << 20, 0,
+                "memory for the buffers of all sessions, a quarter of it for one address; one that wants more than 2 "
+                "MB and more than is left is refused"),
+    NC_QUANTITY("max-idle", max_idle_ns, NC_UNIT_DURATION, "10min", S, RTTCP_WAIT_MAX_NS,
+                "end a session in which nothing moves for this time, even if its sender would wait longer"),
+    NC_QUANTITY("max-duration", max_duration_ns, NC_UNIT_DURATION, "24h", S, 2 * RTTCP_DURATION_MAX_NS,
+                "end a session after this time, and refuse one that asks for more"),
+    NC_QUANTITY("data-port", data_port, NC_UNIT_COUNT, "0", 0, 65535,
+                "TCP port of the first stream, for firewalls; further streams use the ports that "
+                "follow; 0: any", .metavar = "PORT"),
     NC_SANDBOX_ROWS(sandbox),
-    {.name = "sender", .kind = NC_OPT_SECTION},
-    {"bytes", 'n', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, 0, NULL, NULL, "transfer this many bytes", OFFSET(bytes)},
-    {"buffers", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 0, NULL, "N", "transfer this many writes of --length",
-     OFFSET(buffers)},
-    {"duration", 'd', NC_OPT_QUANTITY, NC_UNIT_DURATION, NULL, 10 * MS, RTTCP_DURATION_MAX_NS, NULL, NULL,
-     "transfer for this time; default 10s without --bytes", OFFSET(duration_ns)},
-    {"request", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
-     "exchange requests of this size and responses, one after the other; needs --response", OFFSET(request_bytes)},
-    {"response", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
-     "size of the response to a request", OFFSET(response_bytes)},
-    {"exchanges", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 1000000000, NULL, "N",
-     "make this many exchanges, over all streams", OFFSET(exchanges)},
-    {"omit", 'O', NC_OPT_QUANTITY, NC_UNIT_DURATION, "0", 0, RTTCP_WAIT_MAX_NS, NULL, NULL,
-     "leave this time at the beginning out of the steady average and of latencies; added to --duration",
-     OFFSET(omit_ns)},
-    {"repeat", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, 1000000, NULL, "N", "run the whole transfer this many times",
-     OFFSET(repeat)},
-    {"parallel", 'P', NC_OPT_QUANTITY, NC_UNIT_COUNT, "1", 1, RTTCP_STREAMS_MAX, NULL, "N", "streams in each direction",
-     OFFSET(parallel)},
-    {"reverse", 'R', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "the receiver (-r) sends", OFFSET(reverse)},
-    {"bidir", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "transfer in both directions at once", OFFSET(bidir)},
-    {"verify", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
-     "send content that never repeats, and check every octet of it",
-     OFFSET(verify)},
-    {"seed", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, INT64_MAX, NULL, "N", "seed of the content; 0: a random one",
-     OFFSET(seed)},
-    {"zerocopy", 'Z', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "send without copying (sendfile from memory)",
-     OFFSET(zerocopy)},
-    {"skip-rx-copy", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
-     "the receiving end discards the bytes without copying them (MSG_TRUNC)", OFFSET(skip_rx_copy)},
-    {"pace", 0, NC_OPT_QUANTITY, NC_UNIT_RATE, NULL, 1000, RTTCP_PACING_MAX, NULL, NULL,
-     "pace the payload of a direction to this rate, by the kernel", OFFSET(pace_bps)},
-    {"pace-packets", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, NULL, 1, 1000000000, NULL, "N",
-     "pace a direction to this many full segments a second (TRC-TCP)",
-     OFFSET(pace_pps)},
-    {"pace-burst", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX, NULL, NULL,
-     "with --pace: send this much at once and sleep in between, which costs less than the kernel's timer a packet",
-     OFFSET(pace_burst_bytes)},
-    {"dscp", 0, NC_OPT_QUANTITY, NC_UNIT_COUNT, "0", 0, 63, NULL, "N", "code point of the data connections",
-     OFFSET(dscp)},
-    {"mptcp", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "use Multipath TCP", OFFSET(mptcp)},
-    {"peer-cpu", 0, NC_OPT_STRING, 0, NULL, 0, 0, NULL, "N", "run the receiver on this processor only",
-     OFFSET(peer_cpu)},
-    {"align", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "4KB", 1, RTTCP_ALIGN_MAX, NULL, NULL,
-     "alignment of the buffers in memory, a power of two", OFFSET(align_bytes)},
-    {"offset", 0, NC_OPT_QUANTITY, NC_UNIT_BYTES, "0", 0, RTTCP_ALIGN_MAX, NULL, NULL,
-     "offset of the buffers from their alignment",
-     OFFSET(offset_bytes)},
-    {"length", 'l', NC_OPT_QUANTITY, NC_UNIT_BYTES, "128KB", 1, RTTCP_LENGTH_MAX, NULL, NULL, "length of one write",
-     OFFSET(length_bytes)},
-    {"window", 'w', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, RTTCP_WINDOW_MIN, RTTCP_WINDOW_MAX, NULL, NULL,
-     "the exact TCP window that the receiver offers; without it the kernels tune the window", OFFSET(window_bytes)},
-    {"mss", 'M', NC_OPT_QUANTITY, NC_UNIT_BYTES, NULL, 88, 32767, NULL, NULL, "largest segment (TCP_MAXSEG)",
-     OFFSET(mss_bytes)},
-    {"congestion", 'C', NC_OPT_STRING, 0, NULL, 0, 0, NULL, "NAME",
-     "congestion control of both ends, by the kernel's name",
-     OFFSET(congestion)},
-    {"nodelay", 'D', NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL,
-     "send short segments at once (TCP_NODELAY); default with --window and --request",
-     OFFSET(nodelay)},
-    {"nagle", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "hold short segments back even with --window or --request",
-     OFFSET(nagle)},
-    {"interval", 'i', NC_OPT_QUANTITY, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, RTTCP_WAIT_MAX_NS, NULL, NULL,
-     "time between interval reports, at both ends", OFFSET(interval_ns)},
-    {"timeout", 0, NC_OPT_QUANTITY, NC_UNIT_DURATION, "60s", 100 * MS, RTTCP_WAIT_MAX_NS, NULL, NULL,
-     "give up when nothing moves for this time, at both ends", OFFSET(timeout_ns)},
-    {.name = "output", .kind = NC_OPT_SECTION},
-    {"format", 0, NC_OPT_CHOICE, 0, "json", 0, 0, formats, NULL,
-     "iperf3: iperf3's JSON document, with everything else under the key rttcp",
-     OFFSET(format)},
-    {"json", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "JSON lines; default unless stdout is a terminal",
-     OFFSET(json)},
-    {"human", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "tables; default on a terminal", OFFSET(human)},
-    {"classic", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "the text of 1995 (1 Mbit = 2^20 bits)", OFFSET(classic)},
-    {"parent-death", 0, NC_OPT_FLAG, 0, NULL, 0, 0, NULL, NULL, "end when the parent process ends",
-     OFFSET(parent_death)},
+    NC_SECTION(of_sender),
+    NC_QUANTITY("bytes", params.bytes, NC_UNIT_BYTES, NULL, 1, 0, "transfer this many bytes", .letter = 'n'),
+    NC_QUANTITY("buffers", buffers, NC_UNIT_COUNT, NULL, 1, 0, "transfer this many writes of --length", .metavar = "N"),
+    NC_QUANTITY("duration", params.duration_ns, NC_UNIT_DURATION, NULL, 10 * MS, RTTCP_DURATION_MAX_NS,
+                "transfer for this time; default 10s without --bytes", .letter = 'd'),
+    NC_QUANTITY("request", params.request_bytes, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX,
+                "exchange requests of this size and responses, one after the other; needs --response"),
+    NC_QUANTITY("response", params.response_bytes, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX,
+                "size of the response to a request"),
+    NC_QUANTITY("exchanges", exchanges, NC_UNIT_COUNT, NULL, 1, 1000000000,
+                "make this many exchanges, over all streams", .metavar = "N"),
+    NC_QUANTITY("omit", params.omit_ns, NC_UNIT_DURATION, "0", 0, RTTCP_WAIT_MAX_NS,
+                "leave this time at the beginning out of the steady average and of latencies; added to "
+                "--duration", .letter = 'O'),
+    NC_QUANTITY("repeat", repeat, NC_UNIT_COUNT, "1", 1, 1000000,
+                "run the whole transfer this many times", .metavar = "N"),
+    NC_QUANTITY("parallel", parallel, NC_UNIT_COUNT, "1", 1, RTTCP_STREAMS_MAX,
+                "streams in each direction", .letter = 'P', .metavar = "N"),
+    NC_FLAG("reverse", reverse, "the receiver (-r) sends", .letter = 'R'),
+    NC_FLAG("bidir", bidir, "transfer in both directions at once"),
+    NC_FLAG("verify", params.verify, "send content that never repeats, and check every octet of it"),
+    NC_QUANTITY("seed", params.seed, NC_UNIT_COUNT, "0", 0, INT64_MAX,
+                "seed of the content; 0: a random one", .metavar = "N"),
+    NC_FLAG("zerocopy", params.zerocopy, "send without copying (sendfile from memory)", .letter = 'Z'),
+    NC_FLAG("skip-rx-copy", params.skip_rx_copy,
+            "the receiving end discards the bytes without copying them (MSG_TRUNC)"),
+    NC_QUANTITY("pace", params.pacing_bps, NC_UNIT_RATE, NULL, 1000, RTTCP_PACING_MAX,
+                "pace the payload of a direction to this rate, by the kernel"),
+    NC_QUANTITY("pace-packets", params.pacing_pps, NC_UNIT_COUNT, NULL, 1, 1000000000,
+                "pace a direction to this many full segments a second (TRC-TCP)", .metavar = "N"),
+    NC_QUANTITY("pace-burst", params.pace_burst_bytes, NC_UNIT_BYTES, NULL, 1, RTTCP_LENGTH_MAX,
+                "with --pace: send this much at once and sleep in between, which costs less than the kernel's timer a "
+                "packet"),
+    NC_QUANTITY("dscp", params.dscp, NC_UNIT_COUNT, "0", 0, 63, "code point of the data connections", .metavar = "N"),
+    NC_FLAG("mptcp", params.mptcp, "use Multipath TCP"),
+    NC_STRING("peer-cpu", peer_cpu, "N", "run the receiver on this processor only"),
+    NC_QUANTITY("align", params.align_bytes, NC_UNIT_BYTES, "4KB", 1, RTTCP_ALIGN_MAX,
+                "alignment of the buffers in memory, a power of two"),
+    NC_QUANTITY("offset", params.offset_bytes, NC_UNIT_BYTES, "0", 0, RTTCP_ALIGN_MAX,
+                "offset of the buffers from their alignment"),
+    NC_QUANTITY("length", params.length_bytes, NC_UNIT_BYTES, "128KB", 1, RTTCP_LENGTH_MAX,
+                "length of one write", .letter = 'l'),
+    NC_QUANTITY("window", params.window_bytes, NC_UNIT_BYTES, NULL, RTTCP_WINDOW_MIN, RTTCP_WINDOW_MAX,
+                "the exact TCP window that the receiver offers; without it the kernels tune the window", .letter = 'w'),
+    NC_QUANTITY("mss", params.mss_bytes, NC_UNIT_BYTES, NULL, 88, 32767, "largest segment (TCP_MAXSEG)", .letter = 'M'),
+    NC_STRING("congestion", congestion, "NAME", "congestion control of both ends, by the kernel's name", .letter = 'C'),
+    NC_FLAG("nodelay", params.nodelay,
+            "send short segments at once (TCP_NODELAY); default with --window and --request", .letter = 'D'),
+    NC_FLAG("nagle", nagle, "hold short segments back even with --window or --request"),
+    NC_QUANTITY("interval", params.interval_ns, NC_UNIT_DURATION, "1s", RTTCP_INTERVAL_MIN_NS, RTTCP_WAIT_MAX_NS,
+                "time between interval reports, at both ends", .letter = 'i'),
+    NC_QUANTITY("timeout", params.timeout_ns, NC_UNIT_DURATION, "60s", 100 * MS, RTTCP_WAIT_MAX_NS,
+                "give up when nothing moves for this time, at both ends"),
+    NC_SECTION("output"),
+    NC_CHOICE("format", format, formats, "json",
+              "iperf3: iperf3's JSON document, with everything else under the key rttcp"),
+    NC_FLAG("json", json, "JSON lines; default unless stdout is a terminal"),
+    NC_FLAG("human", human, "tables; default on a terminal"),
+    NC_FLAG("classic", classic, "the text of 1995 (1 Mbit = 2^20 bits)"),
+    NC_FLAG("parent-death", parent_death, "end when the parent process ends"),
 };
 /* clang-format on */
 #define ROWS (sizeof table / sizeof table[0])
@@ -144,16 +125,6 @@ static const struct nc_usage usage = {
               "  rttcp -r --key rttcp.key                                   serve only who has it",
 };
 
-/* Options that only one role has. Given to the other role they are an error and not ignored: a window given to the
- * receiver would seem to be in force. */
-static const char *const of_receiver[] = {"once",         "sessions",  "memory", "max-idle",
-                                          "max-duration", "data-port", "user",   "no-sandbox"};
-static const char *const of_sender[] = {
-    "bytes",    "duration", "length",   "window",       "mss",      "congestion",   "nodelay",   "nagle",
-    "interval", "timeout",  "buffers",  "omit",         "repeat",   "parallel",     "reverse",   "bidir",
-    "verify",   "seed",     "zerocopy", "skip-rx-copy", "pace",     "pace-packets", "dscp",      "mptcp",
-    "peer-cpu", "align",    "offset",   "request",      "response", "exchanges",    "pace-burst"};
-
 /* Options that request and response exclude: each says how bytes flow one way, or is made for that. */
 static const char *const not_with_request[] = {"bytes",        "buffers",  "reverse",      "bidir",
                                                "verify",       "zerocopy", "skip-rx-copy", "pace",
@@ -167,11 +138,18 @@ static bool was_given(const char *name, const bool *given)
     return false;
 }
 
-static int refuse_any(const char *const *names, size_t n, const bool *given, const char *role, struct nc_error *error)
+/* Options of a section that only the other role has are an error and not ignored: a window given to the receiver would
+ * seem to be in force. */
+static int refuse_section(const char *title, const bool *given, struct nc_error *error)
 {
-    for (size_t i = 0; i < n; i++)
-        if (was_given(names[i], given))
-            return nc_fail(error, NC_EXIT_USAGE, "--%s: an option of the %s; see --help", names[i], role);
+    const char *section = "";
+    for (size_t i = 0; i < ROWS; i++) {
+        if (table[i].kind == NC_OPT_SECTION)
+            section = table[i].name;
+        else if (given[i] && strcmp(section, title) == 0)
+            return nc_fail(error, NC_EXIT_USAGE, "--%s: an option of the %s; see --help", table[i].name,
+                           strcmp(title, of_sender) == 0 ? "sender (-t)" : "receiver (-r)");
+    }
     return 0;
 }
 
@@ -217,18 +195,16 @@ static int check(struct rttcp_settings *settings, const bool *given, struct nc_e
         both("verify", "zerocopy", given, error) < 0 || both("verify", "skip-rx-copy", given, error) < 0 ||
         both("ipv4", "ipv6", given, error) < 0)
         return -1;
-    if (settings->receive
-            ? refuse_any(of_sender, sizeof of_sender / sizeof of_sender[0], given, "sender (-t)", error)
-            : refuse_any(of_receiver, sizeof of_receiver / sizeof of_receiver[0], given, "receiver (-r)", error))
+    if (refuse_section(settings->receive ? of_sender : of_receiver, given, error) < 0)
         return -1;
     if (check_exchange(settings, given, error) < 0)
         return -1;
     if (settings->bidir && 2 * settings->parallel > RTTCP_STREAMS_MAX)
         return nc_fail(error, NC_EXIT_USAGE, "--parallel %llu: at most %d with --bidir",
                        (unsigned long long)settings->parallel, RTTCP_STREAMS_MAX / 2);
-    if (settings->align_bytes & (settings->align_bytes - 1))
+    if (settings->params.align_bytes & (settings->params.align_bytes - 1))
         return nc_fail(error, NC_EXIT_USAGE, "--align %llu: want a power of two",
-                       (unsigned long long)settings->align_bytes);
+                       (unsigned long long)settings->params.align_bytes);
     if (was_given("pace-burst", given) && !was_given("pace", given))
         return nc_fail(error, NC_EXIT_USAGE, "--pace-burst: needs --pace RATE");
     if (settings->receive && settings->samples && !settings->once)
@@ -253,46 +229,24 @@ int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv,
         return -1;
     if (settings->key_file && rttcp_key_read(&settings->key, settings->key_file, error) < 0)
         return -1;
-    if (settings->buffers && settings->buffers > INT64_MAX / settings->length_bytes)
+    if (settings->buffers && settings->buffers > INT64_MAX / settings->params.length_bytes)
         return nc_fail(error, NC_EXIT_USAGE, "--buffers %llu: too many of --length",
                        (unsigned long long)settings->buffers);
     if (settings->buffers)
-        settings->bytes = settings->buffers * settings->length_bytes;
+        settings->params.bytes = settings->buffers * settings->params.length_bytes;
     if (settings->exchanges)
-        settings->bytes = settings->exchanges * settings->request_bytes;
-    if (!settings->bytes && !settings->duration_ns)
-        settings->duration_ns = 10 * S;
+        settings->params.bytes = settings->exchanges * settings->params.request_bytes;
+    if (!settings->params.bytes && !settings->params.duration_ns)
+        settings->params.duration_ns = 10 * S;
     return 0;
 }
 
 struct rttcp_params rttcp_settings_params(const struct rttcp_settings *settings)
 {
-    struct rttcp_params params = {
-        .bytes = settings->bytes,
-        .duration_ns = settings->duration_ns,
-        .request_bytes = settings->request_bytes,
-        .response_bytes = settings->response_bytes,
-        .omit_ns = settings->omit_ns,
-        .length_bytes = settings->length_bytes,
-        .align_bytes = settings->align_bytes,
-        .offset_bytes = settings->offset_bytes,
-        .pacing_bps = settings->pace_bps,
-        .pacing_pps = settings->pace_pps,
-        .pace_burst_bytes = settings->pace_burst_bytes,
-        .dscp = settings->dscp,
-        .verify = settings->verify,
-        .zerocopy = settings->zerocopy,
-        .skip_rx_copy = settings->skip_rx_copy,
-        .mptcp = settings->mptcp,
-        .seed = settings->seed,
-        .window_bytes = settings->window_bytes,
-        .mss_bytes = settings->mss_bytes,
-        .interval_ns = settings->interval_ns,
-        .timeout_ns = settings->timeout_ns,
-        .nodelay = settings->nodelay || ((settings->window_bytes || settings->request_bytes) && !settings->nagle),
-        .forward = settings->reverse ? 0 : settings->parallel,
-        .reverse = settings->reverse || settings->bidir ? settings->parallel : 0,
-    };
+    struct rttcp_params params = settings->params;
+    params.nodelay |= (params.window_bytes || params.request_bytes) && !settings->nagle;
+    params.forward = settings->reverse ? 0 : settings->parallel;
+    params.reverse = settings->reverse || settings->bidir ? settings->parallel : 0;
     if (!params.seed && getrandom(&params.seed, sizeof params.seed, 0) == sizeof params.seed)
         params.seed >>= 1; /* an integer in JSON has 63 bits */
     snprintf(params.peer_cpu, sizeof params.peer_cpu, "%s", settings->peer_cpu ? settings->peer_cpu : "");

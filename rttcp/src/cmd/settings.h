@@ -24,18 +24,16 @@ struct rttcp_settings {
     uint64_t memory_bytes;                 /* of all sessions' buffers */
     uint64_t max_idle_ns, max_duration_ns; /* of a session */
     uint64_t repeat;
-    uint64_t bytes, buffers, exchanges, request_bytes, response_bytes, duration_ns, omit_ns, length_bytes, align_bytes,
-        offset_bytes;
+    struct rttcp_params params; /* what the sender's options say of them; the rest by rttcp_settings_params() */
+    uint64_t buffers, exchanges;
     uint64_t parallel;
-    bool reverse, bidir, verify, zerocopy, skip_rx_copy, mptcp;
-    uint64_t seed, dscp, pace_bps, pace_pps, pace_burst_bytes;
+    bool reverse, bidir;
     const char *cpu, *peer_cpu;
     const char *key_file;
     struct rttcp_key key; /* made of key_file */
-    uint64_t window_bytes, mss_bytes;
     const char *congestion;
-    bool nodelay, nagle;
-    uint64_t interval_ns, sample_ns, timeout_ns;
+    bool nagle;
+    uint64_t sample_ns;
     const char *samples; /* file */
     bool json, human, classic;
     int format;

@@ -7,32 +7,10 @@
 
 #include "fields.h"
 
-static const struct rttcp_field params_fields[] = {
-    NUMBER_FIELD(rttcp_params, bytes, 0),
-    NUMBER_FIELD(rttcp_params, duration_ns, RTTCP_DURATION_MAX_NS),
-    NUMBER_FIELD(rttcp_params, request_bytes, RTTCP_LENGTH_MAX),
-    NUMBER_FIELD(rttcp_params, response_bytes, RTTCP_LENGTH_MAX),
-    NUMBER_FIELD(rttcp_params, omit_ns, RTTCP_WAIT_MAX_NS),
-    NUMBER_FIELD(rttcp_params, length_bytes, RTTCP_LENGTH_MAX),
-    NUMBER_FIELD(rttcp_params, window_bytes, RTTCP_WINDOW_MAX),
-    NUMBER_FIELD(rttcp_params, mss_bytes, 65535),
-    NUMBER_FIELD(rttcp_params, align_bytes, RTTCP_ALIGN_MAX),
-    NUMBER_FIELD(rttcp_params, offset_bytes, RTTCP_ALIGN_MAX),
-    NUMBER_FIELD(rttcp_params, pacing_bps, RTTCP_PACING_MAX),
-    NUMBER_FIELD(rttcp_params, pacing_pps, RTTCP_PACING_MAX),
-    NUMBER_FIELD(rttcp_params, pace_burst_bytes, RTTCP_LENGTH_MAX),
-    NUMBER_FIELD(rttcp_params, dscp, 63),
-    NUMBER_FIELD(rttcp_params, seed, 0),
-    NUMBER_FIELD(rttcp_params, interval_ns, RTTCP_WAIT_MAX_NS),
-    NUMBER_FIELD(rttcp_params, timeout_ns, RTTCP_WAIT_MAX_NS),
-    BOOL_FIELD(rttcp_params, nodelay),
-    BOOL_FIELD(rttcp_params, verify),
-    BOOL_FIELD(rttcp_params, zerocopy),
-    BOOL_FIELD(rttcp_params, skip_rx_copy),
-    BOOL_FIELD(rttcp_params, mptcp),
-    TEXT_FIELD(rttcp_params, congestion),
-    TEXT_FIELD(rttcp_params, peer_cpu),
-};
+#define NUMBER_ROW(name, most) NUMBER_FIELD(rttcp_params, name, most),
+#define FLAG_ROW(name) BOOL_FIELD(rttcp_params, name),
+#define TEXT_ROW(name, size) TEXT_FIELD(rttcp_params, name),
+static const struct rttcp_field params_fields[] = {RTTCP_PARAMS(NUMBER_ROW, FLAG_ROW, TEXT_ROW)};
 
 static const struct rttcp_field reason_fields[] = {
     NUMBER_FIELD(rttcp_reason, status, 3),

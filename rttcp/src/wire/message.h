@@ -27,24 +27,39 @@
 #define RTTCP_ALIGN_MAX (UINT64_C(64) << 20)
 #define RTTCP_PACING_MAX UINT64_C(1000000000000) /* bit/s */
 
+/* The parameters of a session, a row each: a member of struct rttcp_params and a key of the proposal. NUMBER has the
+ * largest value (0: INT64_MAX, the largest integer in our JSON), TEXT the size of its array. */
+#define RTTCP_PARAMS(NUMBER, FLAG, TEXT)                                                                               \
+    NUMBER(bytes, 0)                           /* to transfer in each direction; 0: until duration_ns */               \
+    NUMBER(duration_ns, RTTCP_DURATION_MAX_NS) /* 0: until bytes are transferred */                                    \
+    NUMBER(request_bytes, RTTCP_LENGTH_MAX)    /* of one exchange; bytes then counts requests */                       \
+    NUMBER(response_bytes, RTTCP_LENGTH_MAX)   /* 0: no exchanges */                                                   \
+    NUMBER(omit_ns, RTTCP_WAIT_MAX_NS)         /* left out of steady_bps; added to duration_ns */                      \
+    NUMBER(length_bytes, RTTCP_LENGTH_MAX)     /* of one write */                                                      \
+    NUMBER(window_bytes, RTTCP_WINDOW_MAX)     /* TCP window to offer; 0: the kernel tunes it */                       \
+    NUMBER(mss_bytes, 65535)                   /* TCP_MAXSEG; 0: the kernel's choice */                                \
+    NUMBER(align_bytes, RTTCP_ALIGN_MAX)       /* of the buffers in memory */                                          \
+    NUMBER(offset_bytes, RTTCP_ALIGN_MAX)      /* of the buffers from their alignment */                               \
+    NUMBER(pacing_bps, RTTCP_PACING_MAX)       /* payload of a direction; 0: no pacing */                              \
+    NUMBER(pacing_pps, RTTCP_PACING_MAX)       /* full segments a second of a direction; 0: no pacing */               \
+    NUMBER(pace_burst_bytes, RTTCP_LENGTH_MAX) /* sent at once; 0: the kernel paces every packet */                    \
+    NUMBER(dscp, 63)                                                                                                   \
+    NUMBER(seed, 0) /* of the content, with verify */                                                                  \
+    NUMBER(interval_ns, RTTCP_WAIT_MAX_NS)                                                                             \
+    NUMBER(timeout_ns, RTTCP_WAIT_MAX_NS) /* without progress */                                                       \
+    FLAG(nodelay)                                                                                                      \
+    FLAG(verify)                                                                                                       \
+    FLAG(zerocopy)                                                                                                     \
+    FLAG(skip_rx_copy)                                                                                                 \
+    FLAG(mptcp)                                                                                                        \
+    TEXT(congestion, 16) /* of both ends; "": the kernel's default */                                                  \
+    TEXT(peer_cpu, 8)    /* processor of the serving end; "": any */
+
+#define RTTCP_NUMBER_MEMBER(name, most) uint64_t name;
+#define RTTCP_FLAG_MEMBER(name) bool name;
+#define RTTCP_TEXT_MEMBER(name, size) char name[size];
 struct rttcp_params {
-    uint64_t bytes;       /* to transfer in each direction, over all its streams; 0: until duration_ns */
-    uint64_t duration_ns; /* 0: until bytes are transferred */
-    uint64_t request_bytes, response_bytes; /* of one exchange; bytes then counts requests; 0: no exchanges */
-    uint64_t omit_ns;                       /* time at the beginning left out of steady_bps; added to duration_ns */
-    uint64_t length_bytes;                  /* of one write */
-    uint64_t window_bytes;                  /* TCP window to offer; 0: the kernel tunes it */
-    uint64_t mss_bytes;                     /* TCP_MAXSEG; 0: the kernel's choice */
-    uint64_t align_bytes, offset_bytes;     /* of the buffers in memory */
-    uint64_t pacing_bps, pacing_pps;        /* of each direction: payload, full segments a second; 0: none */
-    uint64_t pace_burst_bytes;              /* with pacing_bps: sent at once; 0: the kernel paces every packet */
-    uint64_t dscp;
-    uint64_t seed; /* of the content, with verify */
-    uint64_t interval_ns;
-    uint64_t timeout_ns; /* without progress */
-    bool nodelay, verify, zerocopy, skip_rx_copy, mptcp;
-    char congestion[16];       /* of both ends; "": the kernel's default */
-    char peer_cpu[8];          /* processor of the serving end; "": any */
+    RTTCP_PARAMS(RTTCP_NUMBER_MEMBER, RTTCP_FLAG_MEMBER, RTTCP_TEXT_MEMBER)
     uint64_t forward, reverse; /* streams from and to the proposing end; JSON has an array of directions */
 };
 

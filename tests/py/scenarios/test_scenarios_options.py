@@ -170,7 +170,7 @@ BOUNDS = (
         r"\g<1>7 * NC_NS_PER_S", "delay", "path.delay", "8s", "0ns to 3600s", "0ns to 7s",
     ),
     Bound(
-        "rttcp", None, "rttcp/src/cmd/settings.c", r'(\{"window",[^}]*)RTTCP_WINDOW_MIN', r"\g<1>4096",
+        "rttcp", None, "rttcp/src/cmd/settings.c", r'(NC_QUANTITY\("window",[^)]*)RTTCP_WINDOW_MIN', r"\g<1>4096",
         "window", "transfer.window", "3KB", "2KB to 1GB", "4KB to 1GB",
     ),
 )  # fmt: skip
