@@ -10,20 +10,13 @@ from dashboard.data.box import label
 from dashboard.data.flow import KINDS, Flow
 from dashboard.data.happened import EVENT, LOSS, STOP, Happened
 from netcommon import readable
+from scenarios.plan.causes import loss_words
 
 HEAD = ("At (s)", "What", "Why", "What shows it")
 EVENTS = {
     "loss_burst": "burst of losses", "rto": "retransmission time-out", "fast_retransmit": "fast retransmit",
     "zero_window": "zero window", "receiver_window": "limited by the receiver's window",
     "idle": "nothing outstanding", "ecn_reduction": "window reduced for ECN marks",
-}  # fmt: skip
-LOSSES = {
-    "tail_drop": "a queue was full", "aqm": "the active queue management",
-    "random_before": "the path, before the queue",
-    "random_behind": "the path, behind the queue", "random": "the path, by chance", "outage": "an outage",
-    "emulator": "the delay box itself, not the model", "corrupted": "corrupted on the path",
-    "receiver": "the receiver's buffer was full", "policer": "over a policer's rate",
-    "unknown": "the captures do not tell",
 }  # fmt: skip
 Row = tuple[str, str, str, str]
 
@@ -67,4 +60,4 @@ def _loss(flow: Flow, row: int) -> tuple[str, str, str]:
     shown += [f"beside a queue of {readable.duration(queue)}"] if queue >= 0 else []
     if losses.ruled_out:
         shown += ["ruled out by the path's parameters: " + ", ".join(one.replace("_", " ") for one in losses.ruled_out)]
-    return "segment lost", LOSSES.get(name, name), ", ".join(shown)
+    return "segment lost", loss_words(name), ", ".join(shown)

@@ -11,7 +11,6 @@ import numpy as np
 from dashboard.content.facts import varied
 from dashboard.content.parts import Table, between
 from dashboard.data.first_stop import LABELS, FirstStop
-from dashboard.data.limits import WORDS
 from dashboard.data.reference import Region
 from dashboard.data.runs import Json, Run, Trial, read_json
 from dashboard.data.timeline import Timeline
@@ -23,6 +22,7 @@ from dashboard.results.matrix import Matrix, Panel
 from dashboard.results.sweep import Level, RegionResult, Sweep
 from netcommon import readable
 from scenarios.plan import columns
+from scenarios.plan.causes import limit_words
 
 WINDOW_NAME = columns.spelling("window_bytes")
 OUTCOME_HEAD = ("Throughput", "Stopped, share s", "Resent", "Time-outs")
@@ -281,8 +281,9 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
     times = loaded.limits.until[:, -1]
     order = [number for number in np.argsort(-times, kind="stable").tolist() if times[number]]
     names = [loaded.limits.names[number] for number in order]
-    words = WORDS if loaded.program_known else WORDS | {"application": f"{WORDS['application']}, by the captures alone"}
-    return [(name, words.get(name, name), readable.duration(times[number]), readable.share(times[number] / times.sum()))
+    by_captures = {} if loaded.program_known else {"application": ", by the captures alone"}
+    return [(name, limit_words(name) + by_captures.get(name, ""), readable.duration(times[number]),
+             readable.share(times[number] / times.sum()))
             for name, number in zip(names, order, strict=True)]  # fmt: skip
 
 
@@ -301,7 +302,7 @@ def limits_of_responses(row: Json) -> list[str]:
     if row.get("limits_direction") != "responses":
         return []
     most = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])
-    told = ", ".join(f"{WORDS.get(name, name)} {readable.share(shares[name], 2)}" for name in most)
+    told = ", ".join(f"{limit_words(name)} {readable.share(shares[name], 2)}" for name in most)
     return ["Timeline and table are of the requests, whose program waits for responses. What limited the responses, "
             f"which carry the data: {told}. There the application is the limit while a request is under way."]
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from dashboard.data.demonstration import Setting
 from dashboard.results.demonstrated import Demonstrated, limits
 from netcommon import readable
+from scenarios.plan.causes import ALL_LIMITS
 
 DEFAULT = "en"
 HERE = Path(__file__).parent
@@ -34,10 +35,11 @@ def languages() -> list[str]:
 
 @cache
 def words(language: str) -> Words:
-    """The texts in a language, and in English for a language that has none."""
+    """The texts in a language, and in English for a language that has none. English limits are in pktlogger's words."""
     name = language if language in languages() else DEFAULT
     found: Words = json.loads((HERE / f"class.{name}.json").read_text(encoding="utf-8"))
-    return found
+    limits = {f"drawn.limit.{cause.name}": cause.words for cause in ALL_LIMITS.values()}
+    return limits | found if name == DEFAULT else found
 
 
 def told(setting: Setting) -> dict[str, str]:

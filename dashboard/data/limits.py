@@ -13,27 +13,6 @@ from numpy.typing import NDArray
 
 from dashboard.data.series import I64
 
-# The causes in words, in the order of FORMAT.md.
-WORDS = {
-    "slow_start": "slow start",
-    "congestion_avoidance": "congestion avoidance",
-    "receiver_window": "the receiver's window",
-    "zero_window": "a zero window",
-    "send_buffer": "the send buffer",
-    "application": "the application",
-    "pacing": "pacing",
-    "path_rate": "the path's rate",
-    "fast_recovery": "recovery from a loss",
-    "timeout": "a time-out",
-    "capture_loss": "unknown: packets missing in the capture",
-    "emulator_late": "the delay box, which was late",
-    "path_down": "the path, which was down",
-    "ecn": "ECN marks",
-    "gateway": "a gateway",
-}
-# Those that the hosts and their programs make, and not path or congestion control.
-OF_HOSTS = ("receiver_window", "zero_window", "send_buffer", "application")
-
 
 @dataclass(frozen=True)
 class Limits:

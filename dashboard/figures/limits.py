@@ -4,21 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from dashboard.data.limits import WORDS
 from dashboard.figures.sheet import Sheet
 from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TEAL, VERMILLION, YELLOW, scatter
 from dashboard.figures.view import View, seconds
 from netcommon import readable
+from scenarios.plan.causes import ALL_LIMITS, limit_words
 
 BINS = 500
 BAND_PX = 16
-COLOURS = {
-    "slow_start": SKY, "congestion_avoidance": BLUE, "receiver_window": ORANGE, "zero_window": BLACK,
-    "send_buffer": PURPLE, "application": GREY, "pacing": YELLOW, "path_rate": GREEN, "fast_recovery": VERMILLION,
-    "timeout": "#882255", "capture_loss": "#c3cbd3", "emulator_late": "#661100",
-    "path_down": "#7a1fa2",
-    "ecn": TEAL, "gateway": "#8c6d31",
+# The colours of a role, for its causes in the order of pktlogger's table; the last one is for all that follow.
+SHADES = {
+    "congestion": (SKY, BLUE, TEAL, "#3a6ea5"), "host": (ORANGE, BLACK, PURPLE, GREY, "#a0522d"),
+    "pacing": (YELLOW, "#c9b037"), "path": (GREEN, "#7a1fa2", "#2f6b4f"),
+    "recovery": (VERMILLION, "#882255", "#b3446c"),
+    "unknown": ("#c3cbd3",), "emulator": ("#661100",), "gateway": ("#8c6d31",),
 }  # fmt: skip
+
+
+def _colours() -> dict[str, str]:
+    found: dict[str, str] = {}
+    for role, shades in SHADES.items():
+        own = [cause.name for cause in ALL_LIMITS.values() if cause.role == role]
+        found |= {name: shades[min(number, len(shades) - 1)] for number, name in enumerate(own)}
+    return found
+
+
+COLOURS = _colours()
 
 
 def add_limits(figure: Sheet, view: View, row: int) -> None:
@@ -36,8 +47,8 @@ def add_limits(figure: Sheet, view: View, row: int) -> None:
         lasted = [readable.duration(ns) for ns in (t1[own] - t0[own]).tolist()]
         name = limits.names[number]
         figure.add_trace(scatter(
-            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=f"limited by {WORDS.get(name, name)}",
+            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=f"limited by {limit_words(name)}",
             legend="legend", line={"color": COLOURS.get(name, GREY), "width": BAND_PX},
             customdata=np.repeat(np.asarray(lasted, object), 3),
-            hovertemplate=f"<b>limited by {WORDS.get(name, name)}</b><br>for %{{customdata}}<extra></extra>",
+            hovertemplate=f"<b>limited by {limit_words(name)}</b><br>for %{{customdata}}<extra></extra>",
         ), row)  # fmt: skip

@@ -14,7 +14,6 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.data.flow import Stop
-from dashboard.data.limits import OF_HOSTS, WORDS
 from dashboard.data.timeline import Timeline
 from dashboard.figures.limits import add_limits
 from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
@@ -25,6 +24,7 @@ from dashboard.figures.theme import AXIS, LAYOUT
 from dashboard.figures.units import scale
 from dashboard.figures.view import BACK_FIRST, CLIENT, PLAIN, PLOT_WIDTH_PX, View
 from netcommon import readable
+from scenarios.plan.causes import ALL_LIMITS
 
 SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the width of a plot that has room for short labels of stops only
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
@@ -145,9 +145,11 @@ def headline(timeline: Timeline) -> str:
 def _held_back(timeline: Timeline) -> str:
     """A sentence about the host's part that limited most of the transfer; empty where there is none."""
     most = timeline.limits.most_of_the_time() if timeline.limits else None
-    if most is None or most[0] not in OF_HOSTS:
+    cause = ALL_LIMITS.get(most[0]) if most else None
+    if most is None or cause is None or cause.role != "host":
         return ""
-    return f"Limited by {WORDS[most[0]]} for {readable.share(most[1], 2)} of the time. "
+    comma = "," if "," in cause.words else ""
+    return f"Limited by {cause.words}{comma} for {readable.share(most[1], 2)} of the time. "
 
 
 def between(visit: Stop) -> str:

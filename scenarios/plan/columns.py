@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from scenarios.plan import causes
 from scenarios.plan.keys import Kind, column_of, kind_of, rows
 from scenarios.plan.path import DIRECTION_KEYS, PathKeys, columns_of
 from scenarios.plan.transfer import Transfer
@@ -80,11 +81,23 @@ LATENCIES = {
     "min": "least", "mean": "mean", "p50": "median", "p90": "90 %", "p99": "99 %", "p999": "99.9 %", "max": "largest",
 }  # fmt: skip
 
-# Causes of lost packets (pktlogger's FORMAT.md, "Losses"); chance counts on both sides of the bottleneck together.
-LOSSES = {
-    "queue": "full queue", "receiver": "receiver's buffer", "corrupted": "corruption", "chance": "chance",
-    "outage": "outage", "policer": "policer", "unknown": "cause not known",
-}  # fmt: skip
+# Columns of lost packets, each with its causes (pktlogger's FORMAT.md, "Losses") and its words. A cause that no column
+# has here gets one of its own name. Lost by the box itself or by the capture alone is no loss of the path.
+_TOGETHER = {"queue": ("tail_drop", "aqm"), "chance": ("random", "random_before", "random_behind")}
+_LABELS = {"queue": "full queue", "chance": "chance"}
+_NOT_THE_PATHS = ("emulator", "capture_loss")
+_FIRST = ("queue", "receiver", "corrupted", "chance", "outage", "policer", "unknown")
+
+
+def _loss_columns() -> dict[str, tuple[str, ...]]:
+    gathered = {cause for causes in _TOGETHER.values() for cause in causes}
+    alone = {name: (name,) for name in causes.LOSSES if name not in gathered and name not in _NOT_THE_PATHS}
+    found = _TOGETHER | alone
+    return {name: found[name] for name in (*_FIRST, *(name for name in found if name not in _FIRST))}
+
+
+LOSS_CAUSES = _loss_columns()
+LOSSES = {name: _LABELS.get(name) or causes.LOSSES[name].words for name in LOSS_CAUSES}
 
 REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the other way of both at once
 
@@ -94,10 +107,7 @@ CLASSES = ("data", "retransmission", "redundant", "ack")
 # Where octets waited between the gateways' outer sides.
 STALLED = {"near": "near gateway", "tunnel": "tunnel", "far": "far gateway"}
 
-# What limits a sender (pktlogger's FORMAT.md, "Limits"), and, through gateways, the gateways (section 11).
-LIMITS = ("slow_start", "congestion_avoidance", "receiver_window", "zero_window", "send_buffer", "application",
-          "pacing", "path_rate", "fast_recovery", "timeout", "capture_loss", "emulator_late",
-          "path_down", "ecn", "gateway")  # fmt: skip
+LIMITS = tuple(causes.ALL_LIMITS)  # what limits a sender, and, through gateways, the gateways
 
 # What the captures of both ends show of ECN's marks (pktlogger's FORMAT.md, summary.json).
 MARKS = {

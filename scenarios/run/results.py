@@ -15,7 +15,7 @@ import pyarrow.parquet as parquet
 
 from netcommon import run_format
 from netcommon.strangers import replacing
-from scenarios.plan.columns import CLASSES, COLUMNS, LATENCIES, LIMITS, MARKS, REVERSE
+from scenarios.plan.columns import CLASSES, COLUMNS, LATENCIES, LIMITS, LOSS_CAUSES, MARKS, REVERSE
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
 from scenarios.trial import baseline, captured, clock, dwell, points, recovery, rise, sharing, trial
@@ -294,14 +294,6 @@ def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-_CAUSES = {
-    "queue": ("tail_drop", "aqm"), "receiver": ("receiver",), "corrupted": ("corrupted",),
-    "chance": ("random", "random_before", "random_behind"), "outage": ("outage",),
-    "policer": ("policer",),
-    "unknown": ("unknown",),
-}  # fmt: skip
-
-
 def _limits(found: Captured) -> dict[str, Any]:
     """lfp-1995's s, the verdict, and the share of the time that each limit had. Nulls without captures of the flow."""
     lasted_ns = found.limits_ns or {}
@@ -319,7 +311,7 @@ def _losses(found: Captured) -> dict[str, Any]:
     """Why packets were lost, by the box's record and by the captures of the ends alone. Nulls without captures."""
     told: dict[str, Any] = {}
     for prefix, counts in (("lost", found.losses), ("seen", found.losses_seen)):
-        for name, causes in _CAUSES.items():
+        for name, causes in LOSS_CAUSES.items():
             told[f"{prefix}_{name}"] = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
     return told
 

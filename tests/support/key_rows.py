@@ -1,8 +1,9 @@
 """What is written into documents and schemas from the tables of keys and parameters.
 
 SCENARIO.md has a row for each key of [transfer] from scenarios/plan/transfer.py and rttcp's option table, and
-end.schema.json an entry for each parameter of a session from rttcp/src/wire/message.h. tools/key-rows writes both, and
-tests/py/scenarios/test_key_rows.py fails where they are not up to date.
+end.schema.json an entry for each parameter of a session from rttcp/src/wire/message.h. scenarios/plan/causes.json is
+what `pktlogger --causes-json` prints. tools/key-rows writes all three, and tests/py/scenarios/test_key_rows.py fails
+where they are not up to date.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from netcommon import quantity
-from scenarios.plan import keys
+from netcommon import binaries, probe, quantity
+from scenarios.plan import causes, keys
 from scenarios.plan.keys import Setting
 from scenarios.plan.transfer import Transfer
 from scenarios.plan.values import Written
@@ -22,6 +23,7 @@ from scenarios.plan.values import Written
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "scenarios" / "SCENARIO.md"
 SCHEMA = ROOT / "rttcp" / "schema" / "end.schema.json"
+CAUSES = causes.FILE
 MESSAGE = ROOT / "rttcp" / "src" / "wire" / "message.h"
 _FIRST, _AFTER = "| **[transfer]** | | | |\n", "| **[flow.NAME]**"
 _NONE = "–"
@@ -46,6 +48,11 @@ def schema() -> str:
     params["properties"] = {name: _TYPES[kind] for kind, name in rows} | {"streams": params["properties"]["streams"]}
     params["required"] = sorted(params["properties"])
     return json.dumps(document, indent=1) + "\n"
+
+
+def causes_json() -> str:
+    """pktlogger's table of causes, as it prints it."""
+    return probe.output([binaries.find("pktlogger"), "--causes-json"]).decode()
 
 
 def _row(key: str, own: Setting) -> str:

@@ -41,7 +41,7 @@ static const struct pl_cause_row limits[PL_LIMIT_N] = {
         NULL},
     [PL_LIMIT_TIMEOUT] = {"timeout", "time-outs and what followed them", "recovery",
         "The sender waited for a retransmission time-out, or its recovery was under way.", NULL},
-    [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "not known: the capture missed packets", "unknown",
+    [PL_LIMIT_CAPTURE_LOSS] = {"capture_loss", "something unknown, for the capture missed packets", "unknown",
         "The sender's capture lacks packets, so the cause is not known.",
         "Capture with a larger buffer (tcpdump -B) or less of each packet (tcpdump -s 128)."},
     [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late", "emulator",

@@ -22,7 +22,6 @@ from dashboard.auth import refuse_other_sites
 from dashboard.content.translated import translated, translator
 from dashboard.content.words import STEPS, explained, languages, words
 from dashboard.data import box, timeline
-from dashboard.data import limits as limits_data
 from dashboard.data.demonstration import CHOICES, Demonstrations, Setting, scenario_text, setting_of
 from dashboard.data.flow import KINDS
 from dashboard.data.runs import load_run
@@ -30,6 +29,7 @@ from dashboard.figures.demonstration import demonstration_figure
 from dashboard.figures.timeline import timeline_figure
 from dashboard.results.demonstrated import Demonstrated, demonstrated, limits
 from netcommon.errors import LfpError
+from scenarios.plan.causes import ALL_LIMITS
 from scenarios.plan.plan import load_plan
 
 KB = 1024
@@ -249,7 +249,8 @@ def test_a_japanese_timeline_has_no_english_but_the_terms_of_the_field(tmp_path:
     loaded = timeline.load(run, run.trial(0))
     assert translated(timeline_figure(loaded), words("en")) == timeline_figure(loaded)
     japanese = translated(timeline_figure(loaded), words("ja"))
-    named = {*KINDS, *limits_data.WORDS.values(), *(said for pair in box.WORDS.values() for said in pair), *STOPS}
+    limits = {cause.words for cause in ALL_LIMITS.values()}
+    named = {*KINDS, *limits, *(said for pair in box.WORDS.values() for said in pair), *STOPS}
     assert english_in(map(translator(words("ja")), named)) == set()
     assert english_in(texts_of(japanese)) == set()
     assert "シーケンス番号（バイト）" in japanese.layout.yaxis.title.text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,23 +10,13 @@ import pytest
 from support import synthetic_slow
 
 from dashboard.data import timeline
-from dashboard.data.limits import WORDS, Limits
+from dashboard.data.limits import Limits
 from dashboard.data.runs import load_run
 from dashboard.data.timeline import Timeline
-from dashboard.figures.limits import COLOURS
 from dashboard.figures.timeline import headline, timeline_figure
-from pktlogger.through import GATEWAY
-from scenarios.plan.columns import LIMITS
+from scenarios.plan.causes import ALL_LIMITS
 
 ROOT = Path(__file__).resolve().parents[3]
-
-
-def test_every_cause_has_words_and_a_colour_of_its_own() -> None:
-    """The page of a trial asks for them. A cause without a colour was drawn as the application's."""
-    names = re.findall(r'\[PL_LIMIT_\w+\] = \{"(\w+)"', (ROOT / "pktlogger/src/causes/names.c").read_text())
-    names.append(GATEWAY)  # of two connections together
-    assert len(names) > 10 and set(WORDS) == set(COLOURS) == set(LIMITS) == set(names)
-    assert len(set(COLOURS.values())) == len(names)
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +35,7 @@ def test_an_even_transfer_that_a_host_held_back_says_so(tmp_path: Path) -> None:
 def limited(slow: Timeline, **shares: float) -> Timeline:
     """The transfer, limited by these causes one after the other."""
     ends = (np.cumsum(list(shares.values())) * slow.duration_ns).astype(np.int64)
-    starts, names = np.concatenate([[0], ends[:-1]]), tuple(WORDS)
+    starts, names = np.concatenate([[0], ends[:-1]]), tuple(ALL_LIMITS)
     return replace(
         slow, limits=Limits(starts, ends, np.asarray([names.index(name) for name in shares], np.uint8), names)
     )
@@ -60,7 +49,10 @@ def limited(slow: Timeline, **shares: float) -> Timeline:
             {"receiver_window": 0.6, "path_rate": 0.4},
             "No stops. Limited by the receiver's window for 60 % of the time. ",
         ),
-        ({"application": 0.51, "path_rate": 0.49}, "No stops. Limited by the application for 51 % of the time. "),
+        (
+            {"application": 0.51, "path_rate": 0.49},
+            "No stops. Limited by the application, which had nothing to send, for 51 % of the time. ",
+        ),
         ({"send_buffer": 0.49, "path_rate": 0.51}, "No stops. Slowest span: "),
         ({"pacing": 1.0}, "No stops. Slowest span: "),
     ],

@@ -18,12 +18,12 @@ from support.waiting import wait_until
 
 from dashboard.cli import report
 from dashboard.data import timeline
-from dashboard.data.limits import WORDS
 from dashboard.data.runs import load_run
 from dashboard.figures import pictures
 from dashboard.figures.timeline import timeline_figure
 from dashboard.markdown import write_markdown
 from netcommon.errors import LfpError, MissingError, UsageError
+from scenarios.plan.causes import ALL_LIMITS
 
 
 def test_a_matrix_is_a_grid_for_each_series_with_the_papers_values(tmp_path: Path) -> None:
@@ -95,13 +95,14 @@ def test_a_timeline_has_a_key_of_its_limits_and_as_a_picture_short_labels(tmp_pa
              "t1_ns": origin + np.asarray([10**9, 8 * 10**9]), "cause": np.asarray([0, 9], np.uint8)}  # fmt: skip
     pq.write_table(pa.table(spans), folder / "limits.parquet")
     summary = json.loads((folder / "summary.json").read_text())
-    (folder / "summary.json").write_text(json.dumps(summary | {"limit_causes": list(WORDS)}))
+    (folder / "summary.json").write_text(json.dumps(summary | {"limit_causes": list(ALL_LIMITS)}))
     os.utime(folder / "segments.parquet", ns=(1, 1))
     loaded = timeline.load(run, run.trial(0))
     page, still = (timeline_figure(loaded, loaded.first_view_ns(), still=one) for one in (False, True))
     for figure in (page, still):
         keyed = [trace for trace in figure.data if trace.yaxis == "y2"]
-        assert [trace.name for trace in keyed] == [f"limited by {WORDS[cause]}" for cause in ("slow_start", "timeout")]
+        words = [ALL_LIMITS[cause].words for cause in ("slow_start", "timeout")]
+        assert [trace.name for trace in keyed] == [f"limited by {one}" for one in words]
         assert all(trace.showlegend is not False and trace.legend == "legend" for trace in keyed)
     assert max(len(note.text) for note in page.layout.annotations) > 30
     assert all("<br>" not in note.text and len(note.text) < 30 for note in still.layout.annotations)

@@ -22,10 +22,10 @@ from dashboard.app import Runs, make_app, page_at, page_or_problem
 from dashboard.content.tables import limit_table
 from dashboard.data import prepare, timeline
 from dashboard.data.flow import KINDS
-from dashboard.data.limits import WORDS
 from dashboard.data.runs import load_run
 from dashboard.data.store import KEPT
 from dashboard.pages.timeline_view import Asked, asked
+from scenarios.plan.causes import ALL_LIMITS
 
 
 @pytest.fixture(scope="module")
@@ -167,7 +167,7 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
         "cause": np.zeros(lost.size, np.uint8), "run": np.full(lost.size, 23), "queue_ns": np.full(lost.size, 10**7),
     }), folder / "losses.parquet")  # fmt: skip
     summary = json.loads((folder / "summary.json").read_text())
-    names = {"limit_causes": list(WORDS), "loss_causes": ["tail_drop"]}
+    names = {"limit_causes": list(ALL_LIMITS), "loss_causes": ["tail_drop"]}
     said = "The transfer went at 8 Mbit/s, limited for 75 % of the time by the path's rate, which was in full use."
     of_flow = next(flow for flow in summary["flows"] if flow["flow"] == run.trial(0).flows[0])
     of_flow["verdict"] = {"text": said}
@@ -184,10 +184,10 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
     client = make_app(tmp_path).server.test_client()
     drawn = answer(client, path, "view", f"from=0&to={loaded.duration_ns / 1e11}")
     bands = [trace["name"] for trace in drawn["data"] if trace["yaxis"] == "y2"]
-    assert bands == ["limited by slow start", "limited by the path's rate"]
+    assert bands == ["limited by slow start", "limited by the path's rate, which was in full use"]
     listed = answer(client, path, "events", "visit=whole")["rows"]
     assert next(row[2:] for row in listed if row[1] == "segment lost") == [
-        "a queue was full", f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms"
+        "a full queue", f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms"
     ]  # fmt: skip
     page = str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
     assert "What limited the transfer" in page and said in page, "the page says what analyse and legs say"

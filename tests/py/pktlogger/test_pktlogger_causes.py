@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from support.pktlogger_conversation import Conversation
 
-from dashboard.content import happened
 from dashboard.content.words import words
-from dashboard.data.limits import OF_HOSTS, WORDS
 from dashboard.figures.limits import COLOURS
 from netcommon.binaries import find
-from scenarios.plan.columns import LIMITS
+from scenarios.plan.columns import LIMITS, LOSS_CAUSES
 
 FORMAT = Path(__file__).resolve().parents[3] / "pktlogger" / "FORMAT.md"
 ROLES = {"congestion", "recovery", "host", "pacing", "path", "emulator", "unknown"}
@@ -63,10 +62,31 @@ def test_the_specification_numbers_them_alike(causes: dict[str, list[dict[str, s
 
 def test_results_and_dashboard_know_all_of_them(causes: dict[str, list[dict[str, str]]]) -> None:
     limits = names(causes["limits"])
-    assert sorted(LIMITS) == sorted([*limits, GATEWAY])
-    assert sorted(WORDS) == sorted([*limits, GATEWAY])
-    assert set(limits) <= set(COLOURS)
-    assert set(OF_HOSTS) == {row["name"] for row in causes["limits"] if row["role"] == "host"}
-    assert set(names(causes["losses"])) - {"capture_loss"} == set(happened.LOSSES) - {"capture_loss"}
+    assert sorted(LIMITS) == sorted([*limits, GATEWAY]) == sorted(COLOURS)
+    assert len(set(COLOURS.values())) == len(COLOURS)
+    counted = [cause for together in LOSS_CAUSES.values() for cause in together]
+    assert sorted(counted) == sorted({*names(causes["losses"])} - {"emulator", "capture_loss"})
     for language in ("en", "ja"):
         assert {f"drawn.limit.{name}" for name in limits} <= set(words(language))
+
+
+def test_a_new_cause_has_words_a_colour_and_a_column(causes: dict[str, list[dict[str, str]]], tmp_path: Path) -> None:
+    """A row of the table is all that results and dashboard need."""
+    changed = json.loads(json.dumps({"v": 1} | causes))
+    changed["limits"].append(changed["limits"][0] | {"name": "full_moon", "words": "the moon", "role": "host"})
+    changed["losses"].append(changed["losses"][0] | {"name": "eaten", "words": "mice", "role": "path"})
+    code = """
+import pathlib, sys
+real = pathlib.Path.read_text
+ours = pathlib.Path(sys.argv[1])
+pathlib.Path.read_text = lambda self, **more: real(ours if self.name == "causes.json" else self, **more)
+from dashboard.figures.limits import COLOURS
+from scenarios.plan.columns import COLUMNS
+print(COLOURS["full_moon"], COLUMNS["lost_eaten"].label, COLUMNS["limited_full_moon"].label, sep="\\n")
+"""
+    (tmp_path / "causes.json").write_text(json.dumps(changed))
+    done = subprocess.run(
+        [sys.executable, "-c", code, tmp_path / "causes.json"], capture_output=True, text=True, timeout=60, check=True
+    )
+    colour, lost, limited = done.stdout.splitlines()
+    assert colour.startswith("#") and (lost, limited) == ("Lost: mice", "Share limited by full moon")

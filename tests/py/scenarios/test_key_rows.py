@@ -31,6 +31,10 @@ def test_the_schema_has_the_parameters_of_a_session() -> None:
     assert key_rows.SCHEMA.read_text() == key_rows.schema(), "run .venv/bin/python tools/key-rows"
 
 
+def test_the_causes_are_pktloggers() -> None:
+    assert key_rows.CAUSES.read_text() == key_rows.causes_json(), "run .venv/bin/python tools/key-rows"
+
+
 def test_every_key_has_a_row_and_a_column() -> None:
     own = dict(keys.rows(Transfer))
     assert own.keys() == Transfer.model_fields.keys()

@@ -1,0 +1,51 @@
+"""Causes as pktlogger's table has them (src/causes/names.c): of limits and of losses.
+
+causes.json beside this module is what `pktlogger --causes-json` prints; `make tables` writes it. Whoever reads results
+needs no tool for the names. Rejected: asking the tool, which is not there where results are only read; a module of
+the package pktlogger, which loads Arrow.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+FILE = Path(__file__).with_name("causes.json")
+
+
+@dataclass(frozen=True)
+class Cause:
+    """``words`` complete "limited by …" and "lost by …". ``role``: what it is put down to, for colours and groups.
+    ``advice``: what to change; None: nothing."""
+
+    name: str
+    words: str
+    role: str
+    description: str
+    advice: str | None
+
+
+def _list(name: str) -> Mapping[str, Cause]:
+    rows = json.loads(FILE.read_text(encoding="utf-8"))[name]
+    return MappingProxyType({row["name"]: Cause(**row) for row in rows})
+
+
+LIMITS, LOSSES = _list("limits"), _list("losses")
+GATEWAY = "gateway"  # of two connections that gateways join (pktlogger.through)
+# What limited a transfer, whether or not gateways were on its way.
+ALL_LIMITS: Mapping[str, Cause] = MappingProxyType({
+    **LIMITS, GATEWAY: Cause(GATEWAY, "a gateway", "gateway", "A gateway held the data back.", None),
+})  # fmt: skip
+
+
+def limit_words(name: str) -> str:
+    """What completes "limited by …"; the name of a limit that a later pktlogger has."""
+    return ALL_LIMITS[name].words if name in ALL_LIMITS else name
+
+
+def loss_words(name: str) -> str:
+    """What completes "lost by …"; the name of a cause that a later pktlogger has."""
+    return LOSSES[name].words if name in LOSSES else name
