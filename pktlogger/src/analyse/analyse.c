@@ -379,7 +379,7 @@ void pl_analysis_free(struct pl_analysis *analysis)
         free(analysis->numbers[end]);
     }
     for (uint32_t i = 0; analysis->silences && i < analysis->n; i++)
-        pl_time_spans_free(&analysis->silences[i]);
+        free(analysis->silences[i].list.at);
     free(analysis->silences);
     free(analysis->transfers);
     free(analysis->box_numbers);

@@ -35,7 +35,7 @@ struct pl_analysis {
     uint32_t *box_numbers;                 /* of the transfers of the record's flows */
     uint32_t box_row;                      /* the next one */
     struct pl_time_spans busy[2];          /* when the record's lines were */
-    struct pl_time_spans *silences;        /* n; see silences.h */
+    struct pl_silences *silences;          /* n; see silences.h */
     size_t open;
 };
 

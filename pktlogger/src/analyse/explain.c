@@ -2,6 +2,7 @@
 #include "explain.h"
 
 #include "loss_judge.h"
+#include "outages.h"
 #include "path_base.h"
 #include "path_down.h"
 #include "policer.h"
@@ -102,10 +103,13 @@ static int measure_path(struct pl_explain *explain, double *ns_a_byte)
     return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }
 
-/* Takes the next part in order of sending, for the queues beside those that were lost and for a policer. */
+/* Takes the next part in order of sending, for the queues beside those that were lost and for a policer. What an outage
+ * took says nothing about queues. */
 static int study_part(struct pl_explain *explain, struct pl_policer *policer, const struct pl_segment *part)
 {
     bool lost = pl_lost(explain->t, part), arrived = !lost && part->t_received_ns >= 0;
+    if (lost && pl_outage_of_all(explain->t->silent, &explain->silence_at, part->t_sent_ns))
+        return 0;
     int result = lost      ? pl_loss_study_loss(&explain->study, part)
                  : arrived ? pl_loss_study_arrival(&explain->study, part)
                            : 0;
@@ -154,8 +158,9 @@ static int study_losses(struct pl_explain *explain)
     struct pl_segment part;
     double ns_a_byte;
     int result = measure_path(explain, &ns_a_byte);
-    if (result < 0 || pl_loss_study_begin(&explain->study, t, ns_a_byte) < 0)
+    if (result < 0 || pl_loss_study_begin(&explain->study, t, pl_path_base_line(t, ns_a_byte)) < 0)
         return -1;
+    t->service_ns = ns_a_byte;
     for (struct pl_cursor cursor = {0};
          result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
         result = study_part(explain, &policer, &part);
@@ -235,7 +240,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .mss = t->mss,
         .min_rtt_ns = t->min_rtt_ns > 0 ? t->min_rtt_ns : 1,
         .segment_ns = pl_line_known(t->line) ? pl_explain_segment_ns(t, t->first_ns)
-                                             : (int64_t)(explain->study.service * (t->mss + PL_HEADERS)),
+                                             : (int64_t)(t->service_ns * (t->mss + PL_HEADERS)),
         .line_known = pl_line_known(t->line),
         .down = &explain->down,
         .samples = explain->samples,
@@ -253,7 +258,6 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
-    t->service_ns = explain->study.service;
     pl_loss_study_free(&explain->study); /* it is large, and many connections may be open */
     return explain->limits ? 0 : -1;
 }

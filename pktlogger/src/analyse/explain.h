@@ -14,6 +14,7 @@ struct pl_explain {
     struct pl_samples_of samples; /* of the sender's socket */
     struct pl_time_spans down;    /* when nothing passed the path */
     size_t down_at;               /* the first of them that is not over */
+    size_t silence_at;            /* the same of the silences of all connections */
     int64_t box_exit_ns;          /* the last that a part left the box's queue, by the record */
     uint64_t high;                /* end of the last byte sent */
 };

@@ -1,6 +1,8 @@
 /* Implements path_base.h. Each base takes two passes over the rows: how far single delays are off, then the levels. */
 #include "path_base.h"
 
+#include <math.h>
+
 #include "base_finder.h"
 #include "service.h"
 #include "thresholds.h"
@@ -46,11 +48,17 @@ static double work_of(const struct pl_segment *part, double service)
     return service * (part->len + PL_HEADERS);
 }
 
+double pl_path_base_line(const struct pl_transfer *t, double service)
+{
+    double own = (double)t->segments * t->mss, others = t->signs.others_bps / 8e9 * (double)(t->last_ns - t->first_ns);
+    if (others <= PL_BASE_SHARED * own)
+        return service;
+    return fmin(service, fmax(t->serial_ns, service * own / (own + others)));
+}
+
 double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service)
 {
-    double others = t->signs.others_bps / 8e9 * (double)(t->last_ns - t->first_ns);
-    bool shared = others > PL_BASE_SHARED * (double)t->segments * t->mss && t->serial_ns > 0 && t->serial_ns < service;
-    return work_of(part, shared ? t->serial_ns : service);
+    return work_of(part, pl_path_base_line(t, service));
 }
 
 /* By the captures: the flow's own work is in the queue. */

@@ -13,9 +13,13 @@ int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, doub
 /* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
 int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
 
-/* What a part alone takes at the bottleneck, by the captures. Where other connections of the captures send over it,
- * too, the flow's bytes take longer (`service`) than one of its packets that follows another at once, and no path is
- * shorter than a packet's way less the time that this packet took. */
+/* The bottleneck's time for a byte, whosever it is. Where other connections of the captures send over it, too, the flow's
+ * bytes take longer (`service`): while the line is busy, longer by its share of all octets. The quickest rows are of
+ * moments in which its share was above that, so the line takes service × share at least. It takes no less than one packet
+ * does that follows another at once (serial_ns), unless time stamps are late. Both are lower bounds; the larger counts. */
+double pl_path_base_line(const struct pl_transfer *t, double service);
+
+/* What a part alone takes there. No path is shorter than a packet's way less the time that this packet took. */
 double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service);
 
 /* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's

@@ -1,63 +1,22 @@
-/* Implements silences.h. The silence of several connections is what their silences have in common. */
+/* Implements silences.h. The connections are read three times, one after the other: for the times from one arrival to the
+ * next in which one of them lost parts, for what these times have in common, and for what was lost in that. */
 #include "silences.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "outages.h"
 #include "thresholds.h"
 
 enum { MOST = 1000 };
 
-/* The silence of one connection, from one arrival's sending to the next one's. */
-struct gaps {
+/* The connections between two hosts. */
+struct group {
+    struct pl_transfer *transfers, *first;
+    uint32_t n;
+    const struct pl_tables *tables;
     struct pl_time_spans spans;
-    int64_t last_ns;
 };
-
-static int add(struct gaps *gaps, int64_t t_ns)
-{
-    int64_t from_ns = gaps->last_ns;
-    if (t_ns <= from_ns)
-        return 0;
-    gaps->last_ns = t_ns;
-    bool brief = from_ns != INT64_MIN && t_ns != INT64_MAX && t_ns - from_ns < PL_OUTAGE_NS;
-    return brief ? 0 : pl_time_spans_add(&gaps->spans, from_ns, t_ns);
-}
-
-static int find_gaps(struct gaps *gaps, const struct pl_transfer *t, const struct pl_tables *tables, bool acks)
-{
-    struct pl_segment part;
-    struct pl_ack ack;
-    int result = 0;
-    *gaps = (struct gaps){.last_ns = INT64_MIN};
-    for (struct pl_cursor at = {0}; result == 0 && !acks && pl_tables_passage(tables, t, &at, &part); at.row++)
-        if (part.t_received_ns >= 0 || part.unseen)
-            result = add(gaps, part.t_sent_ns);
-    for (struct pl_cursor at = {0}; result == 0 && acks && pl_tables_ack(tables, t, &at, &ack); at.row++)
-        if (ack.t_received_ns >= 0)
-            result = add(gaps, ack.t_sent_ns);
-    return result < 0 ? -1 : add(gaps, INT64_MAX);
-}
-
-/* Leaves in `spans` what both have. */
-static int intersect(struct pl_time_spans *spans, const struct pl_time_spans *others)
-{
-    struct pl_time_spans both = {.list = {.n = 0}};
-    int result = 0;
-    for (size_t i = 0, j = 0; result == 0 && i < spans->list.n && j < others->list.n;) {
-        const struct pl_time_span *a = &spans->list.at[i], *b = &others->list.at[j];
-        int64_t from_ns = a->t0_ns > b->t0_ns ? a->t0_ns : b->t0_ns;
-        int64_t until_ns = a->t1_ns < b->t1_ns ? a->t1_ns : b->t1_ns;
-        if (from_ns < until_ns && (from_ns == INT64_MIN || until_ns - PL_OUTAGE_NS >= from_ns))
-            result = pl_time_spans_add(&both, from_ns, until_ns);
-        if (a->t1_ns < b->t1_ns)
-            i++;
-        else
-            j++;
-    }
-    pl_time_spans_free(spans);
-    *spans = both;
-    return result;
-}
 
 /* True when `other` sends from a host of `t` to the other one the same way, or, `back`, the other way round. */
 static bool between(const struct pl_transfer *t, const struct pl_transfer *other, bool back)
@@ -65,39 +24,165 @@ static bool between(const struct pl_transfer *t, const struct pl_transfer *other
     for (unsigned end = 0; end < 2; end++)
         if (memcmp(t->flow->side[t->dir ^ end].address, other->flow->side[other->dir ^ end ^ back].address, 16) != 0)
             return false;
-    return true;
+    return other->ends == PL_BOTH_ENDS;
 }
 
-/* Takes the silence of one more connection into account. */
-static int narrow(struct pl_time_spans *spans, const struct pl_transfer *other, const struct pl_tables *tables,
-                  bool acks)
+/* Adds the times between arrivals of one connection in which it lost parts. */
+static int find_losses(struct group *group, const struct pl_transfer *t)
 {
-    struct gaps gaps;
-    int result = find_gaps(&gaps, other, tables, acks);
-    if (result == 0)
-        result = intersect(spans, &gaps.spans);
-    pl_time_spans_free(&gaps.spans);
+    struct pl_segment part;
+    int64_t before_ns = INT64_MIN;
+    bool lost = false;
+    for (struct pl_cursor at = {0}; pl_tables_passage(group->tables, t, &at, &part); at.row++) {
+        if (pl_lost(t, &part)) {
+            lost = true;
+        } else if (part.t_received_ns >= 0 || part.unseen) {
+            if (lost && pl_time_spans_add(&group->spans, before_ns, part.t_sent_ns) < 0)
+                return -1;
+            before_ns = part.t_sent_ns;
+            lost = false;
+        }
+    }
+    return lost ? pl_time_spans_add(&group->spans, before_ns, INT64_MAX) : 0;
+}
+
+/* What is left of spans when a connection's arrivals have divided them. */
+struct divided {
+    const struct pl_time_spans *spans;
+    struct pl_time_spans left;
+    size_t at;         /* the first that is not over */
+    int64_t before_ns; /* the last arrival's sending */
+};
+
+/* Takes the next arrival: between two of them the connection was silent. */
+static int divide(struct divided *d, int64_t t_ns)
+{
+    int64_t before_ns = d->before_ns;
+    if (t_ns <= before_ns)
+        return 0;
+    d->before_ns = t_ns;
+    while (d->at < d->spans->list.n && d->spans->list.at[d->at].t1_ns <= before_ns)
+        d->at++;
+    for (size_t i = d->at; i < d->spans->list.n && d->spans->list.at[i].t0_ns < t_ns; i++) {
+        const struct pl_time_span *span = &d->spans->list.at[i];
+        if (pl_time_spans_add(&d->left, span->t0_ns > before_ns ? span->t0_ns : before_ns,
+                              span->t1_ns < t_ns ? span->t1_ns : t_ns) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Leaves of the spans when `t` was silent, too. */
+static int narrow(struct group *group, const struct pl_transfer *t, bool acks)
+{
+    struct divided d = {.spans = &group->spans, .before_ns = INT64_MIN};
+    struct pl_segment part;
+    struct pl_ack ack;
+    int result = 0;
+    for (struct pl_cursor at = {0}; result == 0 && !acks && pl_tables_passage(group->tables, t, &at, &part); at.row++)
+        if (part.t_received_ns >= 0 || part.unseen)
+            result = divide(&d, part.t_sent_ns);
+    for (struct pl_cursor at = {0}; result == 0 && acks && pl_tables_ack(group->tables, t, &at, &ack); at.row++)
+        if (ack.t_received_ns >= 0)
+            result = divide(&d, ack.t_sent_ns);
+    result = result < 0 ? -1 : divide(&d, INT64_MAX);
+    pl_time_spans_free(&group->spans);
+    group->spans = d.left;
     return result;
 }
 
+static void count_losses(const struct group *group, const struct pl_transfer *t, struct pl_silences *silences)
+{
+    struct pl_segment part;
+    size_t i = 0, counted = SIZE_MAX;
+    for (struct pl_cursor at = {0}; pl_tables_passage(group->tables, t, &at, &part); at.row++) {
+        if (!pl_lost(t, &part))
+            continue;
+        while (i < silences->list.n && silences->list.at[i].span.t1_ns < part.t_sent_ns)
+            i++;
+        struct pl_silence *silence = i < silences->list.n ? &silences->list.at[i] : NULL;
+        if (!silence || silence->span.t0_ns > part.t_sent_ns)
+            continue;
+        if (!silence->lost || part.t_sent_ns < silence->first_lost_ns)
+            silence->first_lost_ns = part.t_sent_ns;
+        if (!silence->lost || part.t_sent_ns > silence->last_lost_ns)
+            silence->last_lost_ns = part.t_sent_ns;
+        silence->lost++;
+        silence->losers += counted != i;
+        counted = i;
+    }
+}
+
+/* Drops the silences in which nothing was lost, and finds those that are outages. */
+static void judge(struct pl_silences *silences)
+{
+    struct pl_bursts bursts = {.runs = 0};
+    size_t kept = 0;
+    for (size_t i = 0; i < silences->list.n; i++) {
+        struct pl_silence silence = silences->list.at[i];
+        if (!silence.lost)
+            continue;
+        pl_bursts_add(&bursts, silence.lost, silence.last_lost_ns - silence.first_lost_ns);
+        silences->list.at[kept++] = silence;
+    }
+    silences->list.n = kept;
+    for (size_t i = 0; i < kept; i++) {
+        struct pl_silence *silence = &silences->list.at[i];
+        int64_t lasted_ns = silence->last_lost_ns - silence->first_lost_ns;
+        int64_t from_ns = silence->span.t0_ns == INT64_MIN ? silence->first_lost_ns : silence->span.t0_ns;
+        bool ended = silence->span.t1_ns != INT64_MAX;
+        silence->outage =
+            silence->lost >= PL_OUTAGE_PARTS && lasted_ns > 0 && !pl_bursts_make(&bursts, silence->lost) &&
+            (silence->losers > 1 || !ended || pl_outage_shows(silence->lost, lasted_ns, silence->span.t1_ns - from_ns));
+    }
+}
+
+static int find_silences(struct group *group, struct pl_silences *silences)
+{
+    int result = 0;
+    for (uint32_t i = 0; result == 0 && i < group->n; i++)
+        if (group->transfers[i].not_arrived && between(group->first, &group->transfers[i], false))
+            result = find_losses(group, &group->transfers[i]);
+    result = result < 0 ? -1 : pl_time_spans_merge(&group->spans);
+    for (uint32_t i = 0; result == 0 && i < group->n; i++) {
+        bool same = between(group->first, &group->transfers[i], false);
+        if (same || between(group->first, &group->transfers[i], true))
+            result = narrow(group, &group->transfers[i], !same);
+    }
+    for (size_t i = 0; result == 0 && i < group->spans.list.n; i++) {
+        struct pl_silence silence = {.span = group->spans.list.at[i]};
+        result = PL_APPEND(&silences->list, silence);
+    }
+    for (uint32_t i = 0; result == 0 && i < group->n; i++)
+        if (between(group->first, &group->transfers[i], false)) {
+            group->transfers[i].silent = silences;
+            if (group->transfers[i].not_arrived)
+                count_losses(group, &group->transfers[i], silences);
+        }
+    judge(silences);
+    return result;
+}
+
+static bool has_others(const struct pl_transfer *transfers, uint32_t n, const struct pl_transfer *t)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (&transfers[i] != t && (between(t, &transfers[i], false) || between(t, &transfers[i], true)))
+            return true;
+    return false;
+}
+
 int pl_silences_note(struct pl_transfer *transfers, uint32_t n, const struct pl_tables *tables,
-                     struct pl_time_spans *spans)
+                     struct pl_silences *silences)
 {
     if (n < 2 || n > MOST)
         return 0;
     for (uint32_t i = 0; i < n; i++) {
         struct pl_transfer *t = &transfers[i];
-        if (t->silent || !t->not_arrived || t->ends != PL_BOTH_ENDS)
+        struct group group = {.transfers = transfers, .first = t, .n = n, .tables = tables};
+        if (t->silent || !t->not_arrived || t->ends != PL_BOTH_ENDS || !has_others(transfers, n, t))
             continue;
-        int result = pl_time_spans_add(&spans[i], INT64_MIN, INT64_MAX);
-        for (uint32_t j = 0; result == 0 && j < n; j++) {
-            struct pl_transfer *other = &transfers[j];
-            bool same = between(t, other, false), back = between(t, other, true);
-            if (other->ends != PL_BOTH_ENDS || !(same || back))
-                continue;
-            other->silent = same ? &spans[i] : other->silent;
-            result = narrow(&spans[i], other, tables, !same);
-        }
+        int result = find_silences(&group, &silences[i]);
+        pl_time_spans_free(&group.spans);
         if (result < 0)
             return -1;
     }

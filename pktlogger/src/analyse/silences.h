@@ -4,11 +4,11 @@
 
 #include "tables.h"
 
-/* Sets `silent` of the transfers whose hosts have more than one, if one of them lost parts; of data and acknowledgements
- * that were sent the same way. Spans are of 10 ms and more. `spans` has `n`, which start as {0}, and is to stay as long
- * as the transfers; the caller frees each. Of more than a thousand transfers nothing is said. Returns 0, or -1 without
- * memory. */
+/* Sets `silent` of the transfers whose hosts have more than one, if one of them lost parts: the times in which parts were
+ * lost and nothing that was sent the same way arrived, data or acknowledgements, and which of them are outages by what
+ * all lost together. `silences` has `n`, which start as {0}, and is to stay as long as the transfers; the caller frees
+ * the list of each. Of more than a thousand transfers nothing is said. Returns 0, or -1 without memory. */
 int pl_silences_note(struct pl_transfer *transfers, uint32_t n, const struct pl_tables *tables,
-                     struct pl_time_spans *spans);
+                     struct pl_silences *silences);
 
 #endif

@@ -1,10 +1,8 @@
 /* Implements losses.h. */
 #include "losses.h"
 
-#include <math.h>
 #include <stdlib.h>
 
-#include "outages.h"
 #include "service.h"
 #include "thresholds.h"
 
@@ -36,23 +34,11 @@ static enum pl_loss_cause allowed(enum pl_loss_cause seen, unsigned ruled_out)
 static void find_bursts(struct pl_loss_causes *c)
 {
     const unsigned explained = 1U << PL_LOSS_TAIL_DROP | 1U << PL_LOSS_AQM | 1U << PL_LOSS_POLICER;
-    double parts = 0, runs = 0;
     for (size_t i = 0; i < c->study->runs.n; i++) {
         const struct pl_lost_run *run = &c->study->runs.at[i];
-        if (explained >> run->cause & 1 || run->n < PL_OUTAGE_PARTS)
-            continue;
-        bool brief = run->last_sent_ns - run->first_sent_ns < PL_OUTAGE_NS;
-        c->burst_runs++;
-        runs += brief;
-        parts += brief ? run->n - PL_OUTAGE_PARTS + 1 : 0;
+        if (!(explained >> run->cause & 1))
+            pl_bursts_add(&c->bursts, run->n, run->last_sent_ns - run->first_sent_ns);
     }
-    c->burst_n = runs > 0 ? parts / runs : 1;
-}
-
-/* True when bursts like the short ones, whose lengths have the geometric distribution, make one so long. */
-static bool is_burst(const struct pl_loss_causes *c)
-{
-    return c->burst_runs * pow(1 - 1 / c->burst_n, (double)c->silent_n - PL_OUTAGE_PARTS) > PL_OUTAGE_BURSTS;
 }
 
 /* True when a run near this one lost the very same octets: it is the packets, and not their time. */
@@ -75,30 +61,43 @@ void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t,
     find_bursts(c);
 }
 
-/* Finds the longest part of the run in which nothing passed that others sent between the same hosts: an outage is the
- * silence of all. */
-static void find_silence(struct pl_loss_causes *c)
+/* Finds the silence of all connections that has the longest part of the run. Returns NULL if there is none. */
+static const struct pl_silence *longest_silence(const struct pl_loss_causes *c)
 {
-    const struct pl_time_spans *silent = c->t->silent;
-    struct pl_time_span longest = {c->first_lost_ns, c->last_lost_ns};
+    const struct pl_silences *all = c->t->silent;
+    const struct pl_silence *longest = NULL;
     int64_t most_ns = -1;
-    for (size_t i = 0; silent && i < silent->list.n && silent->list.at[i].t0_ns <= c->last_lost_ns; i++) {
-        struct pl_time_span span = silent->list.at[i];
-        span.t0_ns = span.t0_ns > c->first_lost_ns ? span.t0_ns : c->first_lost_ns;
-        span.t1_ns = span.t1_ns < c->last_lost_ns ? span.t1_ns : c->last_lost_ns;
-        if (span.t1_ns - span.t0_ns > most_ns) {
-            most_ns = span.t1_ns - span.t0_ns;
-            longest = span;
+    for (size_t i = 0; i < all->list.n && all->list.at[i].first_lost_ns <= c->last_lost_ns; i++) {
+        const struct pl_silence *silence = &all->list.at[i];
+        int64_t from_ns = silence->first_lost_ns > c->first_lost_ns ? silence->first_lost_ns : c->first_lost_ns;
+        int64_t until_ns = silence->last_lost_ns < c->last_lost_ns ? silence->last_lost_ns : c->last_lost_ns;
+        if (until_ns - from_ns > most_ns) {
+            most_ns = until_ns - from_ns;
+            longest = silence;
         }
     }
-    c->silent_n = 0;
-    for (size_t i = 0; i < c->run.n && (!silent || most_ns >= 0); i++) {
-        int64_t t_ns = c->run.at[i].t_sent_ns;
-        if (t_ns < longest.t0_ns || t_ns > longest.t1_ns)
-            continue;
-        c->silent.t0_ns = c->silent_n++ ? c->silent.t0_ns : t_ns;
-        c->silent.t1_ns = t_ns;
+    return longest;
+}
+
+/* Finds out in what time nothing passed: of the run of a lone connection, or of all between its hosts, whatever little
+ * each of them lost. */
+static void find_silence(struct pl_loss_causes *c, const struct pl_segment *next)
+{
+    c->silent = (struct pl_time_span){c->first_lost_ns, c->last_lost_ns};
+    c->silent_n = c->run.n;
+    if (c->t->silent) {
+        const struct pl_silence *silence = longest_silence(c);
+        c->outage = silence && silence->outage;
+        c->silent_n = silence ? silence->lost : 0;
+        if (silence)
+            c->silent = (struct pl_time_span){silence->first_lost_ns, silence->last_lost_ns};
+        return;
     }
+    int64_t from_ns = c->before.len ? c->before.t_sent_ns : c->first_lost_ns;
+    c->outage =
+        c->silent_n >= PL_OUTAGE_PARTS && c->silent.t1_ns > c->silent.t0_ns &&
+        !pl_bursts_make(&c->bursts, c->silent_n) &&
+        (!next->len || pl_outage_shows(c->silent_n, c->silent.t1_ns - c->silent.t0_ns, next->t_sent_ns - from_ns));
 }
 
 /* What the study found out about the lost parts before the next arrival; NULL: nothing. */
@@ -138,10 +137,10 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *ru
 {
     double late_ns = PL_OUTAGE_LATE * c->study->late_ns, services_ns = PL_OUTAGE_SERVICES * (double)row->service_ns;
     double lasted_ns = (double)(c->silent.t1_ns - c->silent.t0_ns) - late_ns;
-    if (c->silent_n < PL_OUTAGE_PARTS || is_burst(c) || same_octets(c, run) || lasted_ns < PL_OUTAGE_NS ||
-        lasted_ns <= services_ns)
+    if (!c->outage || same_octets(c, run) || lasted_ns < PL_OUTAGE_NS || lasted_ns <= services_ns)
         return false;
-    if (lasted_ns > c->study->longest_ns || (run && run->full && !c->study->managed && drained(c, next, lasted_ns)))
+    if (c->t->silent || lasted_ns > c->study->longest_ns ||
+        (run && run->full && !c->study->managed && drained(c, next, lasted_ns)))
         return true;
     return c->study->drains_show && c->before.len &&
            left_ns(c, c->silent.t1_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
@@ -199,7 +198,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
     int64_t down_ns = -1, last_ns = -1;
-    find_silence(c);
+    find_silence(c, next);
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
         row.run = (uint32_t)c->run.n;

@@ -5,6 +5,7 @@
 #define PL_LOSSES_H
 
 #include "loss_study.h"
+#include "outages.h"
 #include "transfer.h"
 
 typedef void pl_loss_sink(void *context, const struct pl_loss *loss);
@@ -21,11 +22,10 @@ struct pl_loss_causes {
     uint64_t arrived;              /* parts */
     size_t studied;                /* runs of the study that are before the next part */
     int64_t first_lost_ns, last_lost_ns;
-    struct pl_time_span silent; /* from the first to the last of these between which nothing else passed, either; */
-    size_t silent_n;            /* how many they are */
-    double burst_n,
-        burst_runs; /* of runs of PL_OUTAGE_PARTS and more that nothing explains: the mean of what short ones
-                                   have from there on, and how many they are */
+    struct pl_time_span silent; /* from the first to the last that was lost while nothing passed; */
+    size_t silent_n;            /* how many these are; */
+    bool outage;                /* whether their number and time can be an outage's, of all connections together */
+    struct pl_bursts bursts;    /* that neither a full queue nor queue management or a policer explains */
     struct pl_time_spans *down; /* from the first part of an outage until the path is up, or something is heard */
 };
 

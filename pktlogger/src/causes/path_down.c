@@ -10,12 +10,15 @@ void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t,
     *o = (struct pl_ack_outages){.t = t, .spans = spans};
 }
 
-/* Where the box has seen them, its record decides; else as many and as long as losses.h asks of data. */
-static bool is_outage(const struct pl_ack_outages *o)
+/* Where the box has seen them, its record decides; else as many and as long as losses.h asks of data, and time that
+ * tells them from a burst. `next_ns` 0: none arrived behind them. */
+static bool is_outage(const struct pl_ack_outages *o, int64_t next_ns)
 {
     if (o->t->box && o->t->box->tells_outages)
         return o->of_outage > 0;
-    return o->lost >= PL_OUTAGE_PARTS && o->last_ns - o->first_ns >= PL_OUTAGE_NS;
+    int64_t lasted_ns = o->last_ns - o->first_ns, from_ns = o->before_ns > 0 ? o->before_ns : o->first_ns;
+    return o->lost >= PL_OUTAGE_PARTS && lasted_ns >= PL_OUTAGE_NS &&
+           (next_ns == 0 || pl_outage_shows(o->lost, lasted_ns, next_ns - from_ns));
 }
 
 /* When an acknowledgement reaches the sender without a queue. */
@@ -24,11 +27,11 @@ static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
     return t_sent_ns + pl_base_at(&o->t->ack_base, t_sent_ns);
 }
 
-/* `next_ns`: when the acknowledgement behind the run was sent, which shows how long the path is then. */
+/* `next_ns`: when the acknowledgement behind the run was sent, which shows how long the path is then; 0: none was. */
 static int end_run(struct pl_ack_outages *o, int64_t next_ns)
 {
-    bool outage = o->lost && is_outage(o);
-    int64_t end_ns = o->t->outages.n ? next_ns : o->last_ns;
+    bool outage = o->lost && is_outage(o, next_ns);
+    int64_t end_ns = o->t->outages.n && next_ns > 0 ? next_ns : o->last_ns;
     const int64_t back_ns[2] = {pl_base_at(&o->t->ack_base, o->first_ns), pl_base_at(&o->t->ack_base, end_ns)};
     bool sent_before = o->before_ns > 0 && o->first_ns - o->before_ns <= PL_OUTAGE_NS;
     o->lost = o->of_outage = 0;
@@ -57,5 +60,5 @@ int pl_ack_outages_add(struct pl_ack_outages *o, const struct pl_ack *ack)
 
 int pl_ack_outages_end(struct pl_ack_outages *o)
 {
-    return end_run(o, o->last_ns);
+    return end_run(o, 0);
 }

@@ -96,7 +96,7 @@ enum { PL_SIDED = 3, PL_GAPS_LEAST = 20 }; /* runs that all agree; gaps for a me
 #define PL_OUTAGE_SERVICES 4      /* parts' time at the bottleneck: the same of a slower line */
 #define PL_OUTAGE_LEFT 0.5        /* of the longest queue: a full queue that is served lets parts in before */
 #define PL_OUTAGE_DRAINED 0.5     /* of the time without arrivals: an unserved queue keeps its length, this drained */
-#define PL_OUTAGE_BURSTS 0.05     /* runs: bursts like the short ones make no more that are so long */
+#define PL_OUTAGE_BURSTS 0.05     /* runs that bursts may make, and how likely a burst is compared with an outage */
 enum {
     PL_OUTAGE_PARTS = 3,    /* parts in a row: chance takes two */
     PL_SAME_OCTETS_RUNS = 8 /* runs before and behind: a packet that is lost again is sent again within a few */

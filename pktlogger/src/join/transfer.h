@@ -235,6 +235,21 @@ struct pl_outages {
     size_t n;
 };
 
+/* A time in which nothing arrived of what all connections between two hosts sent one way: from the sending of one
+ * arrival to that of the next one, INT64_MIN and INT64_MAX where there was none. What they lost in it, data or not: */
+struct pl_silence {
+    struct pl_time_span span;
+    int64_t first_lost_ns, last_lost_ns; /* when it was sent; */
+    uint64_t lost;                       /* parts; */
+    uint32_t losers;                     /* connections; */
+    bool outage;                         /* by all of them together (analyse/silences.h) */
+};
+
+/* In order of time. It starts as {0}. */
+struct pl_silences {
+    PL_VECTOR(struct pl_silence) list;
+};
+
 struct pl_transfer {
     uint32_t number;                     /* `flow` in the tables */
     enum pl_ends ends;                   /* alone: what is said of the other capture below is this one's */
@@ -310,7 +325,7 @@ struct pl_transfer {
     const struct pl_send_samples *samples; /* of all senders; NULL: none */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     struct pl_outages outages;
-    const struct pl_time_spans *silent; /* when nothing arrived of what all between its hosts sent; NULL: it is alone */
+    const struct pl_silences *silent; /* when nothing arrived of what all between its hosts sent; NULL: it is alone */
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];

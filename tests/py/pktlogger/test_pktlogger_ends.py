@@ -1132,34 +1132,39 @@ def test_what_others_carried_afterwards_does_not_count(end: str, tmp_path: Path)
     assert float(rate[1]) * 1e6 + short["verdict"]["rate_bps"] <= 8 * MSS * 1000, "together more than the line carries"
 
 
-@pytest.mark.parametrize("others", ["pass", "are lost, too", "send nothing"])
-def test_an_outage_is_the_silence_of_all_connections(others: str, tmp_path: Path) -> None:
-    """One connection loses 30 packets in a row, in 60 ms. Another one of the same hosts sends meanwhile, or not."""
+@pytest.mark.parametrize(
+    ("others", "waits", "outage"),
+    [("pass", 0, 0), ("are lost, too", 0, 30), ("send nothing", 0, 0), ("send nothing", 200, 30), ("pass", 200, 0)],
+)
+def test_an_outage_is_the_silence_of_all_connections(others: str, waits: int, outage: int, tmp_path: Path) -> None:
+    """One connection loses 30 packets in a row, in 60 ms. Another one of the same hosts sends meanwhile, or not. Where
+    it does not, only a pause behind the packets tells their time from their number."""
     made = [Conversation() for _ in range(2)]
     for n, (c, gap_ms) in enumerate(zip(made, (2, 7), strict=True)):
         for number in range(600 // gap_ms):
             t = 100 + number * gap_ms
             down = 300 <= t < 360
-            if n == 1 and down and others == "send nothing":
+            if n == 1 and 300 <= t < 360 + waits and others == "send nothing":
                 continue
             lost = down and (n == 0 or others != "pass")
-            c.send(t, 1 + number * MSS, arrive=[] if lost else None)
+            c.send(t if t < 360 or n else t + waits, 1 + number * MSS, arrive=[] if lost else None)
     found = _analyse_shared(tmp_path, "both", made, hosts=1)
     seen = [flow["losses_seen"] for flow in found.summary["flows"]]
-    assert sum(seen[0].values()) == 30 and seen[0].get("outage", 0) == (0 if others == "pass" else 30), seen
+    assert sum(seen[0].values()) == 30 and seen[0].get("outage", 0) == outage, seen
+    assert others != "are lost, too" or seen[1] == {"outage": 9}, "a few packets of its own would not show it"
 
 
 @pytest.mark.parametrize("first", [100, 30])
 def test_the_same_octets_lost_twice_are_no_outage(first: int, tmp_path: Path) -> None:
-    """30 packets are lost in 60 ms, and again when they are sent again; or 30 others are lost then."""
+    """30 packets are lost in 60 ms, and again when they are sent again; or 30 others are lost then. A pause follows."""
     c = Conversation()
     for number in range(300):
-        c.send(100 + 2 * number, 1 + number * MSS, arrive=[] if 100 <= number < 130 else None)
+        c.send(100 + 2 * number + 200 * (number >= 130), 1 + number * MSS, arrive=[] if 100 <= number < 130 else None)
     for number in range(first, first + 30):
-        c.send(800 + 2 * (number - first), 1 + number * MSS, arrive=[])
+        c.send(1000 + 2 * (number - first), 1 + number * MSS, arrive=[])
     for number in range(100, 130):
-        c.send(1000 + 2 * number, 1 + number * MSS)
-    c.ack(1400, 1 + 300 * MSS)
+        c.send(1300 + 2 * number, 1 + number * MSS)
+    c.ack(1700, 1 + 300 * MSS)
     seen = c.analyse(tmp_path)[1]["losses_seen"]
     assert ("outage" in seen) == (first == 30), seen
 
