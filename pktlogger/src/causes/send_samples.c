@@ -4,6 +4,7 @@
 #include "send_samples.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -365,10 +366,47 @@ static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample 
         seen->slow++;
 }
 
-/* Whether a writer that waits finds no room. Of a buffer whose size is not known the program alone says so. */
-static bool finds_no_room(const struct pl_send_sample *sample, bool given)
+/* How much memory a program has taken of the buffer between a sample and the next one, for what it gave: as much an octet
+ * as all that are queued take then, or PL_MEMORY_MORE times as much. INFINITY: not known. */
+static double added_bytes(const struct pl_send_sample *sample, uint32_t mss)
 {
-    if (given)
+    const struct pl_send_sample *next = sample + 1;
+    if (!same_buffer(sample, next) || sample->given_bytes == PL_NO_GIVEN || next->given_bytes == PL_NO_GIVEN ||
+        next->given_bytes < sample->given_bytes || next->unacked == PL_NO_UNACKED)
+        return INFINITY;
+    double payload = (double)next->unacked * mss + next->notsent_bytes;
+    double an_octet = fmax(next->queued_bytes / fmax(payload, mss), 1);
+    return PL_MEMORY_MORE * an_octet * (double)(next->given_bytes - sample->given_bytes);
+}
+
+/* Whether the next sample shows that no writer waited at this one: it gives nothing until a third is free, and what it
+ * gives then adds to two thirds of the buffer at most. */
+static bool went_on(const struct pl_samples_of *of, size_t at, uint32_t mss)
+{
+    const struct pl_send_sample *sample = &of->first[at], *next = sample + 1;
+    return at + 1 < of->n && next->given_bytes > sample->given_bytes &&
+           next->queued_bytes - added_bytes(sample, mss) > next->sndbuf_bytes / 3.0 * 2;
+}
+
+/* Whether samples before show that none waits: a third was free, and since then what it gave has not filled the buffer,
+ * also between two samples. */
+static bool never_filled(const struct pl_samples_of *of, size_t at, uint32_t mss)
+{
+    for (size_t i = at; i > 0 && at - i < PL_NEAR_FULL && !is_full(&of->first[i]); i--) {
+        const struct pl_send_sample *before = &of->first[i - 1];
+        if (has_third(&of->first[i]))
+            return true;
+        if (before->queued_bytes + added_bytes(before, mss) >= before->sndbuf_bytes)
+            return false;
+    }
+    return false;
+}
+
+/* Whether a writer that waits finds no room. Of a buffer whose size is not known the program alone says so. */
+static bool finds_no_room(const struct pl_samples_of *of, size_t at, bool given, uint32_t mss)
+{
+    const struct pl_send_sample *sample = &of->first[at];
+    if (given || went_on(of, at, mss) || never_filled(of, at, mss))
         return false;
     return sample->sndbuf_bytes ? is_full(sample) || (sample->near_full && !has_third(sample))
                                 : sample->waits == PL_YES;
@@ -395,7 +433,7 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     bool held = held_back(sample, mss), unpaced = sample->pace_bytes_per_s >= INT64_MAX;
     bool nagle = held && sample->unacked && unpaced;
     bool unsent = sample->notsent_bytes >= (given && !nagle ? 1 : mss);
-    bool full = finds_no_room(sample, given);
+    bool full = finds_no_room(of, at, given, mss);
     bool known = sample->sndbuf_bytes || sample->waits != PL_UNKNOWN;
     seen->n++;
     seen->waits += sample->waits == PL_YES && !given;

@@ -158,6 +158,8 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_SILENCE_WOKEN_OF_RTT 4  /* and over one that an acknowledgement ended: a third of a buffer wakes a writer */
 #define PL_SILENCE_NS (4 * PL_MS)  /* ns: a shorter one is the machine's */
 #define PL_NEAR_FULL 8 /* samples: most find the buffer full while a writer waits, so that 7 in a row seldom miss it */
+#define PL_MEMORY_MORE                                                                                                 \
+    1.25 /* times: what is queued takes 1.1 to 2 times its octets, and the newest alike, give or take so much */
 #define PL_STANDS_NS (5 * PL_MS) /* ns: a program that is slow gives something in this time: 8 KB at 13 Mbit/s */
 #define PL_IDLE_RESTART_NS (200 * PL_MS)   /* ns: Linux' least time-out (TCP_RTO_MIN); then it starts slowly again */
 #define PL_DELAYED_ACK_NS (50 * PL_MS)     /* ns: Linux waits 40 ms for a second segment (TCP_DELACK_MIN), and a tick */

@@ -232,6 +232,57 @@ static void a_program_that_gives_nothing_waits_for_room(void)
     }
 }
 
+/* Of a buffer of 240,000 octets more is in use than there is. A slow program gives 50,000 from each sample to the next,
+ * and a third is never free: it does not wait. One that waits until a third is free and then fills it gives as much in twice the time. */
+static void a_program_that_goes_on_beyond_a_full_buffer_does_not_wait(void)
+{
+    for (unsigned waits = 0; waits < 2; waits++) {
+        char text[4096] =
+            "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes,waiting_bytes,bytes_sent,"
+            "bytes_retrans,unacked\n";
+        enum { N = 20, SIZE = 240000, MS_APART = 10 };
+        for (int i = 0; i < N; i++) {
+            int queued = waits && i % 2 ? 200000 : 245000;
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d000000,1,9,0,%d,%d,8192,%d,0,%d\n",
+                     i * MS_APART, queued, SIZE, 300000 + 50000 * (waits ? i / 2 * 2 : i), queued / MSS);
+        }
+        struct pl_send_samples samples;
+        struct nc_error error;
+        text[strlen(text) - 1] = '\0';
+        CHECK_EQ(parse(&samples, text, &error), 0);
+        struct pl_samples_of of = pl_send_samples_of(&samples, 1, 9);
+        struct pl_samples_seen seen = pl_samples_over(&of, 0, (N - 1) * MS_APART * MS, MSS);
+        CHECK_EQ(seen.n, N - 1);
+        CHECK_EQ(seen.spent, waits ? N - 1 : 0);
+        CHECK_EQ(seen.room, waits ? 0 : N - 1);
+        pl_send_samples_free(&samples);
+    }
+}
+
+/* A full buffer, then a third free, and then a program that gives too little to fill it between two samples. */
+static void a_buffer_that_was_full_before_is_not_full_again(void)
+{
+    static const int queued[] = {240000, 150000, 170000, 180000, 185000};
+    enum { N = sizeof queued / sizeof *queued };
+    for (unsigned much = 0; much < 2; much++) {
+        char text[4096] =
+            "t_ns,local_port,remote_port,notsent_bytes,queued_bytes,sndbuf_bytes,waiting_bytes,bytes_sent,"
+            "bytes_retrans,unacked\n";
+        for (int i = 0; i < N; i++)
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%d0000000,1,9,0,%d,240000,8192,%d,0,%d\n", i,
+                     queued[i], 300000 + (much ? 90000 : 30000) * i, queued[i] / MSS);
+        struct pl_send_samples samples;
+        struct nc_error error;
+        text[strlen(text) - 1] = '\0';
+        CHECK_EQ(parse(&samples, text, &error), 0);
+        struct pl_samples_of of = pl_send_samples_of(&samples, 1, 9);
+        struct pl_samples_seen seen = pl_samples_over(&of, 20 * MS, 41 * MS, MSS);
+        CHECK_EQ(seen.n, 3);
+        CHECK_EQ(seen.spent, much ? 3 : 0);
+        pl_send_samples_free(&samples);
+    }
+}
+
 static void a_buffer_with_room_is_the_application(void)
 {
     struct run run;
@@ -671,6 +722,8 @@ int main(void)
     RUN(a_buffer_in_which_a_writer_waits_is_the_send_buffer);
     RUN(a_buffer_that_is_never_full_is_the_application);
     RUN(a_buffer_is_full_until_a_third_of_it_is_free);
+    RUN(a_program_that_goes_on_beyond_a_full_buffer_does_not_wait);
+    RUN(a_buffer_that_was_full_before_is_not_full_again);
     RUN(a_program_that_gives_nothing_waits_for_room);
     RUN(a_buffer_with_room_is_the_application);
     RUN(a_buffer_that_has_had_room_for_long_is_the_application);
