@@ -64,6 +64,13 @@ def test_nothing_is_found_in_the_sane_relay(tmp_path: Path) -> None:
     assert status == 0 and len(found) == len(PLANTED) + 10
 
 
+def test_connections_through_lft_outlast_an_outage() -> None:
+    """As a direct connection does."""
+    argv = [sys.executable, "-m", "lfp", "conformance", "examples/gateways/lft.toml", "--only", "outage-60s"]
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stdout
+
+
 def test_a_gateway_that_dies_is_named(tmp_path: Path) -> None:
     (tmp_path / "dies.py").write_text("import time; time.sleep(2); print('out of licences'); raise SystemExit(7)\n")
     (tmp_path / "dies.toml").write_text(SCENARIO.format(fault="").replace("conformance_relay.py", "dies.py"))

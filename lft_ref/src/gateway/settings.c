@@ -88,7 +88,7 @@ static const struct nc_option rows[] = {
     NC_SECTION("health"),
     NC_QUANTITY("dead", dead_ns, NC_UNIT_DURATION, "1s", 100 * NC_NS_PER_MS, 60 * NC_NS_PER_S,
              "silence of the peer after which the tunnel is in outage"),
-    NC_QUANTITY("outage-max", outage_max_ns, NC_UNIT_DURATION, "60s", NC_NS_PER_S, 24 * HOUR,
+    NC_QUANTITY("outage-max", outage_max_ns, NC_UNIT_DURATION, "15min", NC_NS_PER_S, 24 * HOUR,
              "length of outage after which connections are reset"),
     NC_CHOICE("bypass", bypass, settings_bypass_names, "auto",
            "new connections bypass the tunnel: while it is down (auto), always (on), never (off)"),

@@ -23,7 +23,7 @@ static void defaults(struct lft_link_config *config)
     if (!config->dead_ns)
         config->dead_ns = NC_NS_PER_S;
     if (!config->outage_max_ns)
-        config->outage_max_ns = 60 * NC_NS_PER_S;
+        config->outage_max_ns = 15 * 60 * NC_NS_PER_S;
     if (!config->rekey_ns)
         config->rekey_ns = 3600 * NC_NS_PER_S;
     if (!config->rekey_frames)

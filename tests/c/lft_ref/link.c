@@ -217,6 +217,36 @@ static void long_outage_fails_streams(void)
     pair_free(pair);
 }
 
+/* By default streams outlast what a direct connection outlasts: Linux gives up after 924.6 s without an ACK, RFC 9293
+ * (3.8.3) after 100 s at the earliest. */
+static void streams_outlast_what_tcp_outlasts(void)
+{
+    struct pair *pair = calloc(1, sizeof *pair);
+    struct lft_stream *stream[2];
+    for (int i = 0; i < 2; i++) {
+        struct lft_link_config config = pair_config(i, LFT_AES_128_GCM);
+        config.outage_max_ns = 0;
+        pair->link[i] = lft_link_create(&config, 0);
+        CHECK(pair->link[i]);
+    }
+    both_up(pair);
+    pair_stream(pair, stream);
+    for (int seconds = 60; seconds < 15 * 60; seconds += 800) {
+        pair->cut = true;
+        pair_run(pair, (uint64_t)seconds * NC_NS_PER_S);
+        CHECK_EQ(lft_link_status(pair->link[0]), LFT_LINK_OUTAGE);
+        pair->cut = false;
+        both_up(pair);
+        works(pair, stream);
+    }
+    CHECK_EQ(lft_link_counters(pair->link[1])->associations, 1);
+    pair->cut = true;
+    pair_run(pair, 15 * 60 * NC_NS_PER_S + 2 * NC_NS_PER_S);
+    expect_reset(pair->link[0], LFT_RESULT_OUTAGE);
+    expect_reset(pair->link[1], LFT_RESULT_OUTAGE);
+    pair_free(pair);
+}
+
 int main(void)
 {
     RUN(every_cipher_carries);
@@ -227,5 +257,6 @@ int main(void)
     RUN(restart_is_noticed);
     RUN(short_outage_is_survived);
     RUN(long_outage_fails_streams);
+    RUN(streams_outlast_what_tcp_outlasts);
     return 0;
 }
