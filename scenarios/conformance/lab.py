@@ -24,6 +24,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from netcommon.netns import call_in, namespace_path
 from netcommon.process import Tool
+from scenarios.conformance import proxies
 from scenarios.conformance.streams import Failure, Late, NotApplicable, name_of, pattern, span, within
 from scenarios.network import links
 from scenarios.network.topology import Topology
@@ -88,11 +89,13 @@ class Lab:
     async def client(self, port: int | None = None, within_s: float = CONNECT_S) -> socket.socket:
         """The client's end of a new connection. OSError when it comes to nothing; Late when that takes longer.
         The event loop's thread is in the client's namespace, so a plain socket is the client's."""
-        sock = self._socket()
+        sock, to = self._socket(), (gateways.target(self.net, self.setting), port or self.data_port)
+        proxy = gateways.proxy_at(self.net, self.setting)
         try:
             async with within(within_s):
-                to = gateways.target(self.net, self.setting), port or self.data_port
-                await asyncio.get_running_loop().sock_connect(sock, to)
+                await asyncio.get_running_loop().sock_connect(sock, proxy[1:] if proxy else to)
+                if proxy:
+                    await proxies.ask(sock, proxy[0], *to)
         except BaseException:
             sock.close()
             raise

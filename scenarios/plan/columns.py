@@ -145,6 +145,7 @@ _IN_ORDER = (
     *_transfer(*(key for key, _ in rows(Transfer) if key not in (*_AHEAD, *_AFTER, "tool"))),
     _setting("gateway", "text", "gateway.kind", "Gateway"),
     _setting("gateway_model", "text", "gateway.model", "Relay model"),
+    _setting("gateway_proxy", "text", "gateway.proxy", "Way to the proxy"),
     _setting("gateway_rate_bps", "int", "gateway.rate", "Gateways' limit"),
     _setting("gateway_host_rate_bps", "int", "gateway.host_rate", "Gateways' limit towards hosts"),
     _setting("gateway_rate_mode", "text", "gateway.rate_mode", "Rate control"),

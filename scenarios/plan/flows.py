@@ -156,13 +156,18 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
         if any(gateway_of(setting, number).kind != "none" for number in pairs(setting)):
             yield ("topology", "kind"), "a parking lot has no gateways; use kind \"dumbbell\", or leave them out"
     for number in pairs(setting):
-        gateway, through = gateway_of(setting, number), [one for one in of(setting) if one.pair == number]
-        if gateway.kind == "command" and gateway.model == "proxy":
-            if shares_gateway(setting, number):
-                through = [one for one in of(setting) if shares_gateway(setting, one.pair)]
-            if len(through) > 1:
-                name = through[-1].name
-                yield ("flow", name), "a proxy of kind command knows the ports of one flow; put it on another pair"
+        gateway = gateway_of(setting, number)
+        if gateway.kind == "command" and gateway.has_ports and shares_gateway(setting, number):
+            through = [one for one in of(setting) if shares_gateway(setting, one.pair)]
+            if other := next((one.name for one in through if one.pair != through[0].pair), None):
+                yield ("flow", other), (
+                    f"a proxy of kind command forwards its ports to one receiver, that of pair {through[0].pair}; put "
+                    "the flow on that pair, or give its own [pair.N.gateway]"
+                )
+        if gateway.is_asked:
+            for one in of(setting):
+                if one.pair == number and one.setting.transfer.tool != "rttcp":
+                    yield ("transfer", "tool"), f"rttcp alone asks a proxy \"{gateway.proxy}\"; use tool = \"rttcp\""
     if existing:
         yield from _wrong_existing(setting)
 

@@ -13,8 +13,8 @@ from typing import Any
 from scenarios.plan.model import Gateway, Scenario
 
 WORDS = (
-    "near", "far", "sender", "receiver", "listen", "port", "data_port", "ports", "rate_bps", "rate_mbps", "scratch",
-    "pktlogger", "gateway",
+    "near", "far", "sender", "receiver", "listen", "port", "data_port", "ports", "proxy_port", "rate_bps", "rate_mbps",
+    "scratch", "pktlogger", "gateway",
 )  # fmt: skip
 VARIABLE = "LFP_GATEWAY"  # the program that $gateway stands for
 _WORD = "$gateway"

@@ -42,6 +42,7 @@ class Gateway(Table):
 
     kind: Literal["none", "lft", "command"] = "none"
     model: Literal["router", "proxy", "host"] = "router"
+    proxy: Literal["ports", "socks5", "http", "transparent"] = "ports"
     rate: Annotated[int, *of_option(quantity.RATE, "gateway", "rate")] = 0
     host_rate: Annotated[int, *of_option(quantity.RATE, "gateway", "host_rate")] = 0
     rate_mode: Annotated[str, *choice("gateway", "rate_mode")] = "fixed"
@@ -62,12 +63,31 @@ class Gateway(Table):
                 raise ValueError(f"'{key}': not a multiple of 1Mbit; want whole Mbit/s, such as 20Mbit, or 0 for none")
         if self.host_rate and self.kind != "lft":
             raise ValueError(f"'host_rate': not with kind '{self.kind}', which has no such limit; use kind = \"lft\"")
+        if self.proxy != "ports" and not self.is_proxy:
+            raise ValueError("'proxy': of model 'proxy' alone; set model = \"proxy\", or drop it")
+        if self.proxy == "transparent" and self.kind == "lft":
+            raise ValueError("'proxy': lft's model \"router\" is transparent; use that one")
         wanted = self.kind == "command"
         if wanted != (self.near is not None) or wanted != (self.far is not None):
             raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")
         if self.programs and not wanted:
             raise ValueError("'programs': of kind 'command' alone; drop it")
         return self
+
+    @property
+    def is_proxy(self) -> bool:
+        return self.kind != "none" and self.model == "proxy"
+
+    @property
+    def has_ports(self) -> bool:
+        """Whether clients reach the server by ports of the near gateway, which has to know them."""
+        return self.is_proxy and self.proxy == "ports"
+
+    @property
+    def is_asked(self) -> bool:
+        """Whether clients say to the near gateway where to connect. Their connections begin with these words, so no
+        place in one is the same place in the far gateway's connection."""
+        return self.is_proxy and self.proxy in ("socks5", "http")
 
     @property
     def has_nodes(self) -> bool:
@@ -296,13 +316,6 @@ class Scenario(Table):
         """A capture point at a gateway that has no node of its own; None if there is no such point."""
         wanted = set(self.capture.points).intersection(GATEWAY_POINTS)
         return min(wanted) if wanted and not self.gateway.has_nodes else None
-
-    def needs_ports(self) -> str | None:
-        """The key of [transfer] that wants more data connections than a proxy gateway forwards; None if there is
-        none."""
-        if self.gateway.kind == "none" or self.gateway.model != "proxy":
-            return None
-        return "bidir" if self.transfer.bidir else "parallel" if self.transfer.parallel > 1 else None
 
 
 SWEEPABLE = ("path", "transfer", "flow", "profile", "gateway", "pair", "topology", "cpu", "capture", "scenario")

@@ -194,11 +194,6 @@ def _validate(document: Document, like: Scenario | None = None) -> Scenario:
         where = document.origin(("capture", "points"))
         raise UsageError(f"{where}: capture.points = '{point}': there is no such node with [gateway] {found}; "
                          "want snd, box or rcv, or \"all\"")  # fmt: skip
-    if key := setting.needs_ports():
-        where, value = document.origin(("transfer", key)), getattr(setting.transfer, key)
-        none = "false" if key == "bidir" else "1"
-        raise UsageError(f"{where}: transfer.{key} = {str(value).lower()}: a proxy gateway forwards the port of one "
-                         f"stream; want {none}, or [gateway] model = \"router\"")  # fmt: skip
     try:
         profiles.load(setting.profile.name)
     except UsageError as unknown:

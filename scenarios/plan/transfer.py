@@ -81,8 +81,7 @@ class Transfer(Table):
         "streams of the one transfer (rttcp's `--parallel`), which share `bytes`, `exchanges` and `pace`; "
         "`window` is that of each. `short_term_bps` is their sum. Columns, null with one stream: `stream_min_bps` "
         "and `stream_max_bps`, the streams' goodput from the transfer's beginning to each one's last octet, and "
-        "`stream_jain`, Jain's index of what each had when the first one ended. Not with a proxy gateway or "
-        "iperf3",
+        "`stream_jain`, Jain's index of what each had when the first one ended. Not with iperf3",
         label="Parallel streams",
         given=True,
         iperf3="as it is run here has one stream",
@@ -93,7 +92,7 @@ class Transfer(Table):
         "control hold for each way. `reverse_bps` is the throughput from receiver to sender, `reverse_lost_…`, "
         '`reverse_retransmits` and the like are of that way ("Request and response"); the other measured columns '
         "are of the way from sender to receiver, those of captures of the connection with the most data. Not with "
-        "`second`, `request`, a proxy gateway or iperf3",
+        "`second`, `request` or iperf3",
         label="Both ways at once",
         given=True,
         iperf3="as it is run here sends one way",
@@ -229,6 +228,11 @@ class Transfer(Table):
     def both_ways(self) -> bool:
         """Whether the receiver sends data, too: responses, or the other way of both at once."""
         return self.bidir or self.request is not None
+
+    @property
+    def streams(self) -> int:
+        """Data connections of the transfer."""
+        return self.parallel * (2 if self.bidir else 1)
 
     @property
     def write_bytes(self) -> int | None:

@@ -13,6 +13,7 @@ import os
 import shlex
 import shutil
 import string
+import subprocess
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -21,9 +22,9 @@ from typing import Any, Literal
 
 from lft_ref import TUNNEL_PORT, Gateway, Settings, wait_accelerating, write_key
 from netcommon import binaries, quantity
-from netcommon.errors import LfpError, UsageError
+from netcommon.errors import EXIT_MISSING, LfpError, UsageError
 from netcommon.ledger import Ledger
-from netcommon.netns import call_in
+from netcommon.netns import call_in, namespace_path
 from netcommon.process import Tool
 from scenarios.network import sysctls
 from scenarios.network.graph import gateway_names, host_names, leader
@@ -32,11 +33,13 @@ from scenarios.network.topology import Topology
 from scenarios.plan import flows, gateway_commands, profiles
 from scenarios.plan.model import Scenario
 from scenarios.trial.cpu import priced
-from scenarios.trial.transfer_tool import beside_ports, ports
+from scenarios.trial.transfer_tool import beside_ports, data_ports, ports
 
 Which = Literal["near", "far"]
 READY_TIMEOUT_S, READY = 15.0, "ready"
 _LOOK_S = 0.01
+PROXY_PORTS = {"socks5": 1080, "http": 3128, "transparent": 1081}  # where the near gateway listens at $listen
+_NFT_NAMES = {"ipv4": "ip", "ipv6": "ip6"}
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
 _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
 
@@ -154,6 +157,8 @@ def tool(net: Topology, site: Site, which: Which, scratch: Path, log: Path, ledg
     if gateway.has_nodes:
         sysctls.apply(profiles.load(_NODE_PROFILE), pid)
     said = log / f"{name}.stderr"
+    if gateway.proxy == "transparent" and which == "near":
+        _redirect(net, site, pid)
     if gateway.kind == "lft":
         settings = _lft(net, site, which, scratch)
         return Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
@@ -179,11 +184,47 @@ def made(net: Network) -> Topology:
 
 
 def target(net: Network, setting: Scenario, pair: int = 1) -> str:
-    """The address that a pair's sender connects to: its receiver's, or that of its near gateway if this is a proxy."""
-    gateway = flows.gateway_of(setting, pair)
-    if gateway.kind == "none" or gateway.model != "proxy":
+    """The address that a pair's sender asks for: its receiver's, or that of its near gateway if this forwards ports."""
+    if not flows.gateway_of(setting, pair).has_ports:
         return net.receiver_address(pair)
+    return _near_address(net, setting, pair)
+
+
+def proxy_at(net: Network, setting: Scenario, pair: int = 1) -> tuple[str, str, int] | None:
+    """Protocol, address and port of the proxy that a pair's sender asks for its receiver; None if it asks none."""
+    gateway = flows.gateway_of(setting, pair)
+    if not gateway.is_asked:
+        return None
+    return gateway.proxy, _near_address(net, setting, pair), PROXY_PORTS[gateway.proxy]
+
+
+def proxy_of(net: Network, setting: Scenario, pair: int = 1) -> str | None:
+    """``proxy_at`` as a URL."""
+    found = proxy_at(net, setting, pair)
+    return f"{found[0]}://{_with_port(*found[1:])}" if found else None
+
+
+def _near_address(net: Network, setting: Scenario, pair: int) -> str:
     return made(net).address_of(gateway_names(leader(setting, pair))[0], "left")
+
+
+def _redirect(net: Topology, site: Site, pid: int) -> None:
+    """Lets what hosts send to their receivers over TCP end at the near gateway, which finds the address that was asked
+    for by SO_ORIGINAL_DST. LfpError where this machine cannot."""
+    if not (nft := shutil.which("nft", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
+        raise LfpError("gateway.proxy = 'transparent': this machine has no nft; install nftables", status=EXIT_MISSING)
+    ip = _NFT_NAMES[site.setting.transfer.family]
+    lan = ", ".join(f'"{name}"' for name in _lan(net, site, "near"))
+    receivers = ", ".join(net.receiver_address(pair) for pair in site.pairs)
+    rules = (
+        f"table {ip} lfp; delete table {ip} lfp; table {ip} lfp {{ chain in {{ type nat hook prerouting priority -100; "
+        f"iifname {{ {lan} }} {ip} daddr {{ {receivers} }} meta l4proto tcp "
+        f"redirect to :{PROXY_PORTS['transparent']}; }}\n}}\n"
+    )
+    argv = ["nsenter", f"--net={namespace_path(pid)}", "--", nft, "-f", "-"]
+    done = subprocess.run(argv, input=rules, text=True, capture_output=True, check=False)
+    if done.returncode:
+        raise LfpError(f"gateway.proxy = 'transparent': nft: {done.stderr.strip()}", status=EXIT_MISSING)
 
 
 def _node(site: Site, which: Which) -> str:
@@ -202,7 +243,7 @@ def _with_port(address: str, port: int) -> str:
 def _lft(net: Topology, site: Site, which: Which, scratch: Path) -> Settings:
     gateway, ends = site.setting.gateway, (outer(net, site, "near"), outer(net, site, "far"))
     near, far = (_with_port(end, TUNNEL_PORT) for end in ends)
-    proxy = gateway.model == "proxy" and which == "near"
+    near_proxy = gateway.is_proxy and which == "near"
     return Settings(
         psk=write_key(scratch / "psk"),
         listen=near if which == "near" else far,
@@ -210,7 +251,8 @@ def _lft(net: Topology, site: Site, which: Which, scratch: Path) -> Settings:
         control=scratch / f"{site.name(which)}.sock",
         lan=_lan(net, site, which) if gateway.model == "router" else (),
         host=gateway.model == "host",
-        forwards=_forwards(net, site) if proxy else (),
+        forwards=_forwards(net, site) if near_proxy and gateway.has_ports else (),
+        options=_lft_proxy(net, site) if near_proxy else (),
         carriage=gateway.carriage,
         cipher=gateway.cipher,
         recovery=gateway.recovery,
@@ -227,6 +269,13 @@ def _lan(net: Topology, site: Site, which: Which) -> tuple[str, ...]:
     return tuple(net.interfaces(_node(site, which), "left" if which == "near" else "right"))
 
 
+def _lft_proxy(net: Topology, site: Site) -> tuple[str, ...]:
+    """Where lft-gateway listens as a proxy that is told where to connect."""
+    option = {"socks5": "--socks5", "http": "--http-connect"}.get(site.setting.gateway.proxy)
+    here = net.address_of(site.nodes[0], "left")
+    return (option, _with_port(here, PROXY_PORTS[site.setting.gateway.proxy])) if option else ()
+
+
 def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
     """The proxy model: from the near gateway's ports to those of the receivers."""
     here = net.address_of(site.nodes[0], "left")
@@ -238,7 +287,8 @@ def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
 
 def _ports(site: Site, number: int) -> tuple[int, ...]:
     """The ports of a flow, and of what [transfer] sends beside its own."""
-    return ports(number) + (() if number else beside_ports(site.setting.transfer))
+    transfer = flows.of(site.setting)[number].setting.transfer
+    return (ports(number)[0], *data_ports(transfer, number), *(() if number else beside_ports(transfer)))
 
 
 def _wait_lft(pair: Pair) -> None:
@@ -272,17 +322,18 @@ def fresh(site: Site, scratch: Path) -> None:
 
 
 def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str]:
-    """A command line with its ``$`` words filled in. Ports and hosts are those of the first flow. ``scratch``: a folder
-    for both gateways."""
+    """A command line with its ``$`` words filled in. Ports are those of all flows through the gateways, hosts and
+    ``port`` those of the first. ``scratch``: a folder for both gateways."""
     gateway = site.setting.gateway
-    number, pair = (*site.flows, (0, site.pairs[0]))[0]
-    port, data_port = ports(number)
+    through = site.flows or ((0, site.pairs[0]),)
+    pair, all_ports = through[0][1], [port for number, _ in through for port in _ports(site, number)]
     text = gateway.near if which == "near" else gateway.far
     assert text is not None
     known = {
         "near": outer(net, site, "near"), "far": outer(net, site, "far"), "receiver": net.receiver_address(pair),
-        "sender": net.address_of(host_names(pair)[0], "right"), "listen": _listens_at(net, site, pair), "port": port,
-        "data_port": data_port, "ports": " ".join(map(str, _ports(site, number))), "rate_bps": gateway.rate,
+        "sender": net.address_of(host_names(pair)[0], "right"), "listen": _listens_at(net, site, pair),
+        "port": all_ports[0], "data_port": all_ports[1], "ports": " ".join(map(str, all_ports)),
+        "proxy_port": PROXY_PORTS.get(gateway.proxy, all_ports[0]), "rate_bps": gateway.rate,
         "rate_mbps": gateway.rate // 10**6, "scratch": scratch, "pktlogger": binaries.find("pktlogger"),
         "gateway": gateway_commands.named(),
     }  # fmt: skip
@@ -294,8 +345,8 @@ def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str
 
 
 def _listens_at(net: Topology, site: Site, pair: int) -> str:
-    """The address that the sender connects to."""
-    proxy = site.setting.gateway.model == "proxy"
+    """The address at which a proxy listens; of the other models the receiver's."""
+    proxy = site.setting.gateway.is_proxy
     return net.address_of(site.nodes[0], "left") if proxy else net.receiver_address(pair)
 
 
@@ -307,8 +358,9 @@ def _wait_commands(pair: Pair, net: Topology) -> None:
     for tool in pair.tools.values():
         if not tool.running():
             raise tool.failed(f"ended at once: {shlex.join(tool.argv)}")
-    if gateway.model == "proxy":
-        pid, (port, _) = net.pid(pair.site.nodes[0]), ports(pair.site.flows[0][0] if pair.site.flows else 0)
+    if gateway.is_proxy:
+        pid, first = net.pid(pair.site.nodes[0]), ports(pair.site.flows[0][0] if pair.site.flows else 0)[0]
+        port = PROXY_PORTS.get(gateway.proxy, first)
         otherwise = f"the near gateway does not listen at port {port}"
 
         def listens() -> bool:

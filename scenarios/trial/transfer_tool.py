@@ -22,6 +22,8 @@ from scenarios.plan.transfer import Transfer
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
+STREAMS_FROM = 7100  # data ports of flows with several streams: four digits, which products may put another before
+_MOST_STREAMS = 128
 _APART = 10  # DATA_PORT - PORT: the ports of so many flows follow each other
 SHORT = 1000  # the number that short transfers take their ports by; flows have lower ones
 _PLAIN_CONGESTION = "cubic"
@@ -33,10 +35,22 @@ def ports(number: int) -> tuple[int, int]:
     return PORT + 2 * _APART * block + place, DATA_PORT + 2 * _APART * block + place
 
 
+def data_ports(transfer: Transfer, number: int) -> tuple[int, ...]:
+    """The data ports of a flow behind a proxy that has to know them: one for each stream, in a row."""
+    streams = transfer.streams
+    first = ports(number)[1] if streams == 1 else STREAMS_FROM + _MOST_STREAMS * number
+    return tuple(range(first, first + streams))
+
+
+def _second(transfer: Transfer) -> tuple[int, tuple[int, ...]]:
+    """Control port and data ports of the flow beside [transfer]'s own: those of flow 1, which there is not then."""
+    return ports(1)[0], data_ports(transfer, 1)
+
+
 def beside_ports(transfer: Transfer) -> tuple[int, ...]:
     """The ports of what [transfer] sends through a gateway beside its own flow."""
-    second = (PORT + 1, DATA_PORT + 1) if transfer.second else ()
-    return second + (ports(SHORT) if transfer.short else ())
+    port, more = _second(transfer)
+    return ((port, *more) if transfer.second else ()) + (ports(SHORT) if transfer.short else ())
 
 
 _FAMILIES = {"ipv4": 4, "ipv6": 6}
@@ -57,24 +71,25 @@ class TransferCommands:
 
 def commands(
     setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0, router: str | None = None,
-    samples_back: Path | None = None,
+    samples_back: Path | None = None, proxy: str | None = None,
 ) -> TransferCommands:  # fmt: skip
     """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. ``router``: the
     far router's address, which plain TCP beside the transfer goes to. ``samples_back``: where the receiver writes
-    samples of what it sends; None: it takes none. UsageError for a setting that the tool cannot do."""
-    transfer, (port, data_port) = setting.transfer, ports(number)
+    samples of what it sends; None: it takes none. ``proxy``: URL of the proxy that is asked for ``host``. UsageError
+    for a setting that the tool cannot do."""
+    transfer, port = setting.transfer, ports(number)[0]
     if transfer.tool == "iperf3":
         return _iperf3(setting, profile, host, port, samples if transfer.sample else None)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
     back = sampled | {"samples": samples_back} if sampled and samples_back and transfer.both_ways else {}
     congestion = transfer.congestion or profile.congestion
-    first = _flow(setting, profile, host, (port, data_port), congestion, sampled, back)
-    at = port + 1, data_port + 1
+    first = _flow(setting, profile, (host, proxy), (port, data_ports(transfer, number)[0]), congestion, sampled, back)
+    at = _second(transfer)[0], _second(transfer)[1][0]
     return replace(
         first, samples=samples if sampled else None,
-        second=_flow(setting, profile, host, at, transfer.second) if transfer.second else None,
+        second=_flow(setting, profile, (host, proxy), at, transfer.second) if transfer.second else None,
         plain=_plain(setting, router) if transfer.plain and router else None,
-        short=_short(setting, host, congestion) if transfer.short else None,
+        short=_short(setting, (host, proxy), congestion) if transfer.short else None,
     )  # fmt: skip
 
 
@@ -89,36 +104,35 @@ def _plain(setting: Scenario, router: str) -> TransferCommands:
     return TransferCommands(receiver, sender, None)
 
 
-def _short(setting: Scenario, host: str, congestion: str) -> TransferCommands:
+def _short(setting: Scenario, to: tuple[str, str | None], congestion: str) -> TransferCommands:
     """Both ends of short transfers, each over connections of its own."""
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     port, data_port = ports(SHORT)
     receiver = rttcp.receiver_argv(binary, port=port, family=family, data_port=_data_port(setting, data_port))
     sender = rttcp.sender_argv(
-        host, binary, port=port, family=family, congestion=congestion, bytes=transfer.short, nodelay=True
+        to[0], binary, proxy=to[1], port=port, family=family, congestion=congestion, bytes=transfer.short, nodelay=True
     )
     return TransferCommands(receiver, sender, None)
 
 
 def _data_port(setting: Scenario, port: int) -> int | None:
-    """The port of a flow's data: with a proxy gateway one that it knows, otherwise any."""
-    proxied = setting.gateway.kind != "none" and setting.gateway.model == "proxy"
-    return port if proxied else None
+    """The port of a flow's first stream: with a proxy gateway one that it knows, otherwise any."""
+    return port if setting.gateway.is_proxy else None
 
 
 def _flow(
-    setting: Scenario, profile: Profile, host: str, at: tuple[int, int], congestion: str,
+    setting: Scenario, profile: Profile, to: tuple[str, str | None], at: tuple[int, int], congestion: str,
     sampled: Mapping[str, Any] = MappingProxyType({}), back: Mapping[str, Any] = MappingProxyType({}),
 ) -> TransferCommands:  # fmt: skip
-    """Both ends of one flow; ``at``: its ports; ``sampled``, ``back``: where the sender and the receiver write samples,
-    and how often."""
+    """Both ends of one flow. ``to``: the host, and the proxy that is asked for it; ``at``: its first ports;
+    ``sampled``, ``back``: where the sender and the receiver write samples, and how often."""
     port, own_data_port = at
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     exchanging, copies = transfer.request is not None, not transfer.zerocopy
     data_port = _data_port(setting, own_data_port)
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port, **back)
     sender = rttcp.sender_argv(
-        host, binary, port=port, family=family, congestion=congestion,
+        to[0], binary, proxy=to[1], port=port, family=family, congestion=congestion,
         length_bytes=None if exchanging else transfer.write_bytes,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
         zerocopy=not copies, skip_rx_copy=not copies, **arguments(transfer), **sampled,

@@ -129,7 +129,8 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
     router = gateways.made(net).address_of(beside.FAR, "left") if one.setting.transfer.plain else None
     back = None if rcv.is_remote else samples_back(folder, one)  # rttcp there may be older, and nothing is captured
     commands = transfer_tool.commands(
-        one.setting, profile, host, snd.file(samples(folder, one)), one.number, router, back
+        one.setting, profile, host, snd.file(samples(folder, one)), one.number, router, back,
+        gateways.proxy_of(net, setting, one.pair),
     )
     return _Flow(one, commands, snd, rcv, [], [])
 

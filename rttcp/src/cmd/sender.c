@@ -122,29 +122,65 @@ static int propose(struct sender *sender)
     return status;
 }
 
+/* Connects the control connection, through the proxy if there is one. */
+static int reach(const struct rttcp_settings *settings, struct nc_error *error)
+{
+    const struct rttcp_proxy *proxy = &settings->proxy;
+    uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
+    bool direct = proxy->kind == RTTCP_PROXY_NONE;
+    int fd = rttcp_connect(direct ? settings->transmit : proxy->host, direct ? "--transmit" : "--proxy", settings->bind,
+                           rttcp_family(settings->ipv4, settings->ipv6),
+                           direct ? (uint16_t)settings->port : proxy->port, RTTCP_HANDSHAKE_NS, error);
+    for (int step = 0; fd >= 0 && !direct && step < RTTCP_PROXY_STEPS; step++)
+        if (rttcp_proxy_step(proxy, fd, step, settings->transmit, (uint16_t)settings->port, deadline, error) < 0) {
+            close(fd);
+            fd = -1;
+        }
+    return fd;
+}
+
 static int negotiate(struct sender *sender)
 {
     struct rttcp_session *s = sender->s;
-    const struct rttcp_settings *settings = sender->settings;
-    int fd = rttcp_connect(settings->transmit, settings->bind, rttcp_family(settings->ipv4, settings->ipv6),
-                           (uint16_t)settings->port, RTTCP_HANDSHAKE_NS, &s->error);
+    int fd = reach(sender->settings, &s->error);
     s->control.channel = rttcp_channel_plain(fd);
     return fd < 0 || secure(sender) < 0 || say_hello(sender) < 0 || propose(sender) < 0 ? -1 : 0;
 }
 
-/* Connects every stream; the clock runs from before the first connect. */
-static int open_streams(struct rttcp_session *s)
+/* All streams take the proxy's steps side by side. */
+static int pass_proxy(struct sender *sender, uint64_t deadline)
 {
+    struct rttcp_session *s = sender->s;
+    const struct rttcp_settings *settings = sender->settings;
+    for (int step = 0; step < RTTCP_PROXY_STEPS; step++)
+        for (uint64_t i = 0; i < s->accept.streams; i++) {
+            int fd = rttcp_session_stream(s, i)->fd;
+            if ((step == 0 && rttcp_data_connected(fd, deadline, &s->error) < 0) ||
+                rttcp_proxy_step(&settings->proxy, fd, step, settings->transmit, (uint16_t)s->accept.at[i].port,
+                                 deadline, &s->error) < 0)
+                return -1;
+        }
+    return 0;
+}
+
+/* Connects every stream; the clock runs from before the first connect. */
+static int open_streams(struct sender *sender)
+{
+    struct rttcp_session *s = sender->s;
+    const struct rttcp_proxy *proxy = &sender->settings->proxy;
+    bool direct = proxy->kind == RTTCP_PROXY_NONE;
     rttcp_session_clock(s);
     uint64_t deadline = nc_now_ns() + RTTCP_HANDSHAKE_NS;
     for (uint64_t i = 0; i < s->accept.streams; i++)
-        if (rttcp_data_connect(rttcp_session_stream(s, i)->fd, s->control.channel.fd, (uint16_t)s->accept.at[i].port,
-                               &s->error) < 0)
+        if (rttcp_data_connect(rttcp_session_stream(s, i)->fd, s->control.channel.fd,
+                               direct ? (uint16_t)s->accept.at[i].port : proxy->port, &s->error) < 0)
             return -1;
+    if (!direct && pass_proxy(sender, deadline) < 0)
+        return -1;
     for (uint64_t i = 0; i < s->accept.streams; i++) {
         int fd = rttcp_session_stream(s, i)->fd;
         bool sending = i < s->report.params.forward;
-        if (rttcp_data_connected(fd, deadline, &s->error) < 0 ||
+        if ((direct && rttcp_data_connected(fd, deadline, &s->error) < 0) ||
             rttcp_data_join(fd, &s->join, i, sending, &s->error) < 0)
             return -1;
     }
@@ -152,8 +188,9 @@ static int open_streams(struct rttcp_session *s)
     return 0;
 }
 
-static int connect_all(struct rttcp_session *s)
+static int connect_all(struct sender *sender)
 {
+    struct rttcp_session *s = sender->s;
     const struct rttcp_params *params = &s->report.params;
     struct sockaddr_storage local = {0};
     getsockname(s->control.channel.fd, (struct sockaddr *)&local, &(socklen_t){sizeof local});
@@ -161,7 +198,7 @@ static int connect_all(struct rttcp_session *s)
         if ((rttcp_session_stream(s, i)->fd =
                  rttcp_data_socket(local.ss_family, params, i < params->forward, &s->error)) < 0)
             return -1;
-    if (open_streams(s) < 0)
+    if (open_streams(sender) < 0)
         return -1;
     for (uint64_t i = 0; i < s->accept.streams; i++)
         if (rttcp_data_established(rttcp_session_stream(s, i)->fd, params, i < params->forward,
@@ -230,8 +267,8 @@ static int run_once(const struct rttcp_settings *settings, const struct rttcp_ou
     }
     s->report.params = rttcp_settings_params(settings);
     s->sample_ns = settings->samples ? settings->sample_ns : 0;
-    bool connected =
-        check_machine(&sender) == 0 && negotiate(&sender) == 0 && rttcp_session_prepare(s) == 0 && connect_all(s) == 0;
+    bool connected = check_machine(&sender) == 0 && negotiate(&sender) == 0 && rttcp_session_prepare(s) == 0 &&
+                     connect_all(&sender) == 0;
     int exit_status = s->error.status;
     if (connected)
         exit_status = transfer(&sender);

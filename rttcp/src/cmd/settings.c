@@ -64,6 +64,8 @@ static const struct nc_option table[] = {
                 "--duration", .letter = 'O'),
     NC_QUANTITY("repeat", repeat, NC_UNIT_COUNT, "1", 1, 1000000,
                 "run the whole transfer this many times", .metavar = "N"),
+    NC_STRING("proxy", proxy_text, "URL",
+              "connect through this proxy, socks5://HOST:PORT or http://HOST:PORT, which finds the receiver"),
     NC_QUANTITY("parallel", parallel, NC_UNIT_COUNT, "1", 1, RTTCP_STREAMS_MAX,
                 "streams in each direction", .letter = 'P', .metavar = "N"),
     NC_FLAG("reverse", reverse, "the receiver (-r) sends", .letter = 'R'),
@@ -226,6 +228,9 @@ int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv,
     memset(&settings->key, 0, sizeof settings->key);
     settings->format_given = was_given("format", given);
     if (check(settings, given, error) < 0)
+        return -1;
+    settings->proxy = (struct rttcp_proxy){.kind = RTTCP_PROXY_NONE};
+    if (settings->proxy_text && rttcp_proxy_parse(settings->proxy_text, &settings->proxy, error) < 0)
         return -1;
     if (settings->key_file && rttcp_key_read(&settings->key, settings->key_file, error) < 0)
         return -1;

@@ -11,6 +11,7 @@
 #include "nc_options.h"
 #include "nc_sandbox.h"
 #include "output.h"
+#include "proxy.h"
 
 struct rttcp_settings {
     bool receive;
@@ -31,6 +32,8 @@ struct rttcp_settings {
     const char *cpu, *peer_cpu;
     const char *key_file;
     struct rttcp_key key; /* made of key_file */
+    const char *proxy_text;
+    struct rttcp_proxy proxy; /* made of proxy_text */
     const char *congestion;
     bool nagle;
     uint64_t sample_ns;

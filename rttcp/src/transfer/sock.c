@@ -107,7 +107,8 @@ static int bind_local(int fd, int family, const char *bind_to, struct nc_error *
     return status;
 }
 
-static int connect_to(const struct addrinfo *at, const char *bind_to, uint64_t timeout_ns, struct nc_error *error)
+static int connect_to(const struct addrinfo *at, const char *option, const char *bind_to, uint64_t timeout_ns,
+                      struct nc_error *error)
 {
     char text[80];
     struct sockaddr_storage address = {0};
@@ -115,7 +116,7 @@ static int connect_to(const struct addrinfo *at, const char *bind_to, uint64_t t
     rttcp_address_text(&address, text, sizeof text);
     int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0)
-        return nc_fail(error, NC_EXIT_FAILED, "--transmit %s: %s", text, strerror(errno));
+        return nc_fail(error, NC_EXIT_FAILED, "%s %s: %s", option, text, strerror(errno));
     rttcp_set_slice(fd, timeout_ns);
     if (bind_to && bind_local(fd, at->ai_family, bind_to, error) < 0) {
         close(fd);
@@ -125,16 +126,17 @@ static int connect_to(const struct addrinfo *at, const char *bind_to, uint64_t t
         return fd;
     int failed = errno == EINPROGRESS ? ETIMEDOUT : errno;
     close(fd);
-    return nc_fail(error, NC_EXIT_FAILED, "--transmit %s: %s; is `rttcp -r` running there?", text, strerror(failed));
+    return nc_fail(error, NC_EXIT_FAILED, "%s %s: %s; is %s running there?", option, text, strerror(failed),
+                   strcmp(option, "--proxy") ? "`rttcp -r`" : "the proxy");
 }
 
-int rttcp_connect(const char *host, const char *bind_to, int family, uint16_t port, uint64_t timeout_ns,
-                  struct nc_error *error)
+int rttcp_connect(const char *host, const char *option, const char *bind_to, int family, uint16_t port,
+                  uint64_t timeout_ns, struct nc_error *error)
 {
     int fd = -1, one = 1;
-    struct addrinfo *list = resolve("transmit", host, family, port, 0, error);
+    struct addrinfo *list = resolve(option + 2, host, family, port, 0, error);
     for (struct addrinfo *at = list; at && fd < 0; at = at->ai_next)
-        fd = connect_to(at, bind_to, timeout_ns, error);
+        fd = connect_to(at, option, bind_to, timeout_ns, error);
     if (list)
         freeaddrinfo(list);
     if (fd >= 0)

@@ -17,9 +17,10 @@ int rttcp_family(bool ipv4, bool ipv6);
 /* Listens on bind_to (NULL: any address, both families) and port. Returns the descriptor or -1. */
 int rttcp_listen(const char *bind_to, int family, uint16_t port, struct nc_error *error);
 
-/* Connects to host and port and tries the host's addresses in turn. Each attempt waits at most timeout_ns. */
-int rttcp_connect(const char *host, const char *bind_to, int family, uint16_t port, uint64_t timeout_ns,
-                  struct nc_error *error);
+/* Connects to host and port and tries the host's addresses in turn. Each attempt waits at most timeout_ns. `option`
+ * gave the host: "--transmit". */
+int rttcp_connect(const char *host, const char *option, const char *bind_to, int family, uint16_t port,
+                  uint64_t timeout_ns, struct nc_error *error);
 
 /* Makes a data socket with its options (sockopt.c). TCP settles the window scale of a receiver in the handshake, so the
  * buffer is set here, before listen() or connect(). Accepted sockets inherit the options of their listener. Returns a

@@ -7,6 +7,7 @@ import json
 import resource
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import jsonschema
 import pytest
 from support.ports import free_port
 from support.rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, control_proxy, flip_in_stream_0, send
+from support.waiting import wait_until
 
 import rttcp
 import rttcp.iperf3
@@ -339,3 +341,30 @@ def test_exchanges_end_with_the_duration_and_take_the_key(tmp_path: Path) -> Non
 def test_what_exchanges_exclude_is_named(options: list[str], says: str) -> None:
     status, _, errors = send(free_port(), "127.0.0.1", *options)
     assert status == 2 and says in errors and errors.count("\n") == 1
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as sock:
+        return sock.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.mark.parametrize("kind", ["socks5", "http"])
+def test_streams_go_through_a_proxy_side_by_side(receiver: Receiver, kind: str) -> None:
+    """All octets are checked, both ways; the receiver sees the proxy's connections."""
+    relay, port = Path(__file__).parents[2] / "netns" / "proxy_relay.py", free_port()
+    with subprocess.Popen([sys.executable, str(relay), kind, "127.0.0.1", str(port)]) as proxy:
+        try:
+            wait_until(lambda: _listens(port), "the proxy")
+            end = _end(receiver, bytes=3_000_000, direction="both", parallel=5, verify=True,
+                       proxy=f"{kind}://127.0.0.1:{port}")  # fmt: skip
+        finally:
+            proxy.terminate()
+    assert end.summary.verified == "ok" and end.reverse and end.reverse.summary.verified == "ok"
+    assert end.sender.remote == f"127.0.0.1:{port}"
+
+
+def test_a_proxy_that_is_not_there_or_refuses_is_named(receiver: Receiver) -> None:
+    status, _, errors = send(receiver.port, bytes=1000, proxy=f"socks5://127.0.0.1:{free_port()}")
+    assert status == 1 and "--proxy" in errors and "is the proxy running there?" in errors
+    status, _, errors = send(receiver.port, bytes=1000, proxy="socks4://127.0.0.1:1")
+    assert status == 2 and "want socks5://HOST:PORT or http://HOST:PORT" in errors

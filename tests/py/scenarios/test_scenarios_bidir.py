@@ -31,7 +31,6 @@ bidir = true
         ('tool = "iperf3"\n', 'transfer.bidir = true: iperf3 as it is run here sends one way; use tool = "rttcp"'),
         ('second = "reno"\n', "transfer.second = 'reno': not with 'bidir'"),
         ("parallel = 65\n", "transfer.parallel = 65: at most 64 streams each way with 'bidir'"),
-        ('[gateway]\nkind = "lft"\nmodel = "proxy"\n', "tiny.toml:9: transfer.bidir = true: a proxy gateway forwards"),
         ('[quick.transfer]\nrequest = "1"\nresponse = "1"\n', "transfer.bidir = true: not with 'request'"),
     ],
 )

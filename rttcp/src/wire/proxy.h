@@ -1,0 +1,37 @@
+/* The way to the receiver through a proxy: SOCKS5 without authentication (RFC 1928) or HTTP CONNECT (RFC 9110, 9.3.6).
+ * Names are resolved by the proxy. What the proxy says is read octet by octet, so that nothing of the connection behind
+ * it is taken. Rejected: a library that intercepts connect(), which would do so for one connection after the other. */
+#ifndef RTTCP_PROXY_H
+#define RTTCP_PROXY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "nc_error.h"
+
+enum rttcp_proxy_kind { RTTCP_PROXY_NONE, RTTCP_PROXY_SOCKS5, RTTCP_PROXY_HTTP };
+enum { RTTCP_PROXY_TEXT = 256, RTTCP_PROXY_STEPS = 3, RTTCP_PROXY_ANSWER_MAX = 8192 };
+
+struct rttcp_proxy {
+    enum rttcp_proxy_kind kind;
+    char host[RTTCP_PROXY_TEXT];
+    uint16_t port;
+};
+
+/* Reads "socks5://HOST:PORT" or "http://HOST:PORT"; a host with colons stands in brackets. -1: usage error. */
+int rttcp_proxy_parse(const char *text, struct rttcp_proxy *proxy, struct nc_error *error);
+
+/* One of the steps 0, 1 … RTTCP_PROXY_STEPS - 1 of a connection to the proxy, which then leads to host and port. Each
+ * step waits for at most one answer, so many connections take them side by side. `fd` is blocking. */
+int rttcp_proxy_step(const struct rttcp_proxy *proxy, int fd, int step, const char *host, uint16_t port,
+                     uint64_t deadline_ns, struct nc_error *error);
+
+/* Writes what is said in a step; returns its size, 0 where nothing is said, or -1 where the host does not fit. */
+long rttcp_proxy_words(const struct rttcp_proxy *proxy, int step, const char *host, uint16_t port,
+                       uint8_t words[RTTCP_PROXY_ANSWER_MAX], struct nc_error *error);
+
+/* Judges the n octets that have come of the answer that a step waits for. 1: it is whole and good; 0: it goes on; -1:
+ * the proxy refuses or says what is no answer. */
+int rttcp_proxy_answer(const struct rttcp_proxy *proxy, int step, const uint8_t *at, size_t n, struct nc_error *error);
+
+#endif
