@@ -44,7 +44,7 @@ struct lft_link_config {
     /* The initiator connects there. A responder learns it from authentic frames and may leave it empty. */
     struct lft_address peer;
     uint64_t dead_ns;                /* after this much silence there is an outage; 0: 1 s */
-    uint64_t outage_max_ns;          /* after an outage of this length streams are reset; 0: 15 min, as long as TCP tries */
+    uint64_t outage_max_ns;          /* after an outage of this length streams are reset; 0: 15 min */
     uint64_t rekey_ns, rekey_frames; /* when keys are replaced, at the latest; 0: after 1 h, after 2^31 frames */
 };
 
