@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scenarios.plan.model import Scenario
-from scenarios.plan.path import Direction, PathTable
+from scenarios.plan.path import PER_FLOW_AQM, Direction, PathTable
 from scenarios.statistics.line import ON_THE_WIRE
 from scenarios.trial.files import read_json, write_json
 
@@ -20,7 +20,6 @@ Step = dict[str, Any]
 WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 TABLE = "line.json"
 _TUN_HEADER = 4  # octets that mm-link counts with each packet
-_PER_FLOW = ("fq_codel",)
 _QUEUES_BEHIND = ("pace", "pace_packets", "drain_rate", "harmonize", "bunch")
 
 
@@ -54,7 +53,7 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
 
 def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:
     """Whether flows have queues and shares of their own at the bottleneck, whatever becomes of the path."""
-    return all(str(phase.values["aqm"]).partition(":")[0] in _PER_FLOW for phase in path.phases(way))
+    return all(str(phase.values["aqm"]).partition(":")[0] in PER_FLOW_AQM for phase in path.phases(way))
 
 
 def of_path(path: PathTable, way: Literal["ab", "ba"], began_ns: int) -> list[Step]:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 
 from scenarios.plan import flows, profiles
 from scenarios.plan.model import Scenario
-from scenarios.plan.path import Direction
+from scenarios.plan.path import STILL_AQM, Direction
 from scenarios.plan.plan import Plan, Trial
 
 _RATIOS = ("loss", "loss_after", "duplicate", "corrupt", "forge", "reorder")
 _LISTS = ("packets", "time", "seq", "retransmission")  # loss models that name the packets to drop
-_DRAWN_AQM = ("red", "pie", "fq_codel")  # the last by its hash of flows; DualPI2 spreads hits evenly
 _TRACE = "trace"  # jitter from a file, packet by packet
 # Congestion controls that draw: the phase in which BBR's cycle of gains begins, and to which flows CDG and NV react.
 DRAWING_CONTROLS = frozenset({"bbr", "cdg", "nv"})
@@ -63,7 +62,7 @@ def _drawn_in(direction: Direction) -> bool:
     ratios = (direction.values[key] for key in _RATIOS)
     drawn = any(_kind(value) not in _LISTS if isinstance(value, str) else value > 0 for value in ratios)
     jitter, aqm = (_kind(str(direction.values[key])) for key in ("jitter", "aqm"))
-    return drawn or jitter not in ("none", _TRACE) or aqm in _DRAWN_AQM
+    return drawn or jitter not in ("none", _TRACE) or aqm not in STILL_AQM
 
 
 def _kind(model: str) -> str:

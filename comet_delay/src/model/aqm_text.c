@@ -92,22 +92,13 @@ static const struct key step_keys[] = {
     SWITCH("drop", true, step.drop),
     {0},
 };
-static const struct key no_keys[] = {{0}};
+static const struct key none_keys[] = {{0}};
 
+#define NAMED(number, name, file) [AQM_##number] = {#name, name##_keys},
 static const struct {
     const char *name;
     const struct key *keys;
-} algorithms[] = {
-    [AQM_NONE] = {"none", no_keys},
-    [AQM_RED] = {"red", red_keys},
-    [AQM_CODEL] = {"codel", codel_keys},
-    [AQM_PIE] = {"pie", pie_keys},
-    [AQM_FQ_CODEL] = {"fq_codel", fq_codel_keys},
-    [AQM_POLICER] = {"policer", policer_keys},
-    [AQM_DUALPI2] = {"dualpi2", dualpi2_keys},
-    [AQM_STEP] = {"step", step_keys},
-};
-_Static_assert(sizeof algorithms / sizeof algorithms[0] == AQM_N, "a name for every algorithm");
+} algorithms[] = {AQM_DISCIPLINES(NAMED)};
 
 static void store(const struct key *key, uint64_t value, struct aqm_params *params)
 {

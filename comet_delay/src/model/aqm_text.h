@@ -1,14 +1,5 @@
 /* The text form of queue management: ALGORITHM or ALGORITHM:KEY=VALUE,…, names in lower case. Every key is optional and
- * may be given once. With all defaults:
- *
- *   none
- *   red:min=30KB,max=90KB,p=10%,weight=0.2%,packet=1500,gentle=on,ecn=off
- *   codel:target=5ms,interval=100ms,ecn=off
- *   pie:target=15ms,update=15ms,alpha=0.125,beta=1.25,burst=150ms,ecn_threshold=10%,derandomize=off,ecn=off
- *   fq_codel:limit=10240,memory=32MB,quantum=1514,ways=1,ack_filter=off,target=5ms,interval=100ms,ecn=on
- *   policer:rate=10Mbit,burst=100KB,ecn=off
- *   dualpi2:target=15ms,update=16ms,alpha=0.16,beta=3.2,k=2,step=1ms,classic=10%,limit=10000,ect0=off
- *   step:packets=20,bytes=0,drop=on */
+ * may be given once. aqm_text.c has the keys with their defaults, comet-delay(1) all of them in words. */
 #ifndef COMET_AQM_TEXT_H
 #define COMET_AQM_TEXT_H
 

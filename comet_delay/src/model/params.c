@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "aqm_params.h"
 #include "nc_clock.h"
 #include "nc_jsonl.h"
 
@@ -23,6 +24,7 @@ static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
       .offset = AT(field)},                                                                                            \
      json}
 
+#define AQM_WORD(number, name, file) #name ", "
 #define TEXT(name_, field, default_, json, help_)                                                                      \
     {{.name = name_,                                                                                                   \
       .kind = NC_OPT_TEXT,                                                                                             \
@@ -63,7 +65,7 @@ const struct param_row param_rows[] = {
       .help = "which packet is dropped when the queue is full: the newest or the oldest", .offset = AT(queue_drop)},
       "queue_drop"},
     TEXT("aqm", aqm, "none", "aqm",
-         "active queue management: none, red, codel, pie, fq_codel, dualpi2, step; codel:target=5ms,interval=100ms,ecn=on; "
+         "active queue management: " AQM_DISCIPLINES(AQM_WORD) "with keys such as codel:target=5ms,interval=100ms,ecn=on; "
          "policer:rate=10Mbit,burst=100KB"),
     {{.name = "only", .kind = NC_OPT_TEXT, .default_text = "all", .max = PARAM_FILTER, .metavar = "FILTER",
       .help = "packets that loss, duplication, corruption, reordering and jitter concern: data, dport=5001, …",

@@ -6,7 +6,29 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum aqm_algorithm { AQM_NONE, AQM_RED, AQM_CODEL, AQM_PIE, AQM_FQ_CODEL, AQM_POLICER, AQM_DUALPI2, AQM_STEP, AQM_N };
+/* A row for each discipline: its number AQM_…, its name in texts, and the file that is it (discipline_…).
+ *
+ *   red        Floyd, Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, in bytes; "gentle" as
+ *              in Floyd's note of 2000. RED has no RFC defaults: max = 3 min and p = 10 % are Floyd's later advice
+ *   codel      RFC 8289, the pseudo-code of section 5 with its reuse of `count`
+ *   pie        RFC 8033, sections 4.1 to 4.4; delay measured by sojourn time; of section 5 ECN (5.1) and, when asked
+ *              for, de-randomisation (5.4). Left out: dequeue rate estimation, on/off threshold, cap of the adjustment
+ *   fq_codel   RFC 8290
+ *   policer    a token bucket (RFC 2697 with one bucket) in front of a plain queue
+ *   dualpi2    RFC 9332, appendix A, both passes
+ *   step       RFC 8257, section 3.1: marking at a length of the queue */
+#define AQM_DISCIPLINES(ROW)                                                                                           \
+    ROW(NONE, none, plain)                                                                                             \
+    ROW(RED, red, red)                                                                                                 \
+    ROW(CODEL, codel, codel)                                                                                           \
+    ROW(PIE, pie, pie)                                                                                                 \
+    ROW(FQ_CODEL, fq_codel, fq_codel)                                                                                  \
+    ROW(POLICER, policer, policer)                                                                                     \
+    ROW(DUALPI2, dualpi2, dualpi2)                                                                                     \
+    ROW(STEP, step, step)
+
+#define AQM_NUMBER(number, name, file) AQM_##number,
+enum aqm_algorithm { AQM_DISCIPLINES(AQM_NUMBER) AQM_N };
 
 /* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
 struct red_params {

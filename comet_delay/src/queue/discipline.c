@@ -1,11 +1,7 @@
 #include "discipline.h"
 
-static const struct discipline *const disciplines[] = {
-    [AQM_NONE] = &discipline_plain,      [AQM_RED] = &discipline_red,           [AQM_CODEL] = &discipline_codel,
-    [AQM_PIE] = &discipline_pie,         [AQM_FQ_CODEL] = &discipline_fq_codel, [AQM_POLICER] = &discipline_policer,
-    [AQM_DUALPI2] = &discipline_dualpi2, [AQM_STEP] = &discipline_step,
-};
-_Static_assert(sizeof disciplines / sizeof disciplines[0] == AQM_N, "a discipline for every algorithm");
+#define ADDRESS(number, name, file) [AQM_##number] = &discipline_##file,
+static const struct discipline *const disciplines[] = {AQM_DISCIPLINES(ADDRESS)};
 
 const struct discipline *discipline_of(int algorithm)
 {

@@ -1,16 +1,6 @@
 /* A queue discipline: which packets wait at the bottleneck, and which of them goes next, is marked (ECN) or is dropped.
  * A discipline is one file that owns the packets it holds, in one list or in many (queued_list.h):
- *
- *   none       plain.c: drop-tail or drop-head
- *   red        Floyd, Jacobson, "Random Early Detection Gateways for Congestion Avoidance", 1993, in bytes; "gentle" as
- *              in Floyd's note of 2000. RED has no RFC defaults: max = 3 min and p = 10 % are Floyd's later advice
- *   codel      RFC 8289, the pseudo-code of section 5 with its reuse of `count`
- *   pie        RFC 8033, sections 4.1 to 4.4; delay measured by sojourn time; of section 5 ECN (5.1) and, when asked
- *              for, de-randomisation (5.4). Left out: dequeue rate estimation, on/off threshold, cap of the adjustment
- *   fq_codel   RFC 8290
- *   dualpi2    RFC 9332, appendix A, both passes
- *   step       RFC 8257, section 3.1: marking at a length of the queue
- *   policer    a token bucket (RFC 2697 with one bucket) in front of a plain queue
+ * aqm_params.h lists them with the specifications that they follow.
  *
  * The code is pure and fit for a kernel: time is passed in, chance is drawn from (key, packet number), the caller
  * allocates packets and the discipline's own memory, and nothing here parses, prints or calls libm. RED and PIE compute
@@ -84,8 +74,8 @@ struct discipline {
     void (*leave)(struct queue *queue, struct queued_list *waiting);
 };
 
-extern const struct discipline discipline_plain, discipline_red, discipline_codel, discipline_pie, discipline_fq_codel,
-    discipline_policer, discipline_dualpi2, discipline_step;
+#define AQM_EXTERN(number, name, file) extern const struct discipline discipline_##file;
+AQM_DISCIPLINES(AQM_EXTERN)
 
 /* The discipline of an algorithm. */
 const struct discipline *discipline_of(int algorithm);
