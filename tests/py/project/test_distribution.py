@@ -60,6 +60,18 @@ def test_citation_and_changelog_are_of_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert f"\nversion: {PROJECT['version']}\n" in citation and PROJECT["name"] in citation
     assert f"\n## {PROJECT['version']} " in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    packages = (ROOT / "debian" / "changelog").read_text(encoding="utf-8")
+    assert packages.startswith(f"{PROJECT['name']} ({PROJECT['version']})")
+
+
+def test_debian_packages_are_built_with_the_libraries_of_a_checkout() -> None:
+    """Each library that `make setup` installs is a build dependency, so that no program loses what it can do."""
+    control = (ROOT / "debian" / "control").read_text(encoding="utf-8").partition("\n\n")[0]
+    needed = set(re.findall(r"[\w.+-]+", control.partition("Build-Depends:")[2]))
+    listed = (ROOT / "debian-packages.txt").read_text(encoding="utf-8").partition("\n# namespaces")[0]
+    libraries = [re.findall(r"[\w.+-]+-dev\b", line.partition("#")[0]) for line in listed.splitlines()]
+    missing = [names for names in libraries if names and names != ["python3-dev"] and not needed & set(names)]
+    assert libraries and not missing
 
 
 def test_no_file_installs_the_other_project_of_the_short_name() -> None:

@@ -18,8 +18,9 @@ def try_release(*words: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["noble"], "release noble: not one of bookworm, trixie"),
+        (["sarge"], "release sarge: not one of bookworm, trixie, sid, noble"),
         (["trixie", "--folder", "/nonexistent"], "--folder /nonexistent"),
+        (["trixie", "--packages", "/nonexistent"], "--packages /nonexistent: no lfp-testbed*.deb"),
         (["trixie", "--budget", "0"], "--budget 0"),
         ([], "NAME"),
     ],
@@ -38,4 +39,4 @@ def test_without_root_it_says_what_it_needs() -> None:
 
 def test_help_names_the_releases() -> None:
     done = try_release("--help")
-    assert done.returncode == 0 and "bookworm or trixie" in done.stdout
+    assert done.returncode == 0 and "bookworm, trixie, sid, noble" in done.stdout
