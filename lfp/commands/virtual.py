@@ -26,7 +26,7 @@ _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AU
 
 
 @click.command("virtual", context_settings={"allow_interspersed_args": False})
-@click.argument("words", nargs=-1, required=True, type=click.UNPROCESSED, metavar="COMMAND...")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
 @click.option("--scenario", metavar="SCENARIO", help="Build the network of this scenario's first trial around it.")
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE",
               help="Set a value of the scenario (repeatable).")  # fmt: skip
@@ -40,14 +40,22 @@ _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AU
               help="Keep a record of who ran when in this file, for 'lfp schedule'.")  # fmt: skip
 @click.option("--memory", "size", metavar="SIZE", help="Memory of the machine.  [default: 1GB and what the path holds]")
 @click.option("--seed", type=click.IntRange(0, 2**53), default=1, show_default=True, help="Seed of all that is random.")
+@click.option("--build", is_flag=True, help="Build that kernel, once, in about 3 minutes. Takes no COMMAND.")
 def command(
     words: tuple[str, ...], scenario: str | None, overrides: tuple[str, ...], node: str, box: str,
-    writable: tuple[str, ...], record: Path | None, size: str | None, seed: int,
+    writable: tuple[str, ...], record: Path | None, size: str | None, seed: int, build: bool,
 ) -> int:  # fmt: skip
     """Run COMMAND in a kernel of its own whose clock jumps while everybody waits.
 
     The command sees this machine's files and may change them all; the changes end with it, except in --write folders.
     """
+    if build and words:
+        raise UsageError(f"--build: takes no COMMAND, and {words[0]} is one; run it afterwards")
+    if build:
+        kernel.make()
+        return 0
+    if not words:
+        raise UsageError("COMMAND: missing; name the program to run, or build the kernel with --build")
     kernel.require()
     if overrides and not scenario:
         raise UsageError(f"--set {overrides[0]}: changes a scenario; name one with --scenario")

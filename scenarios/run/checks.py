@@ -149,7 +149,7 @@ def limits() -> Iterable[Check]:
 def virtual_time() -> Iterable[Check]:
     """The kernel of ``--time virtual``. Nothing else needs it, so the finding is a note."""
     why = kernel.missing()
-    yield _check("virtual time", why is None, why or str(kernel.path()), "make virtual", "note")
+    yield _check("virtual time", why is None, why or str(kernel.path()), "lfp virtual --build", "note")
 
 
 ALL: tuple[Callable[[], Iterable[Check]], ...] = (

@@ -14,7 +14,7 @@ from scenarios.run.fitness import Fitness
 Time = Literal["real", "virtual"]
 Asked = Literal["real", "virtual", "auto"]
 _PRICED = "[cpu] gives system calls a cost, which is possible in virtual time alone"
-ADVICE = "this machine disturbs real time: run `make virtual` once, then `--time virtual`"
+ADVICE = "this machine disturbs real time: run `lfp virtual --build` once, then `--time virtual`"
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,6 @@ def priced(cpu: Cpu, whose: Literal["gateways", "hosts"]) -> Iterator[None]:
         yield
         return
     if not _PRICE.exists():
-        raise MissingError("cpu: this virtual-time kernel is older than Linux 7; build one from Linux 7: make virtual")
+        raise MissingError("cpu: this virtual-time kernel is older than Linux 7; run 'lfp virtual --build'")
     with process.behind("sh", "-c", _PAYING, f"{cpu.call} {cpu.byte_ps}", str(_PRICE)):
         yield

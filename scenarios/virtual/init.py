@@ -149,7 +149,7 @@ def _call(module: str, name: str, arguments: dict[str, Any]) -> None:
 
 def _begin_record() -> None:
     if not _RECORD.exists():
-        raise MissingError("--record: this virtual-time kernel keeps no records; build one from Linux 7: make virtual")
+        raise MissingError("--record: this kernel is older than Linux 7 and keeps none; run 'lfp virtual --build'")
     _RECORD.write_text("1", encoding="ascii")
 
 

@@ -1,4 +1,4 @@
-"""The virtual-time kernel: where it is, and how it is built (``make virtual``, ``python -m scenarios.virtual.kernel``).
+"""The virtual-time kernel: where it is, and how it is built (``lfp virtual --build``, ``make virtual``).
 
 `source` finds the source: the one that LFP_LINUX_SOURCE names, or the newest of Debian's that is installed or fetched.
 The kernel depends only on the source, `kernel.config`, `patches/` and the congestion controls of rttcp/cc, which are
@@ -34,7 +34,7 @@ KERNEL_VARIABLE = "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
 _NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # what later sources call an option
 _OBJECTS = 790  # approximate number of files that a build compiles, for the progress shown
-_REMEDY = "run 'make virtual' (about 3 minutes, once)"
+_REMEDY = "run 'lfp virtual --build' (about 3 minutes, once)"
 # Most of an archive is drivers and other architectures. Their Kconfig files are read; their code is not needed.
 _LEFT_OUT = (
     *(f"*/drivers/{name}/*.[ch]" for name in (
@@ -113,9 +113,9 @@ def build(jobs: int) -> Path:
     if os.access(target, os.X_OK):
         click.echo(f"== virtual-time kernel: {target}")
         return target
-    for program, package in NEEDED.items():
-        if not shutil.which(program):
-            raise MissingError(f"program {program}: not found; apt-get install {package}")
+    if lacking := [program for program in NEEDED if not shutil.which(program)]:
+        packages = " ".join(NEEDED[program] for program in lacking)
+        raise MissingError(f"programs not found: {', '.join(lacking)}; apt-get install {packages}")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as folder:
         tree = compiled(Path(folder), jobs)
@@ -226,17 +226,23 @@ def _offer(image: Path) -> None:
     click.echo(f"== virtual-time kernel: {said}")
 
 
+def make() -> Path:
+    """Builds the kernel unless it is there, from a source that is fetched where there is none."""
+    if unprivileged.is_root() or missing():
+        source.fetch()
+    image = build(os.cpu_count() or 1)
+    if unprivileged.is_root():
+        _offer(image)
+    return image
+
+
 def main() -> int:
     """What ``make virtual`` runs. ``--path`` only prints the kernel's path."""
     try:
         if sys.argv[1:] == ["--path"]:
             click.echo(path())
         else:
-            if unprivileged.is_root() or missing():
-                source.fetch()
-            image = build(os.cpu_count() or 1)
-            if unprivileged.is_root():
-                _offer(image)
+            make()
     except LfpError as error:
         click.echo(f"virtual-time kernel: {error}", err=True)
         return error.status

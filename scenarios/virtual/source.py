@@ -44,7 +44,7 @@ def find() -> Path:
     ]
     if not archives:
         what = f"{VARIABLE}, /usr/src/linux-source-*.tar.xz and {cache() / 'source'} have no Linux source"
-        raise MissingError(f"{what}; run 'make virtual' where there is a network, which fetches it from Debian")
+        raise MissingError(f"{what}; run 'lfp virtual --build' where there is a network, which fetches it from Debian")
     return max(archives, key=_version)
 
 

@@ -87,7 +87,7 @@ def test_virtual_time_where_they_do_not(measured: Fitness, overrides: list[str],
     late = choose_time(settings(*overrides), measured, NOT_BUILT, None)
     assert late.chosen == "real"
     assert late.why == f"{why}; but {NOT_BUILT}"
-    assert "make virtual" in late.advice and "--time virtual" in late.advice
+    assert "lfp virtual --build" in late.advice and "--time virtual" in late.advice
 
 
 @pytest.mark.parametrize(
@@ -152,11 +152,11 @@ def test_auto_measures_once_and_chooses_for_each_scenario(
 
 def test_the_advice_is_there_before_the_first_trial(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(_time, "measure", lambda out: NOISY)
-    monkeypatch.setattr(kernel, "missing", lambda: f"{NOT_BUILT}; run 'make virtual'")
+    monkeypatch.setattr(kernel, "missing", lambda: f"{NOT_BUILT}; run 'lfp virtual --build'")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     out = io.StringIO()
     _time.choices([plan(tmp_path, name, "4ms") for name in ("one", "two")], "auto", Console(file=out, width=200))
-    assert out.getvalue().count("help       this machine disturbs real time: run `make virtual` once") == 1
+    assert out.getvalue().count("help       this machine disturbs real time: run `lfp virtual --build` once") == 1
 
 
 def test_an_ordinary_user_begins_again_before_anything_is_measured(

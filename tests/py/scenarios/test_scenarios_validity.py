@@ -99,7 +99,7 @@ def test_a_late_box_on_a_late_machine_is_the_machines_fault_and_says_what_helps(
     (found,) = found_in(box=LATE_BOX, witness=witness(38_100_000))
     assert found.text == (
         "delay box: p99 lateness 42 ms (limit 1 ms): this machine's own timers were late by 38 ms (p99); "
-        "virtual time does not depend on it: `make virtual`, then `--time virtual`"
+        "virtual time does not depend on it: `lfp virtual --build`, then `--time virtual`"
     )
     assert (found.kind, found.short) == ("machine_late", "machine late 38 ms (p99)")
 
