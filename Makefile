@@ -144,9 +144,10 @@ docs: setup | $(SCREENSHOTS) ## the documentation as a site in build/docs, manua
 $(SCREENSHOTS) &: # only where one is missing
 	@$(MAKE) pictures
 
-tables: build ## what is written from tables: SCENARIO.md, manual pages, schema, completion, the layout
+tables: build ## what is written from tables: SCENARIO.md, columns, manual pages, schema, completion, the layout
 	@$(BIN)/python tools/manual-ranges
 	@$(BIN)/python tools/key-rows
+	@$(BIN)/python tools/columns-page
 	@$(BIN)/python tools/library-index
 	@tools/layout
 
