@@ -20,6 +20,7 @@ local MESSAGES = { [1] = "INIT", [2] = "COOKIE", [3] = "RESPONSE" }
 local CIPHERS = {
     [1] = "aes-128-gcm", [2] = "aes-256-gcm", [3] = "chacha20-poly1305", [4] = "3des-cbc", [5] = "null",
 }
+-- by enum lft_recovery, written by tools/key-rows
 local RECOVERIES = { [0] = "gbn-strict", [1] = "gbn", [2] = "selective", [3] = "fec" }
 
 local field = {

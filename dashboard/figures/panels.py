@@ -1,9 +1,13 @@
 """The panels under the Seq/Ack plot, on the same time axis: unacknowledged data and cwnd, RTT, throughput. With
 gateways they also show how much data is inside the gateways and for how long, and there is a panel for the tunnel.
 
-Panels are drawn in bytes, ns and bit/s; the timeline's figure gives each the unit that suits its view (units.py)."""
+Panels are drawn in bytes, ns and bit/s; the timeline's figure gives each the unit that suits its view (units.py). The
+rows of `PANELS` are all that the figure knows of them."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +16,8 @@ from dashboard.data.runs import behind_gateway
 from dashboard.data.series import Series, nice_bin_ns
 from dashboard.data.stream import Stream
 from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
+from dashboard.figures.limits import add_limits
+from dashboard.figures.seqack import add_seqack
 from dashboard.figures.sheet import Later, Sheet
 from dashboard.figures.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
 from dashboard.figures.units import said
@@ -173,3 +179,31 @@ def _add_level(figure: Sheet, view: View, row: int, name: str, bps: float) -> No
             x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         ), row)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One row of the figure: the title of its axis without unit, its share of the height, the function that draws it,
+    and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`, nothing."""
+
+    title: str
+    height: float
+    draw: Callable[[Sheet, View, int], None]
+    base: str = ""
+    band: bool = False
+
+
+PANELS = (
+    Panel("Sequence number (bytes)", 0.5, add_seqack),
+    Panel("Unacked", 0.19, add_flight, "bytes"),
+    Panel("RTT", 0.13, add_rtt, "ns"),
+    Panel("Rate", 0.18, add_throughput, "bps"),
+)
+LIMITS = Panel("Limit", 0.03, add_limits, band=True)
+GATEWAY_PANELS = (
+    Panel("Sequence number (bytes)", 0.42, add_seqack),
+    Panel("Unacked", 0.15, add_flight, "bytes"),
+    Panel("Time", 0.12, add_passage, "ns"),
+    Panel("Rate", 0.14, add_throughput, "bps"),
+    Panel("Tunnel", 0.17, add_tunnel, "bps"),
+)

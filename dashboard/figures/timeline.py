@@ -7,17 +7,13 @@ The figure is made anew for every visible span, so that its size does not depend
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import plotly.graph_objects as go
 
 from dashboard.data.flow import Stop
 from dashboard.data.timeline import Timeline
-from dashboard.figures.limits import add_limits
-from dashboard.figures.panels import add_flight, add_passage, add_rtt, add_throughput, add_tunnel
-from dashboard.figures.seqack import add_seqack
+from dashboard.figures.panels import GATEWAY_PANELS, LIMITS, PANELS, Panel
 from dashboard.figures.sheet import Sheet, y_axis
 from dashboard.figures.stops import FULL_LABEL_PX, add_stops
 from dashboard.figures.theme import AXIS, LAYOUT
@@ -34,34 +30,6 @@ LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all
 BAND: dict[str, Any] = {"range": [-1, 1], "fixedrange": True, "showticklabels": False, "showgrid": False,
                         "zeroline": False, "automargin": False}  # fmt: skip
 SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close zoom alike
-
-
-@dataclass(frozen=True)
-class Panel:
-    """One row of the figure: the title of its axis without unit, its share of the height, the function that draws it,
-    and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`, nothing."""
-
-    title: str
-    height: float
-    draw: Callable[[Sheet, View, int], None]
-    base: str = ""
-    band: bool = False
-
-
-PANELS = (
-    Panel("Sequence number (bytes)", 0.5, add_seqack),
-    Panel("Unacked", 0.19, add_flight, "bytes"),
-    Panel("RTT", 0.13, add_rtt, "ns"),
-    Panel("Rate", 0.18, add_throughput, "bps"),
-)
-LIMITS = Panel("Limit", 0.03, add_limits, band=True)
-GATEWAY_PANELS = (
-    Panel("Sequence number (bytes)", 0.42, add_seqack),
-    Panel("Unacked", 0.15, add_flight, "bytes"),
-    Panel("Time", 0.12, add_passage, "ns"),
-    Panel("Rate", 0.14, add_throughput, "bps"),
-    Panel("Tunnel", 0.17, add_tunnel, "bps"),
-)
 
 
 def timeline_figure(

@@ -16,7 +16,7 @@ from scenarios.plan.values import MS, Quantity, Table, choice, count, model, of_
 LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
 _FARTHEST_M = 10**9
 _FASTEST_BPS = 400 * 10**9
-# Of the queue disciplines: those whose outcome no seed changes (DualPI2 spreads its hits evenly; FQ-CoDel draws a hash),
+# Of the queue disciplines: those whose outcome no seed changes (DualPI2 spreads its hits evenly; FQ-CoDel draws a hash)
 # and those that give each flow a queue and a share of its own.
 STILL_AQM = ("none", "codel", "policer", "dualpi2", "step")
 PER_FLOW_AQM = ("fq_codel",)

@@ -1,9 +1,9 @@
 """What is written into documents and schemas from the tables of keys and parameters.
 
-SCENARIO.md has a row for each key of [transfer] from scenarios/plan/transfer.py and rttcp's option table, and
-end.schema.json an entry for each parameter of a session from rttcp/src/wire/message.h. scenarios/plan/causes.json is
-what `pktlogger --causes-json` prints. tools/key-rows writes all three, and tests/py/scenarios/test_key_rows.py fails
-where they are not up to date.
+SCENARIO.md has a row for each key of [transfer] from scenarios/plan/transfer.py and rttcp's option table, and the
+choices of [gateway]'s keys from lft-gateway's, as lft.lua has its recoveries. end.schema.json has an entry for each
+parameter of a session from rttcp/src/wire/message.h. scenarios/plan/causes.json is what `pktlogger --causes-json`
+prints. tools/key-rows writes them all, and tests/py/scenarios/test_key_rows.py fails where they are not up to date.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
-from netcommon import binaries, probe, quantity
+from netcommon import binaries, options, probe, quantity
 from scenarios.plan import causes, keys
 from scenarios.plan.keys import Setting
 from scenarios.plan.transfer import Transfer
@@ -24,6 +24,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "scenarios" / "SCENARIO.md"
 SCHEMA = ROOT / "rttcp" / "schema" / "end.schema.json"
 CAUSES = causes.FILE
+LUA = ROOT / "lft_ref" / "lft.lua"
+_RECOVERIES = re.compile(r"^local RECOVERIES = .*$", re.MULTILINE)
 MESSAGE = ROOT / "rttcp" / "src" / "wire" / "message.h"
 _FIRST, _AFTER = "| **[transfer]** | | | |\n", "| **[flow.NAME]**"
 _NONE = "–"
@@ -36,7 +38,28 @@ def page() -> str:
     text = PAGE.read_text(encoding="utf-8")
     begin, end = text.index(_FIRST) + len(_FIRST), text.index(_AFTER)
     rows = (_row(key, own) for key, own in keys.rows(Transfer))
-    return text[:begin] + "".join(f"{row}\n" for row in rows) + text[end:]
+    return text[:begin] + "".join(f"{row}\n" for row in rows) + _with_choices(text[end:])
+
+
+def _with_choices(text: str) -> str:
+    """The rows of [gateway] with the choices of lft-gateway's options."""
+    begin = text.index("| **[gateway]**")
+    lines = text[begin:].split("\n")
+    for number, line in enumerate(lines[1:], 1):
+        if not line.startswith("| ") or line.startswith("| **"):
+            break
+        key, default, _, says = line.removeprefix("| ").split(" | ", 3)
+        option = options.options("lft-gateway", "run").get(key.replace("_", "-"))
+        if option and option.kind == "choice":
+            lines[number] = f"| {key} | {default} | {', '.join(option.choices)} | {says}"
+    return text[:begin] + "\n".join(lines)
+
+
+def lua() -> str:
+    """The dissector with the recoveries by number."""
+    names = options.options("lft-gateway", "run")["recovery"].choices
+    rows = ", ".join(f'[{number}] = "{name}"' for number, name in enumerate(names))
+    return _RECOVERIES.sub(f"local RECOVERIES = {{ {rows} }}", LUA.read_text(encoding="utf-8"))
 
 
 def schema() -> str:

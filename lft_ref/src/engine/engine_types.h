@@ -9,7 +9,16 @@
 #include "pool.h"
 #include "wire.h"
 
-enum lft_recovery { LFT_GBN_STRICT, LFT_GBN, LFT_SELECTIVE, LFT_FEC, LFT_RECOVERIES };
+/* A row for each recovery: its number, which the handshake carries (FORMAT.md), and its name. recovery.c has what it
+ * does. */
+#define LFT_RECOVERY_ROWS(ROW)                                                                                         \
+    ROW(LFT_GBN_STRICT, "gbn-strict")                                                                                  \
+    ROW(LFT_GBN, "gbn")                                                                                                \
+    ROW(LFT_SELECTIVE, "selective")                                                                                    \
+    ROW(LFT_FEC, "fec")
+
+#define LFT_RECOVERY_NUMBER(number, name) number,
+enum lft_recovery { LFT_RECOVERY_ROWS(LFT_RECOVERY_NUMBER) LFT_RECOVERIES };
 extern const char *const lft_recovery_names[]; /* NULL-terminated, indexed by enum lft_recovery */
 
 enum lft_rate_mode { LFT_RATE_FIXED, LFT_RATE_AUTO, LFT_RATE_MODES };

@@ -3,7 +3,8 @@
 #include "engine_internal.h"
 #include "nc_range.h"
 
-const char *const lft_recovery_names[] = {"gbn-strict", "gbn", "selective", "fec", NULL};
+#define NAME(number, name) name,
+const char *const lft_recovery_names[] = {LFT_RECOVERY_ROWS(NAME) NULL};
 
 /* --- selective and fec: a queue of the numbers whose last transmission is lost --- */
 
@@ -87,7 +88,7 @@ static uint64_t gbn_timeout_at(const struct lft_engine *engine)
     return lft_slot(engine, engine->tx_base)->last_sent_ns + (lft_timeout_ns(engine) << engine->backoff);
 }
 
-const struct lft_recovery_ops lft_recovery_table[] = {
+const struct lft_recovery_ops lft_recovery_table[LFT_RECOVERIES] = {
     [LFT_GBN_STRICT] = {.receiver_keeps = false,
                         .next = gbn_next,
                         .timeout = gbn_timeout,

@@ -22,6 +22,6 @@ struct lft_recovery_ops {
     uint64_t (*timeout_at)(const struct lft_engine *engine);
 };
 
-extern const struct lft_recovery_ops lft_recovery_table[]; /* by enum lft_recovery */
+extern const struct lft_recovery_ops lft_recovery_table[]; /* by enum lft_recovery; engine_types.h names them */
 
 #endif

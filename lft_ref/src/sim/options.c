@@ -11,6 +11,7 @@
 static const char *const ciphers[] = {"none",     "aes-128-gcm", "aes-256-gcm", "chacha20-poly1305",
                                       "3des-cbc", "null",        NULL};
 
+#define COMMA(number, name) name ", "
 /* clang-format off */
 static const struct nc_option table[] = {
     {.name = "swept (give several times; every combination is run)", .kind = NC_OPT_SECTION},
@@ -19,7 +20,7 @@ static const struct nc_option table[] = {
     {"loss", 0, NC_OPT_QUANTITIES, NC_UNIT_RATIO, "0", 0, NC_RATIO_ONE, NULL, NULL,
      "share of packets lost from sender to receiver",
      OFFSET(loss)},
-    {"recovery", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "NAME", "gbn-strict, gbn, selective or fec; default selective",
+    {"recovery", 0, NC_OPT_LIST, 0, NULL, 0, 0, NULL, "NAME", LFT_RECOVERY_ROWS(COMMA) "default selective",
      OFFSET(recovery)},
     {"limit", 0, NC_OPT_QUANTITIES, NC_UNIT_RATE, NULL, 0, UINT64_C(100000000000), NULL, NULL,
      "LFT limit at the wire; default the rate of the path",
@@ -164,7 +165,10 @@ static int recovery(const struct nc_strings *list, int i, enum lft_recovery *val
             *value = (enum lft_recovery)r;
             return 0;
         }
-    return nc_fail(error, NC_EXIT_USAGE, "--recovery '%.40s': want gbn-strict, gbn, selective or fec", list->at[i]);
+    const struct nc_option names = {.choices = lft_recovery_names};
+    char allowed[128];
+    nc_option_join_choices(&names, ", ", allowed, sizeof allowed);
+    return nc_fail(error, NC_EXIT_USAGE, "--recovery '%.40s': allowed is one of %s", list->at[i], allowed);
 }
 
 /* Takes the index of a list of `n` out of the index of a combination. */

@@ -2,6 +2,7 @@
 #include "analyse_lists.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,6 +32,19 @@ static int read_scales(const char *text, struct pl_pace *pace, struct nc_error *
     return 0;
 }
 
+/* Names the causes that a path can be without. */
+static int refuse_causes(const char *text, struct nc_error *error)
+{
+    char known[256];
+    size_t used = 0;
+    for (int cause = 0; cause < PL_LOSS_N; cause++)
+        if (PL_PATH_CAUSES & 1U << cause && used < sizeof known)
+            used += (size_t)snprintf(known + used, sizeof known - used, "%s%s", used ? ", " : "",
+                                     pl_loss_name((enum pl_loss_cause)cause));
+    return nc_fail(error, NC_EXIT_USAGE,
+                   "--ruled-out '%s': want some of %s, with commas between, as in aqm,random_before", text, known);
+}
+
 /* Reads "aqm,random_before". */
 static int read_causes(const char *text, unsigned *causes, struct nc_error *error)
 {
@@ -43,10 +57,7 @@ static int read_causes(const char *text, unsigned *causes, struct nc_error *erro
         while (cause < PL_LOSS_N && strcmp(part, pl_loss_name((enum pl_loss_cause)cause)) != 0)
             cause++;
         if (cause == PL_LOSS_N || !(PL_PATH_CAUSES & 1U << cause))
-            return nc_fail(error, NC_EXIT_USAGE,
-                           "--ruled-out '%s': want some of tail_drop, aqm, random_before, random_behind, outage, "
-                           "receiver and policer, with commas between, as in aqm,random_before",
-                           text);
+            return refuse_causes(text, error);
         *causes |= 1U << cause;
     }
     return 0;

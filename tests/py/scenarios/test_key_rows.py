@@ -35,6 +35,10 @@ def test_the_causes_are_pktloggers() -> None:
     assert key_rows.CAUSES.read_text() == key_rows.causes_json(), "run .venv/bin/python tools/key-rows"
 
 
+def test_the_dissector_has_the_gateways_recoveries() -> None:
+    assert key_rows.LUA.read_text() == key_rows.lua(), "run .venv/bin/python tools/key-rows"
+
+
 def test_every_key_has_a_row_and_a_column() -> None:
     own = dict(keys.rows(Transfer))
     assert own.keys() == Transfer.model_fields.keys()
