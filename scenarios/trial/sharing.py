@@ -145,9 +145,16 @@ def write(folder: Path) -> None:
 
 def acknowledged(samples: Path, streams: Sequence[int]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """For each of these streams of a transfer the times of its TCP_INFO samples and the octets that were acknowledged
-    by then; empty where one of them has none."""
-    found = _of_streams(samples, streams, ("t_ns", "bytes_acked"))
-    return [(one["t_ns"], one["bytes_acked"]) for one in found]
+    by then, selectively, too: a repair acknowledges at once what arrived in the round trips before it. Empty where one
+    of them has none."""
+    names = ("t_ns", "bytes_acked")
+    found = _of_streams(samples, streams, (*names, "sacked", "snd_mss")) or _of_streams(samples, streams, names)
+    return [(one["t_ns"], np.maximum.accumulate(one["bytes_acked"] + _sacked(one))) for one in found]
+
+
+def _sacked(samples: dict[str, NDArray[np.int64]]) -> NDArray[np.int64] | int:
+    """Octets that the receiver has behind lost ones, as full packets."""
+    return samples["sacked"] * samples["snd_mss"] if "sacked" in samples else 0
 
 
 def counted(samples: Path, streams: Sequence[int], names: Sequence[str]) -> dict[str, int]:

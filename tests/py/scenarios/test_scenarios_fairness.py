@@ -341,6 +341,28 @@ def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) ->
         assert sum(own) == pytest.approx(10**7, abs=1e-3)
 
 
+def test_what_was_acknowledged_behind_a_lost_packet_has_arrived(tmp_path: Path) -> None:
+    """The rival repairs a loss behind 6 s, and 2.5 MB are acknowledged at once that had come before: not beside main."""
+    lines = {"main": ([0, 2_500_000, 5_000_000], [0, 0, 0]), "rival": ([0, 1, 5_000_000], [0, 1700, 0])}
+    each: dict[str, dict[str, Any]] = {}
+    for name, t0_ns in (("main", 6 * S), ("rival", 5 * S)):
+        acked, sacked = lines[name]
+        samples = {"t_ns": [t0_ns, t0_ns + S, t0_ns + 2 * S], "stream": [0] * 3, "bytes_acked": acked,
+                   "sacked": sacked, "snd_mss": [1448] * 3}  # fmt: skip
+        sender = {"t0_monotonic_ns": t0_ns, "elapsed_ns": 2 * S, "bytes": 5_000_000, "streams": [{"stream": 0}]}
+        each[name] = {"sender": sender, "receiver": {}, "summary": {}}
+        folder = tmp_path / "flows" / name if name != "main" else tmp_path
+        folder.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.table(samples), folder / "tcp_info.parquet")
+    files = {"params": {"rate_bps": 10**9, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
+             "transfer": each["main"] | {"flows": {"rival": each["rival"]}}}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    found = sharing.of_trial(tmp_path)
+    assert found is not None and found.common_ns == S
+    assert found.common_bps == pytest.approx([20e6, (5_000_000 - 1 - 1700 * 1448) * 8], rel=1e-6)
+
+
 @pytest.mark.parametrize("short", [0, 464])
 def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: Path, short: int) -> None:
     """The last sample is taken a little later, 768 ns in virtual time, and the flow was longer than itself. So it was
