@@ -15,6 +15,7 @@ packets are sealed, so nobody outside can say which octets are in which packet.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,12 +38,16 @@ _DATA_BYTES = 200  # of a packet at least; shorter ones are acknowledgements
 I64 = NDArray[np.int64]
 
 
+Missed = tuple[I64, I64]  # times, in order, and how many packets of the tunnel had been lost before each
+
+
 def of_flow(
-    t_in_ns: I64, t_out_ns: I64, out_near: I64 | None, in_far: I64 | None, path_ns: int
+    t_in_ns: I64, t_out_ns: I64, out_near: I64 | None, in_far: I64 | None, path_ns: int, missed: Missed | None = None
 ) -> dict[str, Any]:  # fmt: skip
     """Dwell and stalls of one connection, its segments in the order of the stream. ``out_near``, ``in_far``: sorted
     times of the tunnel's packets with data at gw1-out and gw2-in, each as often as it has wire packets; None where
-    these were not captured. ``path_ns``: the path's own delay, before which no packet arrives."""
+    these were not captured. ``path_ns``: the path's own delay, before which no packet arrives. ``missed``: by the box's
+    record; without it, by the captures, as far as the path keeps that delay."""
     dwell = t_out_ns - t_in_ns
     found: dict[str, Any] = {
         name: int(np.percentile(dwell, share, method="inverted_cdf")) for name, share in PERCENTILES.items()
@@ -54,9 +59,9 @@ def of_flow(
     if out_near is None or in_far is None:
         return found
     lasted: dict[str, list[int]] = {side: [] for side in SIDES}
-    lost = _lost(path_ns, out_near, in_far) if stalls else in_far
+    missed = missed or (in_far, _lost(path_ns, out_near, in_far) if stalls else in_far)
     for begin, end in stalls:
-        lasted[_side(begin, end, int(dwell.min()), out_near, in_far, lost)].append(end - begin)
+        lasted[_side(begin, end, int(dwell.min()), out_near, in_far, missed)].append(end - begin)
     for side, times in lasted.items():
         found |= {side: len(times), f"{side}_max_ns": max(times, default=0)}
     return found
@@ -70,7 +75,7 @@ def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int) -> list[tuple[int, int]]
     return [(int(due[row]), int(t_out_ns[row])) for row in rows]
 
 
-def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, lost: I64) -> str:
+def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, missed: Missed) -> str:
     first, last = begin + _EDGE_NS, end - _EDGE_NS
     if not _between(in_far, first, end + 1):  # all had come before
         return "far"
@@ -78,8 +83,9 @@ def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, lost:
         return "near" if _between(out_near, last - least_ns, end - least_ns + 1) else "tunnel"
     if not _between(in_far, first, last):
         return "tunnel"
-    before, after = (min(int(np.searchsorted(in_far, at)), len(lost) - 1) for at in (begin, end))
-    return "tunnel" if lost[after] > lost[before] else "far"
+    times, lost = missed
+    before, after = int(np.searchsorted(times, begin)) - 1, min(int(np.searchsorted(times, end)), len(lost) - 1)
+    return "tunnel" if lost[after] > (lost[before] if before >= 0 else 0) else "far"
 
 
 def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
@@ -87,6 +93,26 @@ def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
     some wait in a queue; lost ones stay missing, so the least that is missing from then on counts."""
     missing = np.searchsorted(out_near, in_far - path_ns, side="right") - np.arange(1, len(in_far) + 1)
     return np.minimum.accumulate(missing[::-1])[::-1]
+
+
+def _missed(folder: Path) -> Missed | None:
+    """The same by the box's record of the trial: of packets with data to the far gateway, when each left the box, and
+    how many before it, in the order of their arrival there, the box had dropped. None without a record."""
+    file = folder / "box.parquet"
+    if not file.exists():
+        return None
+    import pyarrow.parquet as parquet
+
+    table = parquet.read_table(file, columns=["direction", "fate", "wire_len", "t_arrival_ns", "t_release_ns"])
+    fates = np.asarray(json.loads(table.schema.metadata[b"pktlogger.record"])["fates"])
+    way, fate, octets, came, left = (column.to_numpy() for column in table.columns)
+    own = (way == 0) & (octets >= _DATA_BYTES)
+    order = np.argsort(came[own], kind="stable")
+    fate, left = fates[fate[own][order]], left[own][order].astype(np.int64)
+    sent = fate == "sent"
+    dropped = np.cumsum(~sent & (fate != "held"))
+    by_time = np.argsort(left[sent], kind="stable")
+    return (left[sent][by_time], np.maximum.accumulate(dropped[sent][by_time])) if sent.any() else None
 
 
 def _between(times: I64, begin: int, end: int) -> int:
@@ -105,7 +131,10 @@ def write(folder: Path) -> None:
     tunnel = folder / "tunnel.parquet"
     sides = _tunnel(parquet.read_table(tunnel)) if tunnel.exists() else (None, None)
     path_ns = int((read_json(folder / "params.json") or {}).get("delay_ns") or 0)
-    found = {str(one): of_flow(t_in[flow == one], t_out[flow == one], *sides, path_ns) for one in np.unique(flow)}
+    missed = _missed(folder) if tunnel.exists() else None
+    found = {
+        str(one): of_flow(t_in[flow == one], t_out[flow == one], *sides, path_ns, missed) for one in np.unique(flow)
+    }
     write_json(folder / TABLE, {"v": VERSION, "stall_ns": STALL_NS, "flows": found})
 
 

@@ -52,10 +52,30 @@ def test_a_queue_that_grows_is_no_stall() -> None:
     assert found["stalls"] == 0 and found["max"] > 1000 * MS
 
 
-def test_what_was_lost_in_the_tunnel_is_waited_for_there() -> None:
+@pytest.mark.parametrize("lost", [AT, AT + 50])
+def test_what_was_lost_in_the_tunnel_is_waited_for_there(lost: int) -> None:
+    """A gateway that gives octets in order waits from where the first lost one should have come."""
     came, left, out_near, in_far = carried("far")
-    found = dwell.of_flow(came, left, out_near, np.delete(in_far, AT + 50), PATH_NS)
+    found = dwell.of_flow(came, left, out_near, np.delete(in_far, lost), PATH_NS)
     assert found["tunnel"] == 1 and found["far"] == 0
+
+
+@pytest.mark.parametrize("lost", [AT, None])
+def test_the_boxs_record_says_what_was_lost_on_a_path_that_becomes_longer(lost: int | None, tmp_path: Path) -> None:
+    """From half a second before the stall each packet is 25 ms longer under way, and as many seemed to be missing all
+    the time as were on the way: a repair was the far gateway's."""
+    came, left, out_near, in_far = carried("far")
+    longer = 25 * MS * (np.arange(COUNT) >= AT - 500)
+    arrives, dropped = in_far + longer, np.arange(COUNT) == lost
+    metadata = {"pktlogger.record": json.dumps({"fates": ["sent", "queue"]})}
+    record = {"direction": [0] * COUNT, "fate": dropped.astype(int), "wire_len": [1500] * COUNT,
+              "t_arrival_ns": out_near, "t_release_ns": arrives}  # fmt: skip
+    parquet.write_table(pa.table(record).replace_schema_metadata(metadata), tmp_path / "box.parquet")
+    missed = dwell._missed(tmp_path)
+    found = dwell.of_flow(came, left + longer, out_near, arrives[~dropped], PATH_NS, missed)
+    assert found["stalls"] == 1
+    assert found["tunnel" if lost == AT else "far"] == 1
+    assert dwell._missed(tmp_path / "none") is None
 
 
 def test_without_captures_of_the_tunnel_the_side_is_not_known() -> None:
