@@ -255,12 +255,15 @@ def trial_table(run: Run) -> Table:
 
 
 def outcome(row: Json) -> tuple[str, ...]:
-    """What a trial measured, in the order of OUTCOME_HEAD."""
+    """What a trial measured, in the order of OUTCOME_HEAD. Of request and response it is the messages that carry more
+    octets, as `stopped_share` is."""
+    responses = (row.get("response_bps") or 0) > (row.get("request_bps") or 0)
+    rate, way = (row["response_bps"], columns.REVERSE) if responses else (row.get("short_term_bps"), "")
     return (
-        readable.rate(row.get("short_term_bps")),
+        readable.rate(rate) + (" of responses" if responses else ""),
         readable.share(row.get("stopped_share")),
-        readable.count(row.get("retransmits")),
-        readable.count(row.get("timeouts")),
+        readable.count(row.get(f"{way}retransmits")),
+        readable.count(row.get(f"{way}timeouts")),
     )
 
 
@@ -303,8 +306,10 @@ def limits_of_responses(row: Json) -> list[str]:
         return []
     most = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])
     told = ", ".join(f"{limit_words(name)} {readable.share(shares[name], 2)}" for name in most)
-    return ["Timeline and table are of the requests, whose program waits for responses. What limited the responses, "
-            f"which carry the data: {told}. There the application is the limit while a request is under way."]
+    return [
+        "Timeline and table are of the requests, whose program waits for responses. What limited the responses, "
+        f"which carry the data: {told}. There the application is the limit while a request is under way."
+    ]
 
 
 def outage_table(trial: Trial) -> Table | None:

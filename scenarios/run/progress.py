@@ -154,12 +154,12 @@ def _value(trial: Trial, dotted: str) -> str:
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``). ``rates``: of
-    several flows, by name."""
+    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``). ``flows``: the
+    rows of several flows."""
     if row["state"] != "done":
         return f"FAILED: {row['error']}"
-    if rates := row.get("rates"):
-        each = ", ".join(f"{name} {_rate(rate)}" for name, rate in rates.items())
+    if flows := row.get("flows"):
+        each = ", ".join(f"{one['flow_name']} {_of_flow(one)}" for one in flows)
         measured = f"{each}; {together(row)}"
     elif row.get("exchanges_per_s"):
         measured = exchanged(row)
@@ -172,6 +172,10 @@ def outcome(row: dict[str, Any]) -> str:
         else ""
     )
     return f"{measured}{times}  {'valid' if row['valid'] else 'NOT VALID: ' + (row.get('cause') or row['reasons'])}"
+
+
+def _of_flow(row: dict[str, Any]) -> str:
+    return exchanged(row) if row.get("exchanges_per_s") else _rate(row["short_term_bps"])
 
 
 def exchanged(row: dict[str, Any]) -> str:

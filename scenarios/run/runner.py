@@ -280,7 +280,7 @@ def _line(rows: Rows, one: Ended) -> dict[str, Any]:
     own = rows[one.trial.number]
     told = {"error": one.status["error"], "cause": verdicts.short(one.status["verdict"])}
     times = {} if one.virtual_s is None else {"virtual_s": one.virtual_s, "wall_s": one.wall_s}
-    flows = {"rates": {row["flow_name"]: row["short_term_bps"] for row in own}} if len(own) > 1 else {}
+    flows = {"flows": own} if len(own) > 1 else {}
     return own[0] | flows | told | times
 
 

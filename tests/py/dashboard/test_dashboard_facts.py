@@ -190,3 +190,12 @@ def test_tables_and_titles_name_what_was_swept_as_the_scenario_does(tmp_path: Pa
     assert table.head[1:3] == ("path.ab_queue", "gateway.recovery")
     assert [row[1:3] for row in table.rows] == [("30 KB", "gbn"), ("30 KB", "fec"), ("60 KB", "gbn"), ("60 KB", "fec")]
     assert facts.trial_name(run, run.trial(3)) == "Trial 3: path.ab_queue 60 KB, gateway.recovery fec"
+
+
+def test_a_row_of_request_and_response_is_of_the_messages_with_more_octets() -> None:
+    """Beside the responses' share s stood the rate of the requests and that none of these was sent again."""
+    row = {"short_term_bps": 7230, "request_bps": 7283.5, "response_bps": 11187498.3, "stopped_share": 0.44,
+           "retransmits": 0, "timeouts": 0, "reverse_retransmits": 7, "reverse_timeouts": 2}  # fmt: skip
+    assert tables.outcome(row) == ("11.19 Mbit/s of responses", "44 %", "7", "2")
+    upload = row | {"request_bps": 9e6, "response_bps": 8e3, "short_term_bps": 8.9e6}
+    assert tables.outcome(upload) == ("8.9 Mbit/s", "44 %", "0", "0")

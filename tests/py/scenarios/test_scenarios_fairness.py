@@ -407,10 +407,15 @@ def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path)
 
 
 def test_no_line_of_text_adds_averages_of_different_spans() -> None:
-    row = {"state": "done", "valid": True, "short_term_bps": 47.8e6, "rates": {"main": 47.8e6, "rival": 78e6}}
+    flows: list[dict[str, Any]] = [{"flow_name": "main", "short_term_bps": 47.8e6},
+                                   {"flow_name": "rival", "short_term_bps": 78e6}]  # fmt: skip
+    row = {"state": "done", "valid": True, "short_term_bps": 47.8e6, "flows": flows}
     told = {"flows_common_ns": 10 * S, "flows_bps": 96.5e6, "flow_jain": 0.71}
     assert outcome(row | told) == "main 47.8 Mbit/s, rival 78 Mbit/s; all for 10 s: 96.5 Mbit/s, Jain 0.71  valid"
     assert "shares not known" in outcome(row | {"flows_common_ns": None})
+    flows[1] |= {"short_term_bps": 7e3, "exchanges_per_s": 4.5, "request_bps": 7e3, "response_bps": 11e6,
+                 "latency_p50_ns": 10**8, "latency_p99_ns": 2 * 10**8}  # fmt: skip
+    assert "rival 4.5 exchanges/s, median 100 ms, p99 200 ms, responses 11 Mbit/s; all" in outcome(row | told)
     assert COLUMNS["flows_common_ns"].role == "outcome"
 
 
