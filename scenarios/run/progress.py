@@ -154,8 +154,8 @@ def _value(trial: Trial, dotted: str) -> str:
 
 
 def outcome(row: dict[str, Any]) -> str:
-    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``). ``flows``: the
-    rows of several flows."""
+    """``43.80 Mbit/s  valid``, or why it is not valid, in a few words where the row has them (``cause``). ``flows``:
+    the rows of several flows."""
     if row["state"] != "done":
         return f"FAILED: {row['error']}"
     if flows := row.get("flows"):

@@ -342,7 +342,7 @@ def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) ->
 
 
 def test_what_was_acknowledged_behind_a_lost_packet_has_arrived(tmp_path: Path) -> None:
-    """The rival repairs a loss behind 6 s, and 2.5 MB are acknowledged at once that had come before: not beside main."""
+    """The rival repairs a loss behind 6 s, and 2.5 MB are acknowledged at once that had come before main began."""
     lines = {"main": ([0, 2_500_000, 5_000_000], [0, 0, 0]), "rival": ([0, 1, 5_000_000], [0, 1700, 0])}
     each: dict[str, dict[str, Any]] = {}
     for name, t0_ns in (("main", 6 * S), ("rival", 5 * S)):
