@@ -54,9 +54,10 @@ class Conversation:
 
     def _options(
         self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = (),
-        accecn: tuple[int, ...] = (),
+        accecn: tuple[int, ...] = (), echo_ms: float = 0,
     ) -> bytes:  # fmt: skip
-        return options(mss, None, self.sack and mss is not None, (int(t_ms) + 1, 1) if self.ts else None, sack, accecn)
+        stamps = (int(t_ms) + 1, int(echo_ms) + 1) if self.ts else None
+        return options(mss, None, self.sack and mss is not None, stamps, sack, accecn)
 
     def stamp(self, t_ms: float) -> bytes:
         """The options of a packet that leaves at t_ms."""
@@ -101,9 +102,10 @@ class Conversation:
 
     def ack(
         self, t_ms: float, ack: int, window: int = 60000, sack: tuple[int, int] | None = None, lost: bool = False,
-        flags: int = 0, accecn: tuple[int, ...] = (),
+        flags: int = 0, accecn: tuple[int, ...] = (), echo_ms: float = 0,
     ) -> None:  # fmt: skip
-        """An acknowledgement that leaves the receiver at t_ms. `accecn`: the counters of the option."""
+        """An acknowledgement that leaves the receiver at t_ms. `accecn`: the counters of the option. `echo_ms`: when
+        the packet left whose time stamp it echoes."""
         blocks = ((((ISN_S + sack[0]) % 2**32), (ISN_S + sack[1]) % 2**32),) if sack else ()
         self.ack_id += 1
         packet = Packet(
@@ -116,7 +118,7 @@ class Conversation:
             0,
             window,
             self.ack_id if self.ids else 0,
-            self._options(t_ms, sack=blocks, accecn=accecn),
+            self._options(t_ms, sack=blocks, accecn=accecn, echo_ms=echo_ms),
         )
         self.receiver.append(packet)
         if not lost:

@@ -25,6 +25,15 @@ static void end_recovery(struct pl_walk *s)
     s->mode = PL_MODE_NORMAL;
 }
 
+/* Whether an acknowledgement undoes a fast recovery: it acknowledges all that this sent again, and echoes a time stamp
+ * from before the first retransmission (Eifel, RFC 3522). So the originals had arrived, and nothing is repaired any more:
+ * the sender takes its reduction back (RFC 4015; Linux does where no retransmission is outstanding). */
+static bool is_undone(const struct pl_walk *s, const struct pl_row *packet)
+{
+    return s->mode == PL_MODE_FAST && s->una >= s->repaired && s->repair_tsval && packet->tsecr &&
+           (int32_t)(packet->tsecr - s->repair_tsval) < 0;
+}
+
 /* How many blocks of an acknowledgement are behind a hole, and so hint at a loss. One of a duplicate does not. */
 static unsigned behind_holes(const struct pl_row *packet)
 {
@@ -67,7 +76,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
             s->drained_ns = packet->t_ns;
             s->drained_bare = packet->len == 0;
         }
-        if (s->mode != PL_MODE_NORMAL && s->una >= s->recover)
+        if (s->mode != PL_MODE_NORMAL && (s->una >= s->recover || is_undone(s, packet)))
             end_recovery(s);
     } else if (behind_holes(packet) || (duplicate && !packet->sack_n))
         s->hint = true;
@@ -146,10 +155,12 @@ static void enter_timeout(struct pl_walk *s, int64_t now_ns)
                       .t0_ns = s->last_send_ns, .t1_ns = now_ns, .seq = s->una, .bytes = flight_of(s), .packets = 1});
 }
 
-static void enter_fast(struct pl_walk *s, const struct pl_segment *first)
+static void enter_fast(struct pl_walk *s, const struct pl_segment *first, uint32_t tsval)
 {
     s->mode = PL_MODE_FAST;
     s->recover = s->high;
+    s->repaired = 0;
+    s->repair_tsval = tsval;
     s->fast = (struct pl_event){.t0_ns = first->t_sent_ns, .seq = first->seq};
     s->t->fast_recoveries++;
 }
@@ -167,6 +178,7 @@ static void set_kinds(struct pl_walk *s)
             s->fast.t1_ns = segment->t_sent_ns;
             s->fast.bytes += segment->len;
             s->fast.packets++;
+            s->repaired = segment->seq + segment->len > s->repaired ? segment->seq + segment->len : s->repaired;
         }
     }
 }
@@ -326,7 +338,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     if (timeout)
         enter_timeout(s, packet->t_ns);
     if (!timeout && !s->probe && first->transmission > 1 && s->mode == PL_MODE_NORMAL)
-        enter_fast(s, first);
+        enter_fast(s, first, packet->tsval);
     bool reduced = note_reduction(s, packet);
     int64_t queue_ns = pl_explain_queue_ns(&s->explain, first), line_ns = pl_explain_line_ns(&s->explain, first);
     s->t->most_queue_ns = queue_ns > s->t->most_queue_ns ? queue_ns : s->t->most_queue_ns;

@@ -44,6 +44,8 @@ struct pl_walk {
     bool probe;                   /* the present packet is a tail-loss probe */
     uint64_t recover;             /* una at which the mode ends */
     struct pl_event fast;         /* the present fast recovery */
+    uint64_t repaired;            /* the end of what it sent again */
+    uint32_t repair_tsval;        /* the time stamp of its first retransmission; 0: none */
     struct pl_event limited;      /* the present span limited by the receiver's window; packets 0: none */
     int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
     int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */

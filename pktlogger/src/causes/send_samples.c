@@ -420,10 +420,15 @@ static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 
-/* Whether both windows have room for a segment, as far as the packets that are outstanding have the full length. */
+/* Whether both windows have room for what is unsent, as far as the packets that are outstanding have the full length.
+ * A congestion window with room for a segment may still hold it back: Linux lets a super-packet wait for room for all of
+ * it, unless there is room for a third of the window (tcp_tso_should_defer, net.ipv4.tcp_tso_win_divisor), or for the
+ * longest super-packet. */
 static bool has_room(const struct pl_send_sample *sample, uint32_t mss)
 {
-    return sample->unacked < sample->cwnd && (sample->unacked + UINT64_C(1)) * mss <= sample->window;
+    uint64_t room = sample->unacked < sample->cwnd ? sample->cwnd - sample->unacked : 0;
+    bool waits = room * PL_DEFER_PART < sample->cwnd && room * mss < PL_SUPER_MOST;
+    return room && !waits && (sample->unacked + UINT64_C(1)) * mss <= sample->window;
 }
 
 static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, size_t at, uint32_t mss)

@@ -166,6 +166,8 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_COUNTED_NEAR_NS (2 * PL_MS)     /* ns: the kernel counts a time-out, and sends, within this of each other */
 #define PL_TIMEOUTS_APART_NS (200 * PL_MS) /* ns: Linux' least time-out: no two are closer */
 enum {
+    PL_DEFER_PART = 3,     /* a third of a window: with room for it a super-packet waits no longer (Linux' default) */
+    PL_SUPER_MOST = 65536, /* octets: the longest super-packet */
     PL_OPENING_BYTES = 32768, /* octets: what a tool says at first, or on another connection, is less */
     PL_BUFFER_ALIKE = 8,   /* an eighth: what a full send buffer leaves in flight is as much each time, but for this */
     PL_BUFFER_SEGMENTS = 2 /* segments: with no more in flight each acknowledgement wakes a writer */

@@ -251,6 +251,8 @@ static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
                 {0, OPEN_WINDOW, 500000, true},
                 {40, OPEN_WINDOW, 500000, false},            /* the congestion window is full */
                 {2, 2 * MSS, 500000, false},                 /* the peer's */
+                {26, OPEN_WINDOW, 500000, true},             /* it has room for more than a third of it */
+                {27, OPEN_WINDOW, 500000, false},            /* for less: a super-packet waits for it */
                 {PL_NO_UNACKED, OPEN_WINDOW, 500000, false}, /* not known */
                 {2, OPEN_WINDOW, INT64_MAX, false}};         /* it allows any rate */
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {

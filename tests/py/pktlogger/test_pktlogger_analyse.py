@@ -597,6 +597,31 @@ def test_rates_in_intervals_and_bursts(tmp_path: Path) -> None:
     assert bursts["by_packets"] == [0, 2, 1]
 
 
+@pytest.mark.parametrize(("echo_ms", "until_ms"), [(30, 75), (55, 105)])
+def test_a_recovery_is_over_when_a_time_stamp_shows_that_nothing_was_lost(
+    tmp_path: Path, echo_ms: float, until_ms: float
+) -> None:
+    """Three packets of a flight overtake the first one, which is sent again. An acknowledgement of it that echoes the
+    original's time stamp undoes the recovery (Eifel, RFC 3522), though what was sent before it is outstanding."""
+    path = Conversation(ts=True)
+    path.send(30, 1, 1, [(0, 1, 24)])
+    for number in range(1, 4):
+        path.send(30, 1 + 1000 * number)
+    for _ in range(3):
+        path.ack(40, 1)
+    path.send(51, 4001, 4)
+    path.send(55, 1)
+    path.ack(65, 4001, echo_ms=echo_ms)
+    path.send(76, 8001)
+    path.ack(95, 8001)
+    path.ack(105, 9001)
+    path.send(116, 9001)
+    path.ack(126, 10001)
+    _, flow = path.analyse(tmp_path)
+    assert flow["fast_recoveries"] == 1
+    assert flow["limits_ns"]["fast_recovery"] == (until_ms - 55) * MS
+
+
 def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) -> None:
     """The last of five parts is lost and sent again alone after 45 ms of silence, before any time-out."""
     path = Conversation()
