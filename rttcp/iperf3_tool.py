@@ -175,12 +175,12 @@ def _counted(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
 
 
 def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
-    """When the test began, on both clocks, and how wrong that may be; nothing where the receiver's document is not
-    there."""
-    rows = _rows(document.server_output_json.intervals)
-    if not rows or ran is None:
+    """When the test began, on both clocks, and how wrong that may be; nothing where neither the receiver's document
+    says so nor samples of a connection that sent data."""
+    rows, sent_ns = _rows(document.server_output_json.intervals), ran.seen.sent_ns if ran and ran.seen else None
+    if ran is None or not (rows or sent_ns):
         return {}
-    first_ns, last_ns = ran.began_ns, max(ran.ended_ns - rows[-1][1], ran.began_ns)
+    first_ns, last_ns = ran.began_ns, max(ran.ended_ns - (rows[-1][1] if rows else 0), ran.began_ns)
     if ran.seen:  # the server begins when the connection is open, and lets the client send then
         within = max(first_ns, ran.seen.missing_ns), min(last_ns, ran.seen.sent_ns or last_ns)
         first_ns, last_ns = within if within[0] <= within[1] else (first_ns, last_ns)

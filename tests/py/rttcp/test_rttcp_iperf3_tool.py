@@ -143,6 +143,16 @@ def test_the_beginning_lies_between_all_that_is_known(seen: Seen | None, earlies
         assert side["t0_realtime_ns"] == middle_ns + 7
 
 
+@pytest.mark.parametrize("seen", [None, Seen(1, 100_400_000_000, None), Seen(1, 100_400_000_000, 100_600_000_000)])
+def test_samples_say_when_a_test_began_whose_server_counted_nothing(seen: Seen | None) -> None:
+    """Nothing arrived until the client's time was over, so the server's document has no intervals."""
+    end = end_event(json.dumps(document()), Ran(100 * 10**9, 103 * 10**9, 7, seen))
+    known = seen is not None and seen.sent_ns is not None
+    began = {"t0_monotonic_ns": 100_500_000_000, "t0_realtime_ns": 100_500_000_007, "t0_error_ns": 100_000_000}
+    assert {key: end["sender"].get(key) for key in began} == (began if known else dict.fromkeys(began))
+    assert not began.keys() & end["receiver"].keys()
+
+
 @pytest.mark.parametrize("limit", [600, 1234, 1999])
 def test_the_search_comes_as_near_as_asked(limit: int) -> None:
     """Above the limit congestion control moves 0.8 of it, which far above is still more than a low rate brings."""
