@@ -5,7 +5,9 @@ What a trial is expected to be is worked out from its draw, not from what the pr
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 
@@ -65,13 +67,16 @@ def line(trial: Trial) -> Iterator[str]:
     """No flow, nor all together, has more than the line: on average, and in any 100 ms at the receiver. Within
     the box's granularity packets leave together, so that much may be early. A steady rate is of what a program read
     from its first octet on. Octets that awaited this one behind a hole arrived before it, so all that the line has
-    carried since the transfer began may be read then."""
+    carried since the transfer began may be read then. A packet that arrives has been on the line for as long as it
+    takes there, so what is read in a time may have been there for that much longer."""
     fastest = _fastest_bps(trial)
+    packet_ns = 8e9 * trial.asked["path"]["mtu"] / fastest
     for row, end in zip(trial.rows, trial.ends, strict=True):
         receiver = end.get("receiver") or {}
         first, last = receiver.get("first_byte_ns") or 0, receiver.get("last_byte_ns") or 0
         for name in ("short_term_bps", "reverse_bps", "flows_bps", "steady_bps"):
-            most = fastest * last / (last - first) if name == "steady_bps" and last > first else fastest
+            carried_ns = last + packet_ns
+            most = fastest * carried_ns / (last - first) if name == "steady_bps" and last > first else fastest
             if (row.get(name) or 0) > most * NEAR:
                 yield f"{name} {row[name]:.0f} of flow {row['flow_name']} on a line of {fastest:.0f}"
     if trial.gateway != "none":
@@ -219,7 +224,8 @@ def windows(trial: Trial) -> Iterator[str]:
       first acknowledgement in the gap on.
     - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
       congestion window is larger than what the window can hold, and data wait, unless it paces. They do where both
-      samples have some, and its records none of a time when all were sent. The window may hold two
+      samples have a segment of them, and its records no time with less: a shorter rest waits for the program's next
+      octets behind a window with room (Nagle's rule), and the counter stands. The window may hold two
       segments that are shorter than the rest: its own remainder, and that of a super-packet.
     """
     for row in trial.rows:
@@ -237,7 +243,7 @@ def windows(trial: Trial) -> Iterator[str]:
         waits = samples["snd_wnd"] // samples["snd_mss"] + 2 < samples["snd_cwnd"]
         waits &= samples["notsent_bytes"] >= samples["snd_mss"]
         own = trial.records_of(flow)
-        sent_all = np.searchsorted(own["t_ns"][own["unsent"] == 0], t_ns)
+        sent_all = np.searchsorted(own["t_ns"][own["unsent"] < flow["mss_in_use"]], t_ns)
         ours = (
             (np.diff(trial.time_of(flow, *WINDOWS)(t_ns)) == lasted) & waits[:-1] & waits[1:] & (np.diff(sent_all) == 0)
         )
@@ -272,28 +278,57 @@ def _told(wrong: Array, lasted: Array) -> str:
     return f"{wrong.sum()} times between samples ({lasted[wrong].sum() / 1e9:.3f} s, first is {wrong.argmax()}) limited"
 
 
+def idle(trial: Trial) -> Iterator[str]:
+    """Where the sender's kernel has nothing to send and nothing outstanding, its program is the limit. The kernel's
+    counter `tcpi_busy_time` stands then, and no window, queue or recovery keeps anything back: the cause is
+    application, or pacing, with which a program keeps to its rate, or send_buffer, with which a writer has not run.
+    Bounds:
+
+    - The counter has steps of a jiffy. Where it stands from one sample to the next, the kernel was idle but for one.
+    - A silence has a cause of its own, and a round takes in what is at its edges. So of samples in a row between which
+      the counter stands a round trip may have another cause, or the distance of two samples, where that is longer.
+    - What a path that is down, or a box that is late, holds back comes first (FORMAT.md section 4).
+    """
+    for row in trial.rows:
+        flow, samples = trial.captured(row), trial.samples(row)
+        if flow is None or not samples:
+            continue
+        t_ns, counted = samples["t_ns"], np.diff(samples["busy_time_us"].astype(np.int64))
+        inside = (t_ns[:-1] >= trial.rows_of(flow)[0][0]) & (t_ns[1:] <= trial.rows_of(flow)[1][-1])
+        other_ns = (np.diff(t_ns) - np.diff(trial.time_of(flow, *OF_PROGRAM)(t_ns))) * ((counted == 0) & inside)
+        run = np.cumsum(np.append(True, (counted[1:] == 0) != (counted[:-1] == 0)))[: counted.size]
+        most_ns = max(int(samples["rtt_us"].max()) * 1000, int(np.diff(t_ns).max(initial=0)))
+        if (worst_ns := np.bincount(run, other_ns).max(initial=0)) > most_ns + JIFFY_NS:
+            yield f"flow {row['flow_name']}: {worst_ns / 1e9:.3f} s not by the program, and the kernel was idle"
+
+
+OF_PROGRAM = ("application", "pacing", "send_buffer", "path_down", "capture_loss", "emulator_late")
+
+
 def buffers(trial: Trial) -> Iterator[str]:
     """rttcp always has data, so nothing waits for the application: but in the opening of a transfer with a window, in
     which it sends a window at a time (PROTOCOL.md), when all has been sent once, and between two calls that write. And
-    while the send buffer limits, nothing is unsent."""
+    while the send buffer limits, or any program, nothing is unsent: most samples taken then have less than a segment.
+    The counter `tcpi_sndbuf_limited` is not asked: it leaves out a blocking writer, which goes past the bound."""
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
-        if flow is None or row["tool"] != "rttcp" or row["sender_pace_bps"]:
+        if flow is None or row["sender_pace_bps"]:
             continue
         own = {name: column[trial.limits["flow"] == flow["flow"]] for name, column in trial.limits.items()}
         names = np.asarray(trial.summary["limit_causes"])[own["cause"]]
-        idle = (names == "application") & (own["t1_ns"] > trial.opened_ns(row, flow))
-        idle &= (own["t0_ns"] < trial.all_sent_ns(flow)) & (own["t1_ns"] - own["t0_ns"] > CALL_NS)
-        if idle.any():
-            waited = (own["t1_ns"] - own["t0_ns"])[idle].sum() / 1e9
-            yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {waited:.3f} s"
-        if samples:
+        if row["tool"] == "rttcp":
+            waits = (names == "application") & (own["t1_ns"] > trial.opened_ns(row, flow))
+            waits &= (own["t0_ns"] < trial.all_sent_ns(flow)) & (own["t1_ns"] - own["t0_ns"] > CALL_NS)
+            if waits.any():
+                waited = (own["t1_ns"] - own["t0_ns"])[waits].sum() / 1e9
+                yield f"flow {row['flow_name']}: rttcp always has data, and 'application' has {waited:.3f} s"
+        for cause in ("send_buffer", "application") if samples else ():
             place = np.searchsorted(own["t0_ns"], samples["t_ns"], "right") - 1
             inside = (place >= 0) & (samples["t_ns"] < own["t1_ns"][place])
-            full = inside & (names[place] == "send_buffer")
-            unsent = int((samples["notsent_bytes"] >= samples["snd_mss"])[full].sum())
-            if unsent * 2 > full.sum():
-                yield f"flow {row['flow_name']}: in {unsent} of {full.sum()} samples of 'send_buffer' data are unsent"
+            there = inside & (names[place] == cause)
+            unsent = int((samples["notsent_bytes"] >= samples["snd_mss"])[there].sum())
+            if unsent * 2 > there.sum():
+                yield f"flow {row['flow_name']}: in {unsent} of {there.sum()} samples of {cause!r} data are unsent"
 
 
 def limits(trial: Trial) -> Iterator[str]:
@@ -403,6 +438,7 @@ CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
     "sums have all octets": sums,
     "what was asked is what ran": asked,
     "windows are TCP_INFO's": windows,
+    "idle time is TCP_INFO's": idle,
     "buffers are TCP_INFO's": buffers,
     "time-outs are TCP_INFO's": timeouts,
     "marks are the box's": marks,
@@ -413,10 +449,32 @@ CHECKS: dict[str, Callable[[Trial], Iterator[str]]] = {
 }
 
 
+JUDGED = "trials can be judged"
+
+
 def broken(trial: Trial, checks: dict[str, Callable[[Trial], Iterator[str]]] = CHECKS) -> dict[str, str]:
     """The checks that a trial breaks, with what does. Of a trial that has failed or is not valid only those count that
-    look at just this."""
+    look at just this. A check that cannot be made is broken, too: whoever runs many trials goes on with the next."""
     first = {"trials end": ends, "what was asked is what ran": asked}
-    chosen = checks if trial.rows[0]["valid"] else first if trial.status["state"] == "done" else {"trials end": ends}
-    found = {name: "; ".join(check(trial)) for name, check in chosen.items()}
+    try:
+        done, valid = trial.status["state"] == "done", bool(trial.rows[0]["valid"])
+    except Exception as error:  # whatever the files of a trial lack
+        return {JUDGED: _where(error)}
+    chosen = checks if valid else first if done else {"trials end": ends}
+    found = {name: _complaint(check, trial) for name, check in chosen.items()}
     return {name: text for name, text in found.items() if text}
+
+
+def _complaint(check: Callable[[Trial], Iterator[str]], trial: Trial) -> str:
+    """What breaks a check, empty where nothing does."""
+    try:
+        return "; ".join(check(trial))
+    except Exception as error:  # whatever the files of a trial lack
+        return f"cannot be judged: {_where(error)}"
+
+
+def _where(error: Exception) -> str:
+    """An error, with the line of this package that it comes from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    place = next((one for one in reversed(frames) if "invariants" in one.filename), frames[-1])
+    return f"{error!r} in {Path(place.filename).name}, line {place.lineno}"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench.invariants import shrink, trials
-from bench.invariants.checks import CHECKS, broken
+from bench.invariants.checks import CHECKS, JUDGED, broken
 from bench.invariants.draws import Draw, draws
 from bench.registry import Bench, Place, Result, Row
 
@@ -36,7 +36,7 @@ def measure(place: Place) -> Iterator[Result]:
                 _save(place, trial.draw, name, shrinks=found.total() < MOST_SHRUNK)
                 found[name] += 1
         shutil.rmtree(place.scratch / "runs")
-    rows = [Row(name, "trials", found[name], 0, 0) for name in CHECKS]
+    rows = [Row(name, "trials", found[name], 0, 0) for name in (JUDGED, *CHECKS)]
     rows.append(Row("valid trials", "trials", valid, count / 2, count))
     method = f"{count} settings drawn with seed {seed}, one trial each, virtual time"
     yield Result("virtual.invariants", "within bounds", None, rows=rows, method=method)

@@ -15,15 +15,18 @@ sender at a time, either is right:
 
 pktlogger gives a round one cause, so at a moment it is right where the kernel has that cause for a quarter of the time
 from a round trip before to a round trip behind: a round that holds the moment lies within this time, is half of it, and
-has the cause for half of its own time at least. Of program and kernel pktlogger has samples alone, so where they are
-further apart than a round trip, their distance counts in its place. And what the kernel has at a sample is right until
-the next one and from the one before on: a program that writes every 20 ms and waits for 4 of them, sampled every 10 ms,
-waits in a fifth of the samples, and each stands for the time around it. A silence is judged by itself, so a
-span that is shorter than that is right, too, where the kernel agrees for half of it. The last round, and one in which a
-recovery begins, have no end and the cause of the round before. So nothing is compared for a round trip from when the
-first octet left that is outstanding then. Of all the rest a round trip may be wrong, or the distance of two samples,
-where that is longer: a sample stands for half of it before and behind, whatever the program did there. That is the
-bound.
+has the cause for half of its own time at least. A round lasts until its first octet is acknowledged (FORMAT.md section
+4), and that is the round trip which counts here, up to two smoothed ones, after which a probe is due: where the path
+has become longer, the smoothed one follows by an eighth with each acknowledgement only (RFC 6298).
+
+Of program and kernel pktlogger has samples alone, so where they are further apart than a round trip, their distance
+counts in its place. And what the kernel has at a sample is right until the next one and from the one before on: a
+program that writes every 20 ms and waits for 4 of them, sampled every 10 ms, waits in a fifth of the samples, and each
+stands for the time around it. A silence is judged by itself, so a span that is shorter than that is right, too, where
+the kernel agrees for half of it. The last round, and one in which a recovery begins, have no end and the cause of the
+round before. So nothing is compared for a round trip from when the first octet left that is outstanding then. Of all
+the rest a round trip may be wrong, or the distance of two samples, where that is longer: a sample stands for half of it
+before and behind, whatever the program did there. That is the bound.
 """
 
 from __future__ import annotations
@@ -112,8 +115,27 @@ def account(records: Records, end_ns: int) -> Account:
     repairs = state >= State.RECOVERY
     accepted[repairs | _before_repairs(records)] |= Group.RECOVERY | Group.CONGESTION
     accepted[_overdue(records, end_ns)] |= Group.RECOVERY
-    return Account(records["t_ns"].astype(np.int64), group, accepted, records["rtt_us"].astype(np.int64) * 1000,
+    return Account(records["t_ns"].astype(np.int64), group, accepted, _round_trips(records, repairs),
                    _unfinished(records, repairs))  # fmt: skip
+
+
+def _round_trips(records: Records, repairs: Array) -> Array:
+    """The smoothed round-trip time at each record, or, where that is longer and no recovery begins meanwhile, the time
+    until what had been sent by then was acknowledged: up to twice the smoothed one."""
+    t_ns, smoothed = records["t_ns"].astype(np.int64), records["rtt_us"].astype(np.int64) * 1000
+    una, sent = _numbers(records)
+    answer = np.searchsorted(una, sent)
+    entered = np.cumsum(repairs & ~np.concatenate(([False], repairs[:-1])))
+    known = (answer < t_ns.size) & (entered[np.minimum(answer, t_ns.size - 1)] == entered)
+    took = np.where(known, t_ns[np.minimum(answer, t_ns.size - 1)] - t_ns, 0)
+    found: Array = np.maximum(smoothed, np.minimum(took, 2 * smoothed))
+    return found
+
+
+def _numbers(records: Records) -> tuple[Array, Array]:
+    """The first octet outstanding and the next one to send, at each record, without wrapping."""
+    una, sent = (np.maximum.accumulate((records[name] - records["una"][0]).view(np.int32)) for name in ("una", "next"))
+    return una, sent
 
 
 def _whys(records: Records) -> Array:
@@ -130,7 +152,7 @@ def _unfinished(records: Records, repairs: Array) -> Array:
     """When the last round of all began, and the longest one in which each recovery did: when the first octet was sent
     that was outstanding at its end."""
     entered = np.flatnonzero(repairs & ~np.concatenate(([False], repairs[:-1])))
-    una, sent = (np.maximum.accumulate((records[name] - records["una"][0]).view(np.int32)) for name in ("una", "next"))
+    una, sent = _numbers(records)
     first = np.searchsorted(sent, np.minimum(una[np.append(entered, -1)], sent[-1] - 1), "right")
     began_ns: Array = records["t_ns"].astype(np.int64)[first]
     return began_ns

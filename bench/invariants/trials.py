@@ -171,14 +171,13 @@ class Trial:
         return np.zeros(0, np.int64)
 
     def _samples(self, row: Json) -> Columns:
-        """TCP_INFO of the senders of all streams of a row, likewise."""
-        sender, name = self.ends[row["flow"]].get("sender") or {}, row["flow_name"]
-        file = f"{FLOWS}/{name}/tcp_info" if row["flow"] else "tcp_info"
+        """TCP_INFO of the senders of all streams of a row, likewise. Both clocks are the machine's, so the trial says
+        how far apart they are: iperf3 does not say when it began where its server's document is not there."""
+        file = f"{FLOWS}/{row['flow_name']}/tcp_info" if row["flow"] else "tcp_info"
         if not (self.folder / f"{file}.parquet").exists():
             return {}
-        found = self.table(file)
-        offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
-        return found | {"t_ns": found["t_ns"] + offset_ns}
+        found, both = self.table(file), self.status["clock"]
+        return found | {"t_ns": found["t_ns"] + int(both["realtime_ns"]) - int(both["monotonic_ns"])}
 
 
 def _port(side: Json) -> int:

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow.parquet as parquet
 import pytest
 from support.drawn import TIMEOUT_S, complaints, drawn
+from support.planted import planted
 
+from bench.invariants.checks import CHECKS, broken
 from bench.invariants.trials import Trial
 from dashboard.data import timeline
 from dashboard.data.runs import load_run
@@ -29,6 +31,14 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Trial]:
 
 def test_what_holds_in_any_trial_holds_in_these(trials: list[Trial]) -> None:
     assert not complaints(trials)
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_each_check_finds_the_fault_of_its_kind(trials: list[Trial], check: str) -> None:
+    """A check that no wrong product breaks would hold nothing. No fault keeps another check from being made."""
+    found = [broken(planted(one, check)) for one in trials]
+    assert any(check in one for one in found), check
+    assert not [text for one in found for text in one.values() if "cannot be judged" in text]
 
 
 def test_each_flow_has_the_congestion_window_of_its_own_samples(trials: list[Trial]) -> None:

@@ -93,7 +93,7 @@ def test_a_cause_may_be_as_late_as_samples_are_apart() -> None:
 @pytest.mark.parametrize(("wrong_ms", "within"), [(8, True), (12, False)])
 def test_one_sample_stands_for_the_distance_to_the_next(wrong_ms: int, within: bool) -> None:
     """A round trip of 2 ms, and samples 10 ms apart: one that finds nothing to send says so for 10 ms."""
-    records = kernel((1, Why.CWND, {"flight": 100, "rtt_us": 2000}))
+    records = kernel((1, Why.CWND, {"flight": 100, "rtt_us": 2000, "next": 0}))  # all is acknowledged at once
     said = (0.5, "congestion_avoidance"), (0.5 + wrong_ms / 1000, "application"), (1, "congestion_avoidance")
     found = compared(records, *said, apart_ns=10 * MS)
     assert found.bound_s == 0.01 and compared(records, *said).bound_s == 0.002
@@ -109,6 +109,16 @@ def test_what_the_kernel_has_at_a_sample_is_right_until_the_next_one() -> None:
     seen = np.arange(20, 1000, 50) * MS
     assert sum(compared(records, *said, apart_ns=50 * MS, sampled_ns=seen).wrong_s.values()) > 0.3, "none is idle"
     assert compared(records, *said, apart_ns=50 * MS, sampled_ns=seen + 20 * MS).wrong_s == {}
+
+
+@pytest.mark.parametrize(("answer_ms", "bound_ms"), [(30, 40), (60, 60), (110, 80)])
+def test_a_round_lasts_until_it_is_acknowledged(answer_ms: int, bound_ms: int) -> None:
+    """The path has become longer than the smoothed round-trip time of 40 ms: each octet is acknowledged later."""
+    found = kernel((1, Why.CWND, {"flight": 100}))
+    found["next"] = found["una"] + answer_ms
+    assert compared(found, (1, "slow_start")).bound_s == bound_ms / 1000
+    found["state"][1::2] = State.RECOVERY
+    assert compared(found, (1, "slow_start")).bound_s == RTT_MS / 1000, "an answer to a repair is no round trip"
 
 
 def test_recoveries_excuse_nothing_behind_them() -> None:
