@@ -66,7 +66,7 @@ async def receive(sock: socket.socket, data: bytes, *, ends: bool = True, what: 
     while at < total:
         part = await _read(sock, min(_PART_BYTES, total - at), what, at, total)
         if not part:
-            raise Failure(f"{what} ended at {_place(at, total)}: {readable.number(total - at)} octets are lost")
+            raise Failure(f"{what} ended at {_place(at, total)}: {total - at} octets are lost")
         if part != data[at : at + len(part)]:
             raise Failure(_wrong(part, data, at, what))
         at += len(part)

@@ -197,6 +197,9 @@ _IN_ORDER = (
         "stalls": "Stalls between the gateways' outer sides",
         **{f"stalls_{side}": f"Stalls in the {where}" for side, where in STALLED.items()},
         **{f"stall_{side}_max_ns": f"Longest stall in the {where}" for side, where in STALLED.items()},
+        **{f"dwell_{side}_{key}_ns": f"Time in the {where}, {label}" for side, where in STALLED.items()
+           for key, label in {"p50": "median", "p95": "95 %", "p99": "99 %", "max": "longest"}.items()},
+        "dwell_error_ns": "Error of the times in gateways and tunnel",
     }),
     *_outcomes("float", {"stopped_share": "Stopped share s"}),
     Column("limits_direction", "text", "outcome", "Direction that the limits are of"),

@@ -9,14 +9,21 @@ the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
     tunnel    some left it, and none arrived at the far gateway, or one was lost: its repair is waited for
     far       all that left arrived, and the far gateway kept it
 
-Times at the near gateway are earlier by the shortest dwell. Rejected: the dwell of each octet on each side. A tunnel's
-packets are sealed, so nobody outside can say which octets are in which packet.
+Times at the near gateway are earlier by the shortest dwell.
+
+A tunnel's packets are sealed, so nobody outside sees which octets are in which packet. The dwell of each side therefore
+comes from amounts (`_sides`): octets are carried in the order in which they leave, and each takes the same share of
+the tunnel's octets. That share is the largest with which no octet leaves the far gateway before its packet has arrived,
+so some octet is taken to have left as soon as it had. By how much the amounts contradict
+this, because copies or frames of another kind are in the tunnel, is the error. Where it is much of the dwell, nothing
+is said of the sides. Rejected: the order of arrival, since a gateway that is fair lets octets overtake others.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +41,8 @@ TABLE, VERSION = "dwell.json", 1
 SIDES = tuple(STALLED)
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 _EDGE_NS = STALL_NS // 4  # at both ends of a stall, where packets of before and after it are
+_SETTLED = 20  # the share is judged when a 20th of all octets is through: first packets are filled up
+_CONTRADICTS = 0.25  # of the median dwell, and no less than a millisecond: what the error may be
 _DATA_BYTES = 200  # of a packet at least; shorter ones are acknowledgements
 I64 = NDArray[np.int64]
 
@@ -49,9 +58,7 @@ def of_flow(
     these were not captured. ``path_ns``: the path's own delay, before which no packet arrives. ``missed``: by the box's
     record; without it, by the captures, as far as the path keeps that delay."""
     dwell = t_out_ns - t_in_ns
-    found: dict[str, Any] = {
-        name: int(np.percentile(dwell, share, method="inverted_cdf")) for name, share in PERCENTILES.items()
-    }
+    found: dict[str, Any] = {**_percentiles(dwell)}
     stalls = _stalls(t_in_ns, t_out_ns, int(dwell.min()))
     found["stalls"] = len(stalls)
     for side in SIDES:
@@ -65,6 +72,10 @@ def of_flow(
     for side, times in lasted.items():
         found |= {side: len(times), f"{side}_max_ns": max(times, default=0)}
     return found
+
+
+def _percentiles(times: I64) -> dict[str, int]:
+    return {name: int(np.percentile(times, share, method="inverted_cdf")) for name, share in PERCENTILES.items()}
 
 
 def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int) -> list[tuple[int, int]]:
@@ -86,6 +97,50 @@ def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, misse
     times, lost = missed
     before, after = int(np.searchsorted(times, begin)) - 1, min(int(np.searchsorted(times, end)), len(lost) - 1)
     return "tunnel" if lost[after] > (lost[before] if before >= 0 else 0) else "far"
+
+
+@dataclass(frozen=True)
+class Tunnel:
+    """The tunnel's packets with data at one gateway's inner side: when, and how many octets; in order of time."""
+
+    t_ns: I64
+    octets: I64
+
+
+def _sides(
+    t_in_ns: I64, t_out_ns: I64, octets: I64, near: Tunnel, far: Tunnel, path_ns: int
+) -> tuple[I64, int] | None:  # fmt: skip
+    """Dwell of all segments of a trial on each side, rows as of `SIDES`, and its error. None where the amounts do not
+    tell."""
+    far = _since(far, int(t_in_ns.min()) + path_ns)
+    near = _since(near, int(t_in_ns.min()))
+    if not (far.t_ns.size and near.t_ns.size):
+        return None
+    order = np.argsort(t_out_ns, kind="stable")
+    upto, came = np.cumsum(octets[order]), np.cumsum(far.octets)
+    there = np.searchsorted(far.t_ns, t_out_ns[order], side="right")  # packets that had come when the segment left
+    known = (upto * _SETTLED >= upto[-1]) & (there > 0)
+    if not known.any():
+        return None
+    ratio = came[there[known] - 1] / upto[known]
+    share, last = float(ratio.min()), float(ratio[-1])
+    number = np.minimum(np.searchsorted(came, upto * share * (1 - 1e-9)), came.size - 1)
+    sent = np.minimum(number + _lost(path_ns, near.t_ns, far.t_ns)[number], near.t_ns.size - 1)
+    t_in, left_near, at_far, t_out = t_in_ns[order], near.t_ns[sent], far.t_ns[number], t_out_ns[order]
+    drift_ns = (last / share - 1) * (at_far[-1] - at_far[0])  # when all is through, amounts and share agree
+    too_early_ns = np.percentile(np.maximum(t_in - left_near, 0)[known], 99)  # few may overtake others
+    error_ns = int(max(too_early_ns, drift_ns))
+    if error_ns > max(10**6, _CONTRADICTS * float(np.median(t_out - t_in))):
+        return None
+    left_near, at_far = np.clip(left_near, t_in, t_out), np.clip(at_far, t_in, t_out)
+    found = np.empty((len(SIDES), order.size), np.int64)
+    found[:, order] = left_near - t_in, np.maximum(at_far - left_near, 0), t_out - at_far
+    return found, error_ns
+
+
+def _since(packets: Tunnel, t_ns: int) -> Tunnel:
+    first = int(np.searchsorted(packets.t_ns, t_ns))
+    return Tunnel(packets.t_ns[first:], packets.octets[first:])
 
 
 def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
@@ -126,27 +181,43 @@ def write(folder: Path) -> None:
         return
     import pyarrow.parquet as parquet
 
-    table = parquet.read_table(passes, columns=["flow", "t_in_ns", "t_out_ns"])
-    flow, t_in, t_out = (table[name].to_numpy().astype(np.int64) for name in table.column_names)
+    table = parquet.read_table(passes, columns=["flow", "t_in_ns", "t_out_ns", "len"])
+    flow, t_in, t_out, octets = (table[name].to_numpy().astype(np.int64) for name in table.column_names)
     tunnel = folder / "tunnel.parquet"
-    sides = _tunnel(parquet.read_table(tunnel)) if tunnel.exists() else (None, None)
+    near, far = _tunnel(parquet.read_table(tunnel)) if tunnel.exists() else (None, None)
     path_ns = int((read_json(folder / "params.json") or {}).get("delay_ns") or 0)
+    sides = _sides(t_in, t_out, octets, near, far, path_ns) if near and far and flow.size else None
+    times = (near.t_ns if near else None, far.t_ns if far else None)
     missed = _missed(folder) if tunnel.exists() else None
-    found = {
-        str(one): of_flow(t_in[flow == one], t_out[flow == one], *sides, path_ns, missed) for one in np.unique(flow)
-    }
+    found = {}
+    for one in np.unique(flow):
+        own = flow == one
+        found[str(one)] = of_flow(t_in[own], t_out[own], *times, path_ns, missed)
+        if sides:
+            each, error_ns = sides
+            found[str(one)] |= {"dwell_error": error_ns} | {
+                f"{side}_dwell_{name}": value
+                for row, side in enumerate(SIDES) for name, value in _percentiles(each[row][own]).items()
+            }  # fmt: skip
     write_json(folder / TABLE, {"v": VERSION, "stall_ns": STALL_NS, "flows": found})
 
 
-def _tunnel(table: pa.Table) -> tuple[I64 | None, I64 | None]:
+def _tunnel(table: pa.Table) -> tuple[Tunnel | None, Tunnel | None]:
     t_ns, octets, parts, point, way = (
         table[name].to_numpy().astype(np.int64) for name in ("t_ns", "bytes", "parts", "point", "dir")
     )
     data = (way == 0) & (octets >= _DATA_BYTES * np.maximum(parts, 1))
     if not ((point == 0).any() and (point == 1).any()):
         return None, None
-    near, far = (np.sort(np.repeat(t_ns, np.maximum(parts, 1) * (data & (point == which)))) for which in (0, 1))
+    near, far = (_packets(*(one[data & (point == which)] for one in (t_ns, octets, parts))) for which in (0, 1))
     return near, far
+
+
+def _packets(t_ns: I64, octets: I64, parts: I64) -> Tunnel:
+    """Each of the wire's packets; of several at once each has the same part of the octets."""
+    order, count = np.argsort(t_ns, kind="stable"), np.maximum(parts, 1)
+    t_ns, each, count = t_ns[order], (octets // count)[order], count[order]
+    return Tunnel(np.repeat(t_ns, count), np.repeat(each, count))
 
 
 def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
@@ -154,7 +225,8 @@ def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
     flows = (read_json(folder / TABLE) or {}).get("flows") or {}
     found = [flows[str(number)] for number in own if str(number) in flows]
     names = [*(f"dwell_{name}_ns" for name in PERCENTILES), "stalls", *(f"stalls_{side}" for side in SIDES),
-             *(f"stall_{side}_max_ns" for side in SIDES)]  # fmt: skip
+             *(f"stall_{side}_max_ns" for side in SIDES),
+             *(f"dwell_{side}_{name}_ns" for side in SIDES for name in PERCENTILES), "dwell_error_ns"]  # fmt: skip
     if not found:
         return dict.fromkeys(names)
     told: dict[str, int | None] = {f"dwell_{name}_ns": found[0][name] for name in PERCENTILES}
@@ -163,4 +235,7 @@ def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
     for side in SIDES:
         told[f"stalls_{side}"] = sum(one[side] for one in found) if known else None
         told[f"stall_{side}_max_ns"] = max(one[f"{side}_max_ns"] for one in found) if known else None
+        for name in PERCENTILES:  # none where the amounts do not tell, and in files of earlier versions
+            told[f"dwell_{side}_{name}_ns"] = found[0].get(f"{side}_dwell_{name}")
+    told["dwell_error_ns"] = found[0].get("dwell_error")
     return told

@@ -35,6 +35,10 @@ seed = 1
 say = "nothing stalls"
 of = "stalls"
 max = 0
+[[expect]]
+say = "no octet waits for long in the far gateway"
+of = "dwell_far_max_ns"
+max = "100ms"
 """
 
 
@@ -51,6 +55,12 @@ def test_a_stall_every_1000th_chunk_has_its_side_and_fails_who_asks(tmp_path: Pa
     found = {one: row[f"stalls_{one}"] for one in ("near", "tunnel", "far")}
     if not stalls:
         assert found == {"near": 0, "tunnel": 0, "far": 0}
+        assert max(row["dwell_near_max_ns"], row["dwell_far_max_ns"]) < 50_000_000
+        assert 5_000_000 <= row["dwell_tunnel_p50_ns"] < 7_000_000
         return
     assert found[side] > 0 and sum(found.values()) == found[side], (found, row["stall_near_max_ns"])
     assert 190_000_000 < row[f"stall_{side}_max_ns"] < 230_000_000
+    other = "far" if side == "near" else "near"
+    assert 190_000_000 < row[f"dwell_{side}_max_ns"] < 230_000_000 > row[f"dwell_{other}_max_ns"]
+    assert row[f"dwell_{side}_p50_ns"] < 30_000_000
+    assert row["dwell_error_ns"] < 5_000_000

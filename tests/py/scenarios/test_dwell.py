@@ -78,6 +78,62 @@ def test_the_boxs_record_says_what_was_lost_on_a_path_that_becomes_longer(lost: 
     assert dwell._missed(tmp_path / "none") is None
 
 
+FRAME, SEGMENT = 1500, 1448
+
+
+def by_side(came: np.ndarray, left: np.ndarray, near: np.ndarray, far: np.ndarray) -> dict[str, int]:
+    """Median dwell of each side of segments that are each in a frame of its own."""
+    tunnels = [dwell.Tunnel(times, np.full(times.size, FRAME)) for times in (near, far)]
+    sides = dwell._sides(came, left, np.full(came.size, SEGMENT), *tunnels, PATH_NS)
+    assert sides is not None
+    found, error_ns = sides
+    assert (found.sum(axis=0) == left - came).all() and error_ns <= 3 * STEP_NS
+    return {side: int(np.median(row)) for side, row in zip(dwell.SIDES, found, strict=True)}
+
+
+@pytest.mark.parametrize(("near_ms", "far_ms"), [(0, 0), (300, 0), (300, 40), (7, 150)])
+def test_the_dwell_of_each_side_comes_from_amounts(near_ms: int, far_ms: int) -> None:
+    """Each gateway holds every octet for as long, but for the far one's first tenth, which goes on at once."""
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS
+    near = came + near_ms * MS
+    far = near + PATH_NS
+    left = far + np.where(np.arange(COUNT) < COUNT // 10, 0, far_ms * MS)
+    found = by_side(came, left, near, far)
+    assert found == pytest.approx({"near": near_ms * MS, "tunnel": PATH_NS, "far": far_ms * MS}, abs=STEP_NS)
+
+
+def test_frames_that_were_lost_do_not_move_the_sides() -> None:
+    """A 50th of the frames is lost and sent again 30 ms later; the far gateway waits for each in its turn."""
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS
+    again = np.arange(0, COUNT, 50)
+    near = np.sort(np.concatenate([came, came[again] + 30 * MS]))
+    first = np.delete(came, again) + PATH_NS
+    far = np.sort(np.concatenate([first, came[again] + 30 * MS + PATH_NS]))
+    own = came + PATH_NS
+    own[again] += 30 * MS
+    found = by_side(came, np.maximum.accumulate(own), near, far)
+    assert found["near"] == pytest.approx(0, abs=3 * STEP_NS)
+    assert found["tunnel"] == pytest.approx(PATH_NS, abs=3 * STEP_NS)
+
+
+def test_octets_that_overtake_others_in_the_near_gateway_do_not_matter() -> None:
+    """A small flow beside a long queue: each 100th segment goes ahead of 300 that wait."""
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS
+    near = came + 300 * MS
+    near[::100] = came[::100]
+    left = near + PATH_NS
+    found = by_side(came, left, np.sort(near), np.sort(left))
+    assert found == pytest.approx({"near": 300 * MS, "tunnel": PATH_NS, "far": 0}, abs=2 * STEP_NS)
+
+
+def test_amounts_in_another_order_say_nothing_of_the_sides() -> None:
+    """Half of the tunnel's octets come in the last tenth of the time: these are no frames of the octets in between."""
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS
+    sizes = np.where(np.arange(COUNT) < COUNT * 9 // 10, 300, 4000)
+    tunnels = [dwell.Tunnel(times, sizes) for times in (came + 300 * MS, came + 300 * MS + PATH_NS)]
+    assert dwell._sides(came, came + 300 * MS + PATH_NS, np.full(COUNT, SEGMENT), *tunnels, PATH_NS) is None
+
+
 def test_without_captures_of_the_tunnel_the_side_is_not_known() -> None:
     found = dwell.of_flow(*carried("near")[:2], None, None, PATH_NS)
     assert found["stalls"] == 1 and found["near"] is None
@@ -86,7 +142,8 @@ def test_without_captures_of_the_tunnel_the_side_is_not_known() -> None:
 def test_the_files_of_a_trial_become_columns(tmp_path: Path) -> None:
     came, left, out_near, in_far = carried("near")
     flow = np.full(COUNT, 3, np.uint32)
-    parquet.write_table(pa.table({"flow": flow, "t_in_ns": came, "t_out_ns": left}), tmp_path / "passes.parquet")
+    passes = {"flow": flow, "t_in_ns": came, "t_out_ns": left, "len": np.full(COUNT, SEGMENT)}
+    parquet.write_table(pa.table(passes), tmp_path / "passes.parquet")
     tunnel = [pa.table({"t_ns": times, "bytes": np.full(COUNT, 1500), "parts": np.ones(COUNT, np.int64),
                         "point": np.full(COUNT, point), "dir": np.zeros(COUNT, np.int64)})
               for point, times in enumerate((out_near, in_far))]  # fmt: skip
@@ -96,4 +153,6 @@ def test_the_files_of_a_trial_become_columns(tmp_path: Path) -> None:
     found = dwell.columns(tmp_path, [3])
     assert (found["stalls"], found["stalls_near"], found["stalls_far"]) == (1, 1, 0)
     assert found["stall_near_max_ns"] == LASTED_NS and found["dwell_p50_ns"] == PATH_NS
+    assert found["dwell_near_max_ns"] == LASTED_NS and found["dwell_tunnel_p50_ns"] == PATH_NS
+    assert found["dwell_far_max_ns"] == 0
     assert set(dwell.columns(tmp_path, [4]).values()) == {None}
