@@ -18,7 +18,7 @@ PACKAGES := netcommon comet_delay rttcp pktlogger lft_ref scenarios dashboard lf
 TOOLS := comet-delay lft-gateway lft-sim pktlogger rttcp timer-witness
 C_FILES := git ls-files '*.c' '*.h' '*.cc'
 SHELL_FILES := .ci/run tools/fuzz-all tools/install-packages tools/completion.bash tools/lfp-completion.bash debian/stage examples/github-action/gate.sh \
-	lft_ref/proof/run
+	examples/gateways/kubo/kubo.sh lft_ref/proof/run
 
 .PHONY: FORCE help setup packages build demo test test-c test-asan test-cost test-py test-uml mutants virtual bench \
 	findings papers docs tables pictures lint fuzz fuzz-crashes proof clean

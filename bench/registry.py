@@ -26,6 +26,7 @@ class Place:
     say: Callable[[str], None]
     seconds: int | None = None
     packets: int | None = None
+    products: tuple[Path, ...] = ()  # scenarios of further gateways, for benches that compare products
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from typing import Any
 import pyarrow.parquet as parquet
 from rich.console import Console
 
-from bench.league import tables
+from bench.league import conformance, own, tables
 from bench.registry import Bench, Place, Result, Row
 from netcommon.errors import LfpError
 from scenarios.plan import gateway_commands
@@ -119,15 +119,17 @@ def measure(form: Form, place: Place) -> Iterator[Result]:
     if form.virtual and (why := kernel.missing()):
         place.say(f"{form.name}: left out: {why}")
         return
-    without = absent(load_plan(LEAGUE, seed=SEED), virtual=form.virtual)
+    league, beside = (own.with_products(name, place.products, place.scratch) for name in (LEAGUE, BESIDE))
+    without = absent(load_plan(league, seed=SEED), virtual=form.virtual)
     for case, why in without.items():
         place.say(f"{form.name}: {case}: left out: {why}")
     seconds = (place.seconds, place.seconds) if place.seconds else form.seconds
-    plans = [_plan(LEAGUE, seconds[0], without, f"path.rate={form.rates}"), _plan(BESIDE, seconds[1], without)]
+    plans = [_plan(league, seconds[0], without, f"path.rate={form.rates}"), _plan(beside, seconds[1], without)]
     if not products(plans[0]):
         raise LfpError(f"{form.name}: no product is here; examples/gateways/README.md names their packages")
     found = [_measured(plan, form, place) for plan in plans]
     method = tables.page(plans, [one.rows for one in found], virtual=form.virtual)
+    method = conformance.with_column(method, conformance.found())
     rows = _rows(plans, found, without)
     named = {"runs": [str(one.run_dir) for one in found], "verdicts": [_verdict(one.run_dir) for one in found]}
     yield Result(form.name, "within bounds", None, rows=rows, method=method, extra=named)

@@ -18,7 +18,8 @@ through the same gateways, each over connections of its own. The queue of the li
 Loss hits single packets, in both directions. `cubic`, `bbr` and `reno` are TCP without a gateway. lft-gateway has a
 limit of the line's rate, except in `lft-auto`, which finds its rate itself. The TCP of hosts and gateways is CUBIC.
 The scenarios `gateways` and `gateways-beside` hold the settings, and [the examples](../../examples/gateways/README.md)
-each product's command lines. Each figure is one trial.
+each product's command lines. Each figure is one trial. The column "conformance" has how many of the cases of
+`lfp conformance` a product passes.
 {marked}
 ## Goodput of the bulk transfer, Mbit/s
 

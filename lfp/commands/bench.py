@@ -25,6 +25,9 @@ from scenarios.run.terminal import console
               help="How long to measure each.  [default: the bench's own]")  # fmt: skip
 @click.option("--packets", type=click.IntRange(10_000, 1_000_000_000),
               help="Packets of what log.* and dashboard.* read.  [default: the bench's own]")  # fmt: skip
+@click.option("--product", "products", multiple=True, type=click.Path(path_type=Path, dir_okay=False, exists=True),
+              metavar="FILE", help="Compare the gateways of this scenario, too: of gateways and gateways.virtual "
+              "(repeatable).")  # fmt: skip
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
 @click.option(
     "--publish",
@@ -35,7 +38,7 @@ from scenarios.run.terminal import console
               show_default=True, help="File to append JSON lines to.")  # fmt: skip
 def command(
     names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, packets: int | None,
-    list_them: bool, publish: Path | None, output: Path,
+    products: tuple[Path, ...], list_them: bool, publish: Path | None, output: Path,
 ) -> None:  # fmt: skip
     """Run benches (all by default), print a table, and append JSON lines to bench-results.jsonl."""
     known = registry.load()
@@ -54,7 +57,7 @@ def command(
 
     for name in names or known:
         with owned() as (ledger, scratch):
-            for result in known[name].measure(registry.Place(ledger, scratch, pairs, say, seconds, packets)):
+            for result in known[name].measure(registry.Place(ledger, scratch, pairs, say, seconds, packets, products)):
                 line = json.dumps(result.as_json())
                 with output.open("a", encoding="utf-8") as results:
                     results.write(line + "\n")
