@@ -94,3 +94,14 @@ def test_samples_are_on_the_captures_clock_though_their_flow_does_not_say_when_i
     trial.__dict__["transfer"] = ends
     assert trial.samples(rows[1])["t_ns"].tolist() == [1005, 1006]
     assert trial.sampled_ns({"sender": {"port": 4567}}).tolist() == [1005, 1006]
+
+
+@pytest.mark.parametrize(("steady_bps", "breaks"), [(57_229_723, False), (64_900_000, False), (65_000_000, True)])
+def test_the_first_packet_was_on_the_line_before_it_arrived(steady_bps: float, breaks: bool) -> None:
+    """60 KB are read between 1.1 and 9.7 ms, in packets that a line of 50 Mbit/s carries in 1.44 ms."""
+    trial = cast(Trial, SimpleNamespace(
+        rows=[{"flow_name": "f1", "steady_bps": steady_bps}], gateway="router",
+        ends=[{"receiver": {"first_byte_ns": 1_120_512, "last_byte_ns": 9_709_056}}],
+        asked={"path": {"mtu": 9000, "change": "none"}}, draw=SimpleNamespace(values={"path.rate": 50}),
+    ))  # fmt: skip
+    assert bool(list(checks.line(trial))) == breaks
