@@ -39,8 +39,8 @@ static void *run_reader(void *context)
         pthread_mutex_lock(&feed->lock);
         feed->filled = number + 1;
         feed->ended = ended;
-        bool wake = feed->taker_waits;
-        feed->taker_waits = false;
+        bool wake = feed->taker_waits && (ended || feed->filled - feed->taken >= PL_FEED_BLOCKS / 2);
+        feed->taker_waits = feed->taker_waits && !wake;
         pthread_mutex_unlock(&feed->lock);
         if (wake)
             pthread_cond_signal(&feed->rows);
@@ -82,10 +82,9 @@ static bool next_block(struct pl_feed *feed)
         feed->reader_waits = false;
         pthread_cond_signal(&feed->room);
     }
-    while (feed->taken == feed->filled && !feed->ended) {
-        feed->taker_waits = true;
+    feed->taker_waits = feed->taken == feed->filled && !feed->ended;
+    while (feed->taker_waits)
         pthread_cond_wait(&feed->rows, &feed->lock);
-    }
     bool any = feed->taken < feed->filled;
     pthread_mutex_unlock(&feed->lock);
     feed->block = any ? &feed->blocks[feed->taken % PL_FEED_BLOCKS] : NULL;

@@ -9,7 +9,7 @@
 #include "clock.h"
 #include "index.h"
 
-enum { PL_FEED_BLOCKS = 8, PL_FEED_ROWS = 256 };
+enum { PL_FEED_BLOCKS = 16, PL_FEED_ROWS = 256 };
 
 struct pl_feed_block {
     struct pl_row rows[PL_FEED_ROWS];
@@ -25,7 +25,8 @@ struct pl_feed {
     size_t at;                    /* its next row */
     pthread_t reader;
     pthread_mutex_t lock;
-    pthread_cond_t room, rows; /* what the reader waits for, until half of the blocks are free, and the taker */
+    pthread_cond_t room, rows; /* what the reader waits for, until half of the blocks are free, and the taker, until
+                                  half of them are filled: waking up costs more than a block */
     bool reader_waits, taker_waits;
     bool open, running, stop, ended; /* ended: no block follows those that are filled */
     uint64_t filled, taken;

@@ -2,7 +2,7 @@
 #ifndef PL_PCAPNG_H
 #define PL_PCAPNG_H
 
-enum pl_block {
+enum pl_block_type {
     PL_BLOCK_SECTION = 0x0a0d0d0a,
     PL_BLOCK_INTERFACE = 1,
     PL_BLOCK_PACKET = 2, /* obsolete */

@@ -9,12 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bytes.h"
 #include "foreign.h"
 #include "nc_log.h"
-#include "pcapng.h"
 
-enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12, PACKET_FRAME = 32, SECTION_HEADER = 28 };
+enum { CLASSIC_HEADER = 24, CLASSIC_RECORD = 16, BLOCK_FRAME = 12, SECTION_HEADER = 28 };
 enum { CLASSIC_MICRO = 0xa1b2c3d4u, CLASSIC_NANO = 0xa1b23c4du, CLASSIC_MODIFIED = 0xa1b2cd34u };
 enum { RECORD_MODIFIED = 24, RECORD_LONGEST = 28, RECORD_BYTES_MAX = 262144 };
 
@@ -198,17 +196,7 @@ static void parse_statistics(struct pl_reader *reader, const uint8_t *body, size
 static enum pl_next fill(struct pl_reader *reader, struct pl_frame *frame, const struct pl_interface *interface,
                          int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
 {
-    frame->number = ++reader->frames;
-    frame->t_ns = t_ns;
-    frame->wire = wire;
-    frame->captured = captured < wire ? captured : wire; /* bytes beyond the packet's length are padding */
-    frame->interface = (uint32_t)(interface - reader->interfaces);
-    frame->link = interface->link;
-    if (interface->link == PL_LINK_UNKNOWN) {
-        reader->unknown_links++;
-        reader->unknown_linktype = interface->linktype;
-    }
-    frame->data = data;
+    pl_reader_fill(reader, frame, interface, t_ns, data, captured, wire);
     return PL_FRAME;
 }
 
@@ -278,40 +266,9 @@ static int keep_head(struct pl_reader *reader, uint32_t type, uint32_t total)
     return 0;
 }
 
-/* As pl_ticks_to_ns, at once for the two usual resolutions. */
-static inline int64_t ns_of(const struct pl_interface *interface, uint64_t ticks)
-{
-    const uint64_t limit_ns = UINT64_C(1) << 62;
-    if (interface->tsoffset_s == 0 && interface->tsresol == 9 && ticks < limit_ns)
-        return (int64_t)ticks;
-    if (interface->tsoffset_s == 0 && interface->tsresol == 6 && ticks < limit_ns / 1000)
-        return (int64_t)(ticks * 1000);
-    return pl_ticks_to_ns(ticks, interface->tsresol, interface->tsoffset_s);
-}
-
-/* Takes an Enhanced Packet Block in this machine's byte order that is whole, as nearly all blocks are. False where there
- * is another one; then nothing has changed. */
-static inline bool take_usual(struct pl_reader *reader, struct pl_frame *frame)
-{
-    const uint8_t *at = reader->at;
-    size_t left = remaining(reader);
-    if (reader->swapped || left < PACKET_FRAME || pl_get32(at, false) != PL_BLOCK_ENHANCED)
-        return false;
-    uint32_t total = pl_get32(at + 4, false), id = pl_get32(at + 8, false), captured = pl_get32(at + 20, false);
-    if (total > left || total < PACKET_FRAME || total % 4 || captured > total - PACKET_FRAME ||
-        id >= reader->interface_n || pl_get32(at + total - 4, false) != total)
-        return false;
-    const struct pl_interface *interface = &reader->interfaces[id];
-    reader->block = at;
-    reader->at = at + total;
-    fill(reader, frame, interface, ns_of(interface, get_halves(reader, at + 12)), at + 28, captured,
-         pl_get32(at + 24, false));
-    return true;
-}
-
 static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *frame)
 {
-    if (take_usual(reader, frame))
+    if (pl_reader_usual(reader, frame))
         return PL_FRAME;
     while (have(reader, BLOCK_FRAME)) {
         uint32_t type = pl_get32(reader->at, reader->swapped);
@@ -359,7 +316,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
     reader->block = reader->at;
     reader->at += header + captured;
-    return fill(reader, frame, interface, ns_of(interface, ticks), at + header, captured,
+    return fill(reader, frame, interface, pl_reader_ns(interface, ticks), at + header, captured,
                 pl_get32(at + 12, reader->swapped));
 }
 

@@ -15,8 +15,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "nc_packet.h"
+#include "bytes.h"
 #include "input.h"
+#include "nc_packet.h"
+#include "pcapng.h"
 
 #define PL_LINK_UNKNOWN NC_LINK_N
 
@@ -93,6 +95,60 @@ int pl_reader_open_input(struct pl_reader *reader, struct pl_input *input, struc
  * PL_END or PL_CORRUPT. */
 enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame);
 
+/* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
+int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
+
+/* Fills in a frame of `interface`, which is the next one. */
+static inline void pl_reader_fill(struct pl_reader *reader, struct pl_frame *frame,
+                                  const struct pl_interface *interface, int64_t t_ns, const uint8_t *data,
+                                  uint32_t captured, uint32_t wire)
+{
+    frame->number = ++reader->frames;
+    frame->t_ns = t_ns;
+    frame->wire = wire;
+    frame->captured = captured < wire ? captured : wire; /* bytes beyond the packet's length are padding */
+    frame->interface = (uint32_t)(interface - reader->interfaces);
+    frame->link = interface->link;
+    frame->data = data;
+    if (interface->link == PL_LINK_UNKNOWN) {
+        reader->unknown_links++;
+        reader->unknown_linktype = interface->linktype;
+    }
+}
+
+/* As pl_ticks_to_ns, at once for the two usual resolutions. */
+static inline int64_t pl_reader_ns(const struct pl_interface *interface, uint64_t ticks)
+{
+    const uint64_t limit_ns = UINT64_C(1) << 62;
+    if (interface->tsoffset_s == 0 && interface->tsresol == 9 && ticks < limit_ns)
+        return (int64_t)ticks;
+    if (interface->tsoffset_s == 0 && interface->tsresol == 6 && ticks < limit_ns / 1000)
+        return (int64_t)(ticks * 1000);
+    return pl_ticks_to_ns(ticks, interface->tsresol, interface->tsoffset_s);
+}
+
+/* Reads the next frame if it is an Enhanced Packet Block in this machine's byte order that is whole, as nearly all
+ * blocks are. False where there is something else: then nothing has changed, and pl_reader_next reads it. */
+static inline bool pl_reader_usual(struct pl_reader *reader, struct pl_frame *frame)
+{
+    enum { HEAD = 28, FRAME = 32 };
+    const uint8_t *at = reader->at;
+    size_t left = (size_t)(reader->end - at);
+    if (reader->classic || reader->swapped || left < FRAME || pl_get32(at, false) != PL_BLOCK_ENHANCED)
+        return false;
+    uint32_t total = pl_get32(at + 4, false), id = pl_get32(at + 8, false), captured = pl_get32(at + 20, false);
+    if (total > left || total < FRAME || total % 4 || captured > total - FRAME || id >= reader->interface_n ||
+        pl_get32(at + total - 4, false) != total)
+        return false;
+    const struct pl_interface *interface = &reader->interfaces[id];
+    uint64_t ticks = (uint64_t)pl_get32(at + 12, false) << 32 | pl_get32(at + 16, false);
+    reader->block = at;
+    reader->at = at + total;
+    pl_reader_fill(reader, frame, interface, pl_reader_ns(interface, ticks), at + HEAD, captured,
+                   pl_get32(at + 24, false));
+    return true;
+}
+
 void pl_reader_close(struct pl_reader *reader);
 
 /* After the end: says on stderr which files of `path` were cut or missing, and how many packets have a link type that
@@ -104,8 +160,5 @@ struct pl_drops pl_reader_drops(const struct pl_reader *reader);
 
 /* The enum nc_link of a link type, or PL_LINK_UNKNOWN. */
 unsigned pl_link_of(uint32_t linktype);
-
-/* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
-int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
 
 #endif

@@ -78,6 +78,12 @@ uint64_t pl_unwrap(struct pl_side *side, uint32_t raw, bool move);
  * numbers. */
 void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp);
 
+/* False for a packet that says nothing of it, as most. */
+static inline bool pl_flow_teaches(const struct nc_tcp *tcp)
+{
+    return tcp->flags & NC_TCP_SYN || NC_TCP_ACE(tcp->flags) || tcp->has_accecn;
+}
+
 /* How the ends tell each other of marks: not at all, by RFC 3168 or by RFC 9768. Both SYNs say it, or else what the
  * packets hold. */
 enum pl_ecn_mode { PL_ECN_UNKNOWN, PL_ECN_NONE, PL_ECN_CLASSIC, PL_ECN_ACCURATE };

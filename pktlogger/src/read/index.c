@@ -37,14 +37,13 @@ static uint16_t parts_of(uint32_t len, uint32_t part)
 
 static void add_sack(struct pl_row *row, struct pl_side *peer, const struct nc_tcp *tcp)
 {
-    row->sack_n = tcp->sack_n;
     for (unsigned i = 0; i < tcp->sack_n; i++) {
         row->sack_left[i] = pl_unwrap(peer, tcp->sack[i].left, false);
         row->sack_right[i] = pl_unwrap(peer, tcp->sack[i].right, false);
     }
 }
 
-static void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row)
+static inline __attribute__((always_inline)) void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row)
 {
     struct pl_side *side = &flow->side[dir];
     if (!flow->side[0].packets && !flow->side[1].packets)
@@ -60,34 +59,39 @@ static void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row
     side->bytes += row->len;
 }
 
-static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
-                     const struct nc_packet *packet)
+/* Inlined into both callers, so that a packet of the usual form stays in registers between its headers and the row. */
+static inline __attribute__((always_inline)) void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir,
+                                                           const struct pl_frame *frame,
+                                                           const struct nc_packet *packet)
 {
     const struct nc_tcp *tcp = &packet->tcp;
     struct pl_side *side = &flow->side[dir], *peer = &flow->side[!dir];
-    pl_flow_learn(flow, dir, tcp);
-    *row = (struct pl_row){
-        .frame = frame->number,
-        .t_ns = frame->t_ns,
-        .len = packet->payload_len,
-        .wire_len = frame->wire,
-        .flags = tcp->flags,
-        .dir = (uint8_t)dir,
-        .tsval = tcp->has_timestamps ? tcp->tsval : 0,
-        .tsecr = tcp->has_timestamps ? tcp->tsecr : 0,
-        .ip_id = packet->ip_version == 4 ? (uint16_t)packet->ip_id : 0,
-        .ack = PL_NO_ACK,
-        .ecn = packet->ecn,
-        .options = tcp->options_len,
-        .accecn = tcp->accecn,
-        .ee0b = tcp->ee0b,
-        .eceb = tcp->eceb,
-        .ee1b = tcp->ee1b,
-    };
+    if (pl_flow_teaches(tcp))
+        pl_flow_learn(flow, dir, tcp);
+    row->frame = frame->number;
+    row->t_ns = frame->t_ns;
+    row->len = packet->payload_len;
+    row->wire_len = frame->wire;
+    row->flags = tcp->flags;
+    row->dir = (uint8_t)dir;
+    row->tsval = tcp->has_timestamps ? tcp->tsval : 0;
+    row->tsecr = tcp->has_timestamps ? tcp->tsecr : 0;
+    row->ip_id = packet->ip_version == 4 ? (uint16_t)packet->ip_id : 0;
+    row->ack = PL_NO_ACK;
+    row->ecn = packet->ecn;
+    row->options = tcp->options_len;
+    row->accecn = tcp->accecn;
+    row->ee0b = tcp->ee0b;
+    row->eceb = tcp->eceb;
+    row->ee1b = tcp->ee1b;
     row->seq = pl_unwrap(side, tcp->seq, true);
     if (tcp->flags & NC_TCP_ACK)
         row->ack = pl_unwrap(peer, tcp->ack, true);
-    add_sack(row, peer, tcp);
+    row->sack_n = tcp->sack_n;
+    memset(row->sack_left, 0, sizeof row->sack_left);
+    memset(row->sack_right, 0, sizeof row->sack_right);
+    if (tcp->sack_n)
+        add_sack(row, peer, tcp);
     bool scaled = !(tcp->flags & NC_TCP_SYN) && pl_flow_scaled(flow);
     row->window = scaled ? (uint32_t)tcp->window << side->wscale : tcp->window;
     uint32_t mss = pl_flow_mss_option(flow);
@@ -173,7 +177,7 @@ static bool is_tcp(enum nc_decoded decoded, const struct nc_packet *packet)
     return whole && packet->l4 == NC_L4_TCP && !packet->fragment;
 }
 
-static enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
+static inline __attribute__((always_inline)) enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
                           const struct nc_packet *packet, struct pl_row *row)
 {
     make_row(row, flow, dir, frame, packet);
@@ -187,6 +191,21 @@ static enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned
 static bool is_plain(const struct pl_index *index)
 {
     return !index->tunnels && !index->source.interface && (index->keep_copies || index->copies.are == PL_COPIES_NONE);
+}
+
+/* Makes a row of a packet of the usual form, or does nothing. */
+static inline bool take_usual(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
+{
+    struct nc_packet packet;
+    unsigned dir;
+    uint32_t flow;
+    if (frame->t_ns < 0 || !is_plain(index) || !pl_usual_read(index->usual, frame, &packet, &flow, &dir))
+        return false;
+    index->flows.recent = flow;
+    index->counts.frames++;
+    note_time(&index->counts, frame->t_ns);
+    put_row(index, &index->flows.at[flow], dir, frame, &packet, row);
+    return true;
 }
 
 /* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
@@ -205,8 +224,6 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
         return COUNTED;
     }
     note_time(counts, frame->t_ns);
-    if (is_plain(index) && pl_usual_read(index->usual, frame, &packet, &index->flows.recent, &dir))
-        return put_row(index, &index->flows.at[index->flows.recent], dir, frame, &packet, row);
     enum nc_decoded decoded = decode(index, frame, &packet);
     if (!is_tcp(decoded, &packet)) {
         count_other(counts, decoded, &packet);
@@ -329,11 +346,19 @@ void pl_index_judge_as(struct pl_index *index, const struct pl_index *first)
 
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
 {
-    struct pl_frame frame;
-    enum pl_next next;
+    struct pl_frame usual, frame;
+    enum pl_next next = PL_FRAME;
     if (!index->judged)
         judge_copies(index);
-    while ((next = pl_reader_next(&index->reader, &frame)) == PL_FRAME) {
+    for (;;) {
+        if (!pl_reader_usual(&index->reader, &usual)) {
+            if ((next = pl_reader_next(&index->reader, &frame)) != PL_FRAME)
+                break;
+            usual = frame;
+        }
+        if (take_usual(index, &usual, row))
+            return PL_ROW;
+        frame = usual;
         enum taken taken = take_frame(index, &frame, row);
         if (taken == TAKEN)
             return PL_ROW;
