@@ -443,15 +443,23 @@ static bool recorded_queue(const struct pl_transfer *t)
     return t->box && most_lost(t) == PL_LOSS_TAIL_DROP;
 }
 
+/* The payload a second of the bottleneck. Arrivals that others divide never keep it busy by themselves, and still some of
+ * a connection follow each other at once: these show its rate. 0: not known. */
+static double line_bps(const struct pl_transfer *t)
+{
+    double carried_bps = carried_by(t).mean_bps;
+    return carried_bps > 0 ? carried_bps : t->serial_ns > 0 ? shown_bps(t, t->serial_ns) : 0;
+}
+
 /* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
  * was the limit: it worked all the time, or what was lost was lost to its queue, full or managed, or may have been, and
  * all together used most of it. A queue that is full for moments, or that others fill, takes packets of a line that is
  * idle otherwise. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
-    const double line_bps = carried_by(t).mean_bps;
+    const double most_bps = line_bps(t);
     enum pl_loss_cause lost = most_lost(t);
-    bool used = line_bps > 0 && v->rate_bps + t->signs.others_bps >= PL_SHARED_USED * line_bps;
+    bool used = most_bps > 0 && v->rate_bps + t->signs.others_bps >= PL_SHARED_USED * most_bps;
     bool busy = v->finding < 0 && v->cause == PL_LIMIT_PATH_RATE;
     bool queue = lost == PL_LOSS_TAIL_DROP || lost == PL_LOSS_AQM || lost == PL_LOSS_UNKNOWN;
     bool full = v->finding == PL_FOUND_LOSSES && used && queue;
