@@ -54,7 +54,8 @@ static int64_t at_least(int64_t ns, int64_t least_ns)
 /* The smallest delay may be that of a short segment, which takes no time at the bottleneck. */
 static int64_t standing_ns(const struct pl_limits_path *path)
 {
-    return at_least(at_least(path->min_rtt_ns / PL_STANDING_OF_RTT, PL_STANDING_NS), path->segment_ns * 3 / 2);
+    return at_least(at_least(path->min_rtt_ns / PL_STANDING_OF_RTT, PL_STANDING_NS),
+                    path->segment_ns * PL_STANDING_HALVES / 2);
 }
 
 struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
@@ -73,7 +74,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     l->spans = pl_spans_new(path->sink, path->context);
     l->spans.busy = path->line_alone ? path->busy : NULL;
     l->rounds = (struct pl_rounds){
-        .mss = path->mss ? path->mss : 1460,
+        .mss = path->mss ? path->mss : PL_USUAL_MSS,
         .standing_ns = standing_ns(path),
         .opening = true,
         .middle = path->middle,
@@ -228,7 +229,7 @@ static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
 /* Whether an acknowledgement, a `part` of the time between two of them ago, is why a packet is sent. */
 static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
 {
-    return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, 20000);
+    return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, PL_SOON_NS);
 }
 
 /* True when the application had nothing to send, where the window has room. Less than a quarter of a round trip may be
@@ -236,7 +237,7 @@ static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
 static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 {
     int64_t silent_ns = now_ns - l->room_ns;
-    bool woken = at_once(l, now_ns, 4);
+    bool woken = at_once(l, now_ns, PL_SOON_OF_GAP);
     return silent_ns >=
            at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
 }
@@ -247,7 +248,7 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
 {
     return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
-           at_once(l, now_ns, 4) && !l->full && !l->path.samples.n && !l->rounds.reduced;
+           at_once(l, now_ns, PL_SOON_OF_GAP) && !l->full && !l->path.samples.n && !l->rounds.reduced;
 }
 
 /* Whether data were outstanding before this packet was sent. */
@@ -292,7 +293,7 @@ static enum pl_limit_cause window_cause(const struct pl_limits *l, bool full, en
 static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     uint64_t outstanding = sent->una + sent->len, left = sent->high > outstanding ? sent->high - outstanding : 0;
-    if (!pl_send_buffer_silence(&l->buffer, left, at_once(l, sent->t_ns, 4), sent->len, l->rounds.mss))
+    if (!pl_send_buffer_silence(&l->buffer, left, at_once(l, sent->t_ns, PL_SOON_OF_GAP), sent->len, l->rounds.mss))
         return false;
     pl_spans_were_woken(&l->spans);
     return true;
@@ -302,7 +303,7 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
  * outstanding when the gap began had been sent before it was, and an acknowledgement let the packet go. */
 static bool shrank(const struct pl_limits *l, const struct pl_limits_send *sent, const struct pl_evidence *known)
 {
-    bool shrinks = l->una < l->shrinks && at_once(l, sent->t_ns, 4) && !pl_idle(known);
+    bool shrinks = l->una < l->shrinks && at_once(l, sent->t_ns, PL_SOON_OF_GAP) && !pl_idle(known);
     return (sent->reduced || shrinks) && outstanding(sent);
 }
 
@@ -589,7 +590,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->roomy = sent->window_known && !l->full;
     l->round.blind |= !sent->window_known;
     l->round.shut |= sent->window_known && sent->una + sent->window < sent->high + sent->len;
-    l->clocked = at_once(l, sent->t_ns, 8);
+    l->clocked = at_once(l, sent->t_ns, PL_CLOCKED_OF_GAP);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;
     l->round.queue_ns = pl_least_queue(l->round.queue_ns, sent->queue_ns);
     l->round.line_ns = pl_least_queue(l->round.line_ns, sent->line_ns);

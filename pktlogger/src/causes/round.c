@@ -8,7 +8,7 @@ static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
 {
     return (rounds->last_flight > 0 || !rounds->middle) &&
            (double)round->flight >= PL_ROUND_GROWTH * (double)rounds->last_flight &&
-           round->flight >= rounds->last_flight + 2 * (uint64_t)rounds->mss;
+           round->flight >= rounds->last_flight + PL_GROWN_SEGMENTS * (uint64_t)rounds->mss;
 }
 
 /* True when the flight has stood still for some rounds, this one included. */
@@ -146,8 +146,7 @@ struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round 
         return (struct pl_judged){.cause = PL_LIMIT_PATH_RATE};
     if (slow)
         return (struct pl_judged){.cause = PL_LIMIT_SLOW_START};
-    if (round->flight >= 2 * (uint64_t)rounds->mss &&
-        round->slow != PL_YES) /* less is what a program says before its data */
+    if (round->flight >= PL_DATA_SEGMENTS * (uint64_t)rounds->mss && round->slow != PL_YES)
         rounds->opening = false;
     if (rounds->filled && busy(round) && !round->line_idle && !round->idle)
         return (struct pl_judged){.cause = PL_LIMIT_PATH_RATE};

@@ -54,8 +54,6 @@ struct pl_rounds {
     uint64_t cap; /* a flight that stood still before any loss; 0: none */
 };
 
-enum { PL_STEADY_ROUNDS = 4 };
-
 /* What the congestion window is when it limits. Where the kernel does not say that slow start goes on, it is over. */
 static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds, enum pl_answer slow)
 {

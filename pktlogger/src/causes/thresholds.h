@@ -169,9 +169,18 @@ enum {
     PL_DEFER_PART = 3,     /* a third of a window: with room for it a super-packet waits no longer (Linux' default) */
     PL_SUPER_MOST = 65536, /* octets: the longest super-packet */
     PL_OPENING_BYTES = 32768, /* octets: what a tool says at first, or on another connection, is less */
-    PL_BUFFER_ALIKE = 8,   /* an eighth: what a full send buffer leaves in flight is as much each time, but for this */
-    PL_BUFFER_SEGMENTS = 2 /* segments: with no more in flight each acknowledgement wakes a writer */
+    PL_BUFFER_ALIKE = 8,    /* an eighth: what a full send buffer leaves in flight is as much each time, but for this */
+    PL_BUFFER_SEGMENTS = 2, /* segments: with no more in flight each acknowledgement wakes a writer */
+    PL_STEADY_ROUNDS = 4,   /* rounds with one flight: a window that grows by a segment a round changes within them */
+    PL_GROWN_SEGMENTS = 2,  /* segments: less growth is what a delayed acknowledgement makes of a window */
+    PL_DATA_SEGMENTS = 2,   /* segments in flight: less is what a program says before its data */
+    PL_STANDING_HALVES = 3, /* halves of a full segment's time: the least delay may be that of an empty packet, which
+                               is one time less, and the other half is what a line's rate may be off by */
+    PL_SOON_OF_GAP = 4,     /* the gap between acknowledgements over the time within which one wakes a writer, */
+    PL_CLOCKED_OF_GAP = 8,  /* or releases a packet: by chance an eighth of paced packets come as soon behind one */
+    PL_USUAL_MSS = 1460     /* octets, where no SYN says it: Ethernet's MTU without the headers of IPv4 and TCP */
 };
+#define PL_SOON_NS INT64_C(20000) /* ns: and in any case so soon; waking up a program takes as long */
 
 /* Bursts of losses, and waits for the window (analyse/bursts.c, analyse/window.c) */
 #define PL_APART_NS (10 * PL_MS) /* ns: what is further apart, and by more than a round trip, is not one */

@@ -61,8 +61,7 @@ static inline __attribute__((always_inline)) void account(struct pl_flow *flow, 
 
 /* Inlined into both callers, so that a packet of the usual form stays in registers between its headers and the row. */
 static inline __attribute__((always_inline)) void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir,
-                                                           const struct pl_frame *frame,
-                                                           const struct nc_packet *packet)
+                                                           const struct pl_frame *frame, const struct nc_packet *packet)
 {
     const struct nc_tcp *tcp = &packet->tcp;
     struct pl_side *side = &flow->side[dir], *peer = &flow->side[!dir];
@@ -177,8 +176,9 @@ static bool is_tcp(enum nc_decoded decoded, const struct nc_packet *packet)
     return whole && packet->l4 == NC_L4_TCP && !packet->fragment;
 }
 
-static inline __attribute__((always_inline)) enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
-                          const struct nc_packet *packet, struct pl_row *row)
+static inline __attribute__((always_inline)) enum taken put_row(struct pl_index *index, struct pl_flow *flow,
+                                                                unsigned dir, const struct pl_frame *frame,
+                                                                const struct nc_packet *packet, struct pl_row *row)
 {
     make_row(row, flow, dir, frame, packet);
     row->flow = (uint32_t)(flow - index->flows.at);

@@ -41,3 +41,13 @@ def test_no_file_of_causes_or_verdicts_has_thresholds_of_its_own() -> None:
     times = [f"{file.name}: {found}" for file in files
              for found in re.findall(r"const (?:int64_t|double) \w+(?:_ns)? = \d.*", file.read_text())]  # fmt: skip
     assert times == []
+
+
+def test_the_rules_of_rounds_and_limits_have_no_bare_numbers() -> None:
+    """Two is half of something, or most of it; a unit, a part of a name and a comment are no thresholds."""
+    found = []
+    for name in ("limits.c", "round.c", "round.h", "send_buffer.c", "evidence.c"):
+        text = re.sub(r"/\*.*?\*/|^#.*?$", "", (TABLE.parent / name).read_text(), flags=re.DOTALL | re.MULTILINE)
+        found += [f"{name}: {number}" for number in re.findall(r"(?<![\w.-])(\d+(?:\.\d+)?)(?![\w.])", text)
+                  if number not in ("0", "1", "2")]  # fmt: skip
+    assert found == []
