@@ -47,13 +47,15 @@ def run_argv(
     mtu: int = 1500,
     seed: int = 1,
     record: Path | None = None,
+    home: int | str | None = None,
     **box: int | str | None,
 ) -> list[str]:
     """Argument vector that starts a box between two ports; the box ends with its parent.
 
     `both`, `ab` and `ba` are the path's parameters, named as in `show` (``delay_ns``, ``rate_bps``, ``loss_ppb``, …;
-    see CONTROL.md). `box` has further options of ``comet-delay run``, by name with a text (``memory="64MB"``) or in
-    base units (``memory_bytes=2**26``, ``poll_ns=0``); None stands for the box's own default.
+    see CONTROL.md). `home`: where packets are moved (``--home``). `box` has further options of ``comet-delay run``, by
+    name with a text (``memory="64MB"``) or in base units (``memory_bytes=2**26``, ``poll_ns=0``); None stands for the
+    box's own default.
 
     Raises netcommon's MissingBinary when the daemon is nowhere to be found, UsageError for a name that the daemon does
     not know.
@@ -63,8 +65,8 @@ def run_argv(
     argv += ["--mtu", str(mtu), "--seed", str(seed)]
     # `set` may name a file with a trace that only root can read; nothing of a stranger is in the namespaces of a trial
     argv += ["--user", "root"] if os.geteuid() == 0 and "user" not in box else []
-    for option, file in (("--control", control), ("--record", record)):
-        argv += [] if file is None else [option, str(file)]
+    for option, value in (("--control", control), ("--record", record), ("--home", home)):
+        argv += [] if value is None else [option, str(value)]
     named = known.box_arguments({name: value for name, value in box.items() if value is not None})
     for parameters, prefix in ((both, ""), (ab, "ab-"), (ba, "ba-")):
         named |= known.arguments(parameters or {}, prefix)

@@ -32,7 +32,7 @@ _SIMPLEST = {"delay": "duration", "jitter": "duration", "rate": "rate", "loss": 
 
 
 # Options that whoever starts the daemon decides: ports, files, and how it speaks.
-_STARTERS = {"a", "b", "mtu", "seed", "control", "record", "parent-death", "check", "human", "json"}
+_STARTERS = {"a", "b", "mtu", "seed", "home", "control", "record", "parent-death", "check", "human", "json"}
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ class UserspaceBox:
     """The daemon between two ports. It runs from `start` (or ``with``) to `stop`, and ends with the thread that started
     it.
 
-    `both`, `ab`, `ba`, `mtu`, `seed`, `record` and `box` are those of `command.run_argv`. `control`: where its socket
-    is (else in a folder of its own). `log`: file for its stderr. `ledger`: keeps its process id for clean-up.
+    `both`, `ab`, `ba`, `mtu`, `seed`, `record`, `home` and `box` are those of `command.run_argv`. `control`: where its
+    socket is (else in a folder of its own). `log`: file for its stderr. `ledger`: keeps its process id for clean-up.
     Raises LfpError with the daemon's own line, UsageError for a name that it does not know, MissingBinary.
     """
 
@@ -38,12 +38,12 @@ class UserspaceBox:
         self, a: Port, b: Port, *, both: Parameters | None = None, ab: Parameters | None = None,
         ba: Parameters | None = None, mtu: int = 1500, seed: int = 1, record: Path | None = None,
         box: Mapping[str, int | str | None] | None = None, control: Path | None = None, log: Path | None = None,
-        ledger: Ledger | None = None,
+        ledger: Ledger | None = None, home: str | None = None,
     ) -> None:  # fmt: skip
         self._folder = None if control else tempfile.TemporaryDirectory(prefix="comet-")
         self.control = control or Path(self._folder.name if self._folder else "", "control")
         self.argv = run_argv(
-            a, b, self.control, both=both, ab=ab, ba=ba, mtu=mtu, seed=seed, record=record, **(box or {})
+            a, b, self.control, both=both, ab=ab, ba=ba, mtu=mtu, seed=seed, record=record, home=home, **(box or {})
         )  # fmt: skip
         self._tool = Tool(self.argv, name="comet-delay", stderr_path=log, ledger=ledger)
         self.ready: Event = {}

@@ -29,7 +29,8 @@ jobs_option = click.option(
     help="Trials that run at a time, in virtual time only.  [default: processors]",
 )  # fmt: skip
 box_option = click.option(
-    "--box", type=click.Choice(["auto", "netem", "comet"]), help="Delay box in virtual time.  [default: auto]",
+    "--box", type=click.Choice(["auto", "netem", "comet", "kernel"]),
+    help="Delay box in virtual time.  [default: auto]",
 )  # fmt: skip
 scheduler_option = click.option(
     "--scheduler", metavar="ADDRESS",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 _MEMORY_FILES = Path("/dev/shm")  # a record belongs here (comet_delay/RECORD.md), where nothing writes it to a disk
-BackEnd = Literal["comet", "netem"]
+BackEnd = Literal["comet", "netem", "kernel"]  # kernel: comet's code in the kernel of virtual time
 
 
 def parameters(direction: Direction, framing: str) -> dict[str, int | str]:
@@ -47,11 +47,16 @@ def box(
         from comet_delay.netem import NetemBox  # not on top: it loads pyroute2
 
         return NetemBox(*ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, granularity_ns=path.granularity or 0)
-    own = {
+    own: dict[str, int | str | None] = {
         "poll_ns": path.poll, "spin_ns": path.spin, "granularity_ns": path.granularity, "memory_bytes": path.memory,
         "lateness_limit_ns": lateness_limit_ns,
     }  # fmt: skip
-    return UserspaceBox(
+    make: type[UserspaceBox] = UserspaceBox
+    if back_end == "kernel":
+        from comet_delay.in_kernel import KernelBox  # as above
+
+        make = KernelBox
+    return make(
         *ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, record=record, box=own, control=control, log=log, ledger=ledger
     )
 

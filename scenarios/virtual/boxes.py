@@ -20,10 +20,10 @@ from scenarios.trial import analysis, delay_box
 from scenarios.trial.delay_box import BackEnd
 from scenarios.virtual import memory
 
-CHOICES = ("auto", "netem", "comet")
+CHOICES = ("auto", "netem", "comet", "kernel")
 # A lateness of 1/400 of the round trip matters less than the wake-ups that it saves the userspace box. netem has no
 # wake-ups to save and is held to 1/1000.
-_GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400}
+_GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400, "kernel": 400}
 # The guest's table of its pages is a 64th of its memory. A packet in flight is two descriptions: the sender's, which it
 # keeps until the acknowledgement comes, and the network's.
 _PAGES_SHARE, _DESCRIBED_BYTES = 64, 4096
@@ -51,6 +51,8 @@ def choose(trial: Trial, box: str) -> BackEnd:
     """The back end for ``--box``. UsageError when the user asks for netem and netem cannot do it."""
     if box == "comet":
         return "comet"
+    if box == "kernel":
+        return "kernel"
     why = objection(trial)
     if why and box == "netem":
         raise UsageError(f"--box netem: {why}; use --box comet")
@@ -77,7 +79,7 @@ def used_bytes(trial: Trial, box: str) -> int:
     setting = trial.setting
     whole = memory.guest_bytes(setting)
     transfers = [one.setting.transfer for one in flows.of(setting)]
-    copied = choose(trial, box) == "comet" or memory.gateway_bytes(setting)
+    copied = choose(trial, box) != "netem" or memory.gateway_bytes(setting)
     if copied or not all(transfer.zerocopy for transfer in transfers):
         return whole
     lossless = not any(setting.path.direction(which).values["loss"] for which in delay_box.WAYS)
@@ -121,7 +123,7 @@ def settled(trial: Trial, box: str) -> Trial:
     if granularity is None:
         granularity = max(_GRANULARITY_NS, path.rtt_ns() // _GRANULARITY_OF_RTT[back_end])
     own: dict[str, int | None] = {"granularity": granularity}
-    if back_end == "comet":
+    if back_end != "netem":
         own |= {
             "spin": 0,
             "poll": granularity if path.poll is None else path.poll,

@@ -1,11 +1,12 @@
 """The virtual-time kernel: where it is, and how it is built (``lfp virtual --build``, ``make virtual``).
 
 `source` finds the source: the one that LFP_LINUX_SOURCE names, or the newest of Debian's that is installed or fetched.
-The kernel depends only on the source, `kernel.config`, `patches/` and the congestion controls of rttcp/cc, which are
-built in. Their hash names its folder in the user's cache, so a kernel is built once, and a changed one gets a folder of
-its own. A kernel that root builds serves every user of the machine (`machine_wide`). The build compiles only what
-guests use, and most of it from headers that are read once (`headers`). Rejected: Debian's user-mode-linux package,
-which has no time travel; a full configuration, which takes three times as long to build and longer to boot.
+The kernel depends only on the source, `kernel.config`, `patches/`, the congestion controls of rttcp/cc and the delay
+box (`box_source`), which are built in. Their hash names its folder in the user's cache, so a kernel is built once, and
+a changed one gets a folder of its own. A kernel that root builds serves every user of the machine (`machine_wide`). The
+build compiles only what guests use, and most of it from headers that are read once (`headers`). Rejected: Debian's
+user-mode-linux package, which has no time travel; a full configuration, which takes three times as long to build and
+longer to boot.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import click
 from netcommon import unprivileged
 from netcommon.errors import LfpError, MissingError
 from scenarios.plan.estimate import spoken
-from scenarios.virtual import headers, machine_wide, source
+from scenarios.virtual import box_source, headers, machine_wide, source
 
 FOLDER = Path(__file__).resolve().parent
 CONGESTION = FOLDER.parents[1] / "rttcp" / "cc"
@@ -33,7 +34,8 @@ CONFIG = FOLDER / "kernel.config"
 KERNEL_VARIABLE = "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
 _NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # what later sources call an option
-_OBJECTS = 790  # approximate number of files that a build compiles, for the progress shown
+_NEWEST_MAJOR = 7
+_OBJECTS = 830  # approximate number of files that a build compiles, for the progress shown
 _REMEDY = "run 'lfp virtual --build' (about 3 minutes, once)"
 # Most of an archive is drivers and other architectures. Their Kconfig files are read; their code is not needed.
 _LEFT_OUT = (
@@ -62,7 +64,7 @@ def congestion_files() -> dict[str, Path]:
 def path() -> Path:
     """Where the kernel is: the one that the variable names, the user's own, or the machine's. If there is none, the
     path where it would be built."""
-    machines = machine_wide.find(_parts())
+    machines = machine_wide.find(parts())
     try:
         own = _own_path()
     except MissingError:  # there is no source
@@ -79,9 +81,10 @@ def _own_path() -> Path:
     return source.cache() / _key(source.find()) / "linux"
 
 
-def _parts() -> list[Path]:
+def parts() -> list[Path]:
     """All files that the project puts into a kernel, of whatever version."""
-    return [CONFIG, *sorted((FOLDER / "patches").rglob("*.patch")), *congestion_files().values()]
+    patched = sorted((FOLDER / "patches").rglob("*.patch"))
+    return [CONFIG, *patched, *congestion_files().values(), *box_source.files(_NEWEST_MAJOR).values()]
 
 
 def missing() -> str | None:
@@ -135,6 +138,7 @@ def compiled(folder: Path, jobs: int, more: Iterable[Path] = (), options: Iterab
     for patch in (*patches(source.major(source.find())), *more):
         _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
     _add_congestion(tree)
+    box_source.add(tree, source.major(source.find()))
     _configure(tree, [*CONFIG.read_text(encoding="utf-8").splitlines(), *options])
     headers.prepare(tree)
     _compile_all(tree, jobs)
@@ -145,7 +149,8 @@ def _key(origin: Path) -> str:
     """The hash of everything that the kernel depends on. Size and date of an archive stand for its content."""
     stat = origin.stat()
     digest = hashlib.blake2b(f"{origin}:{stat.st_size}:{stat.st_mtime_ns}".encode(), digest_size=6)
-    for file in (CONFIG, *patches(source.major(origin)), *congestion_files().values()):
+    major = source.major(origin)
+    for file in (CONFIG, *patches(major), *congestion_files().values(), *box_source.files(major).values()):
         digest.update(file.read_bytes())
     return digest.hexdigest()
 
@@ -220,7 +225,7 @@ def _quietly(argv: list[str], folder: Path) -> None:
 
 def _offer(image: Path) -> None:
     try:
-        said = f"for all users of this machine: {machine_wide.offer(image, _parts())}"
+        said = f"for all users of this machine: {machine_wide.offer(image, parts())}"
     except OSError as error:
         said = f"for root alone: {error}"
     click.echo(f"== virtual-time kernel: {said}")

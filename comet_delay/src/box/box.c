@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "direction_stats.h"
+#include "kernel_home.h"
 #include "lateness.h"
 #include "nc_log.h"
 #include "nc_range.h"
@@ -19,7 +21,8 @@ struct box {
     struct direction directions[PORTS]; /* [A]: what comes in at a and leaves at b */
     struct record_file *record;         /* NULL: none */
     struct worker workers[PORTS];
-    unsigned workers_n;
+    unsigned workers_n; /* 0: the kernel moves the packets */
+    int kernel;         /* its box (kernel_home.h); -1: workers do */
     struct nc_clock_pair started;
 };
 
@@ -99,7 +102,8 @@ static int open_record(struct box *box, struct nc_error *error)
     json_decref(parameters);
     for (unsigned d = 0; box->record && d < PORTS; d++) {
         box->directions[d].recorder = record_file_recorder(box->record, d);
-        direction_tell_line(&box->directions[d], box->started.monotonic_ns);
+        if (box->kernel < 0)
+            direction_tell_line(&box->directions[d], box->started.monotonic_ns);
     }
     return box->record ? 0 : -1;
 }
@@ -138,14 +142,35 @@ static int init_workers(struct box *box, struct nc_error *error)
 static int open_ports(struct box *box, const char *const names[PORTS], struct nc_error *error)
 {
     char warning[256];
-    const struct port_settings settings = {.mtu = (unsigned)box->settings.mtu,
-                                           .napi = (enum port_napi)box->settings.napi};
-    for (int p = 0; p < PORTS; p++)
+    struct port_settings settings = {
+        .mtu = (unsigned)box->settings.mtu, .napi = (enum port_napi)box->settings.napi, .kernel_file = box->kernel};
+    for (int p = 0; p < PORTS; p++) {
+        settings.leaves = !p;
         if (port_open(&box->ports[p], names[p], &settings, error) < 0)
             return -1;
+    }
     if (port_mtu_warning(&box->ports[A], &box->ports[B], warning, sizeof warning))
         nc_log("%s", warning);
     return 0;
+}
+
+/* Keeps here what was asked for, and has it done in the kernel. It takes the models over, whatever happens. */
+static int open_in_kernel(struct box *box, const char *const names[PORTS], const struct params params[PORTS],
+                          const struct models models[PORTS], struct nc_error *error)
+{
+    for (int d = 0; d < PORTS; d++) {
+        box->directions[d].params = params[d];
+        box->directions[d].models = models[d];
+    }
+    const struct params *const asked[PORTS] = {&params[A], &params[B]};
+    const struct models *const meant[PORTS] = {&models[A], &models[B]};
+    const struct kernel_home_settings settings = {.seed = box->settings.seed,
+                                                  .granularity_ns = box->settings.granularity_ns,
+                                                  .memory_bytes = box->settings.memory_bytes};
+    box->kernel = kernel_home_open(error);
+    return box->kernel < 0 || open_ports(box, names, error) < 0 || open_record(box, error) < 0 ||
+           kernel_home_start(box->kernel, &settings, box->record, error) < 0 ||
+           kernel_home_set(box->kernel, asked, meant, box->started.monotonic_ns, error) < 0;
 }
 
 struct box *box_open(const struct box_settings *settings, const char *port_a, const char *port_b,
@@ -163,14 +188,20 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
         return NULL;
     }
     box->settings = *settings;
+    box->kernel = -1;
     box->started = nc_clock_pair_read(); /* before the memory: time 0 of the schedules, which `ready` tells */
     for (int p = 0; p < PORTS; p++)
         box->ports[p] = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
-    if (init_directions(box, params, models, error) < 0 || init_workers(box, error) < 0 ||
-        open_ports(box, names, error) < 0 || open_record(box, error) < 0) {
+    bool in_kernel = settings->home == BOX_HOME_KERNEL;
+    int failed = in_kernel ? open_in_kernel(box, names, params, models, error)
+                           : init_directions(box, params, models, error) < 0 || init_workers(box, error) < 0 ||
+                                 open_ports(box, names, error) < 0 || open_record(box, error) < 0;
+    if (failed) {
         box_close(box);
         return NULL;
     }
+    if (in_kernel)
+        return box;
     worker_calibrate(&box->workers[0]);
     for (unsigned i = 1; i < box->workers_n; i++)
         box->workers[i].latency = box->workers[0].latency;
@@ -186,7 +217,11 @@ void box_close(struct box *box)
         port_close(&box->ports[d]);
         if (box->directions[d].pool.memory)
             direction_free(&box->directions[d]);
+        else
+            models_free(&box->directions[d].models);
     }
+    if (box->kernel >= 0)
+        close(box->kernel); /* it publishes the rest of the record */
     record_file_close(box->record);
     free(box);
 }
@@ -198,7 +233,7 @@ int box_start(struct box *box, struct nc_error *error)
         if (failed)
             return nc_fail(error, NC_EXIT_MISSING, "cannot start a thread: %s", strerror(failed));
     }
-    if (box->settings.worker.priority > 1)
+    if (box->settings.worker.priority > 1 && box->workers_n)
         worker_raise_priority(1); /* this thread: behind those that move packets, before busy hosts */
     return 0;
 }
@@ -214,11 +249,30 @@ const struct params *box_params(const struct box *box, unsigned direction)
     return &box->directions[direction].params; /* only box_set changes them */
 }
 
+static int set_in_kernel(struct box *box, const struct params params[PORTS], struct models models[PORTS],
+                         struct nc_error *error)
+{
+    const struct params *const asked[PORTS] = {&params[A], &params[B]};
+    const struct models *const meant[PORTS] = {&models[A], &models[B]};
+    int failed = kernel_home_set(box->kernel, asked, meant, 0, error);
+    for (int d = 0; d < PORTS; d++) {
+        struct direction *direction = &box->directions[d];
+        models_free(failed ? &models[d] : &direction->models);
+        if (failed)
+            continue;
+        direction->params = params[d];
+        direction->models = models[d];
+    }
+    return failed;
+}
+
 int box_set(struct box *box, const struct params params[2], struct nc_error *error)
 {
     struct models models[PORTS];
     if (build_models(&box->settings, box->directions, params, models, error) < 0)
         return -1;
+    if (box->kernel >= 0)
+        return set_in_kernel(box, params, models, error);
     pause_workers(box);
     uint64_t now_ns = nc_now_ns();
     for (int d = 0; d < PORTS; d++)
@@ -233,36 +287,52 @@ static uint64_t limit_ns(const struct box *box)
     return lateness_limit_ns(s->lateness_limit_ns, s->granularity_ns, box->workers[0].settings.poll_ns);
 }
 
-static json_t *verdict(const struct box *box, const uint64_t ring_drops[PORTS])
+static json_t *verdict(const struct box *box, const struct direction_view views[PORTS],
+                       const uint64_t ring_drops[PORTS])
 {
     struct verdict_of of[PORTS];
     for (int d = 0; d < PORTS; d++) {
-        const struct direction *direction = &box->directions[d];
-        const struct direction_stats *s = &direction->stats;
+        const struct direction_stats *s = &views[d].stats;
         of[d] = (struct verdict_of){.dropped_memory = s->drops[FATE_MEMORY],
                                     .malformed = s->drops_malformed,
                                     .not_taken = s->drops[FATE_WRITE],
                                     .dropped_unread = ring_drops[d],
-                                    .unrecorded = box->record ? recorder_skipped(direction->recorder) : 0,
-                                    .port_gone = box->workers[box->workers_n - 1].gone[d] || box->workers[0].gone[d],
+                                    .unrecorded = box->record ? recorder_skipped(box->directions[d].recorder) : 0,
+                                    .port_gone = box->workers[0].gone[d] || box->workers[1].gone[d],
                                     .lateness = &s->lateness};
     }
     return verdict_json(of, limit_ns(box));
 }
 
+/* What both directions have counted by now. */
+static uint64_t look(struct box *box, struct direction_view views[PORTS])
+{
+    uint64_t now_ns = 0;
+    if (box->kernel >= 0) {
+        kernel_home_view(box->kernel, views, &now_ns);
+        return now_ns;
+    }
+    pause_workers(box);
+    now_ns = nc_now_ns();
+    for (int d = 0; d < PORTS; d++)
+        direction_view(&box->directions[d], now_ns, &views[d]);
+    resume_workers(box);
+    return now_ns;
+}
+
 json_t *box_json(struct box *box)
 {
     const uint64_t ring_drops[PORTS] = {port_ring_drops(&box->ports[A]), port_ring_drops(&box->ports[B])};
-    pause_workers(box);
-    uint64_t now_ns = nc_now_ns();
-    uint64_t latency_ns = nc_max(box->workers[0].latency.median_ns, box->workers[box->workers_n - 1].latency.median_ns);
-    json_t *statistics = json_pack("{s:o, s:o}", "ab", direction_stats_json(&box->directions[A], ring_drops[A], now_ns),
-                                   "ba", direction_stats_json(&box->directions[B], ring_drops[B], now_ns));
-    json_t *judged = verdict(box, ring_drops);
-    resume_workers(box);
-    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I}", "parameters", parameters_json(box), "statistics", statistics,
-                     "verdict", judged, "lateness_limit_ns", (json_int_t)limit_ns(box), "uptime_ns",
-                     (json_int_t)(now_ns - box->started.monotonic_ns), "wake_latency_ns", (json_int_t)latency_ns);
+    struct direction_view views[PORTS] = {0};
+    uint64_t now_ns = look(box, views);
+    uint64_t latency_ns = nc_max(box->workers[0].latency.median_ns, box->workers[1].latency.median_ns);
+    json_t *statistics =
+        json_pack("{s:o, s:o}", "ab", direction_stats_json(&views[A], box->directions[A].recorder, ring_drops[A]), "ba",
+                  direction_stats_json(&views[B], box->directions[B].recorder, ring_drops[B]));
+    return json_pack("{s:o, s:o, s:o, s:I, s:I, s:I, s:s}", "parameters", parameters_json(box), "statistics",
+                     statistics, "verdict", verdict(box, views, ring_drops), "lateness_limit_ns",
+                     (json_int_t)limit_ns(box), "uptime_ns", (json_int_t)(now_ns - box->started.monotonic_ns),
+                     "wake_latency_ns", (json_int_t)latency_ns, "home", box->kernel < 0 ? "user" : "kernel");
 }
 
 json_t *box_ready_json(const struct box *box)

@@ -14,6 +14,9 @@
 
 struct box;
 
+/* Where packets are moved: by workers of this process, or by the same code in the kernel (kernel_home.h). */
+enum box_home { BOX_HOME_USER, BOX_HOME_KERNEL };
+
 struct box_settings {
     struct worker_settings worker;
     struct record_settings record;
@@ -21,6 +24,7 @@ struct box_settings {
     uint64_t lateness_limit_ns; /* of the verdict (lateness.h) */
     uint64_t threads;           /* 1 for both directions, or 2: one for each */
     int napi;                   /* enum port_napi */
+    int home;                   /* enum box_home */
 };
 
 /* Opens the ports. NULL with the error when it cannot. */

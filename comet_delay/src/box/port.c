@@ -1,9 +1,11 @@
 #include "port.h"
 
 #include <errno.h>
+#include <linux/netlink.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "nc_log.h"
@@ -11,12 +13,30 @@
 #include "port_kind.h"
 
 static const struct port_kind *const kinds[] = {&port_tap, &port_attached};
-enum { KINDS = sizeof kinds / sizeof kinds[0] };
+static const struct port_kind *const kinds_in_kernel[] = {&port_kernel};
 
 int port_interface_ioctl(int sock, unsigned long request, struct ifreq *ifr, const char *name)
 {
     snprintf(ifr->ifr_name, sizeof ifr->ifr_name, "%s", name);
     return ioctl(sock, request, ifr);
+}
+
+int port_netlink_open(void)
+{
+    return socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+}
+
+int port_netlink_ask(int sock, const void *request, size_t size)
+{
+    struct {
+        struct nlmsghdr header;
+        struct nlmsgerr error;
+        char echo[128];
+    } answer = {.error.error = -EIO};
+    if (send(sock, request, size, 0) < 0 || recv(sock, &answer, sizeof answer, 0) < 0)
+        return -1;
+    errno = -answer.error.error;
+    return errno ? -1 : 0;
 }
 
 ssize_t port_unreadable(void *buf)
@@ -26,13 +46,15 @@ ssize_t port_unreadable(void *buf)
 }
 
 /* The kind that `text` begins with; *rest points behind its prefix. */
-static const struct port_kind *find_kind(const char *text, const char **rest)
+static const struct port_kind *find_kind(const char *text, bool in_kernel, const char **rest)
 {
-    for (int i = 0; i < KINDS; i++) {
-        size_t n = strlen(kinds[i]->prefix);
-        *rest = text + n;
-        if (strncmp(text, kinds[i]->prefix, n) == 0)
-            return kinds[i];
+    const struct port_kind *const *known = in_kernel ? kinds_in_kernel : kinds;
+    size_t n = in_kernel ? sizeof kinds_in_kernel / sizeof known[0] : sizeof kinds / sizeof known[0];
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(known[i]->prefix);
+        *rest = text + len;
+        if (strncmp(text, known[i]->prefix, len) == 0)
+            return known[i];
     }
     return NULL;
 }
@@ -41,10 +63,11 @@ int port_open(struct port *port, const char *text, const struct port_settings *s
 {
     const char *netns = NULL, *rest;
     *port = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
-    const struct port_kind *kind = find_kind(text, &rest);
+    bool in_kernel = settings->kernel_file >= 0;
+    const struct port_kind *kind = find_kind(text, in_kernel, &rest);
     if (!kind || nc_netns_split(rest, port->name, sizeof port->name, &netns) < 0) {
-        return nc_fail(error, NC_EXIT_USAGE,
-                       "port '%.80s': want tap:NAME[@NETNS] or if:NAME[@NETNS], NAME of 1 to 15 characters", text);
+        return nc_fail(error, NC_EXIT_USAGE, "port '%.80s': want %sif:NAME[@NETNS], NAME of 1 to 15 characters", text,
+                       in_kernel ? "" : "tap:NAME[@NETNS] or ");
     }
     int previous = -1;
     if (netns) {

@@ -16,12 +16,18 @@ struct port_kind {
     uint64_t (*ring_drops)(const struct port *port);
 };
 
-extern const struct port_kind port_tap, port_attached;
+extern const struct port_kind port_tap, port_attached, port_kernel;
 
 /* What port_read returns for a packet that cannot be passed on: a header without a frame. */
 ssize_t port_unreadable(void *buf);
 
 /* Makes an interface request (SIOC…) on any socket of the namespace, with the name filled in. -1 with errno. */
 int port_interface_ioctl(int sock, unsigned long request, struct ifreq *ifr, const char *name);
+
+/* Opens a socket to rtnetlink in the present namespace. -1 with errno. */
+int port_netlink_open(void);
+
+/* Sends one request and reads its acknowledgement. -1 with errno. */
+int port_netlink_ask(int sock, const void *request, size_t size);
 
 #endif

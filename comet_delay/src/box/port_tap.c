@@ -123,22 +123,15 @@ static int open_napi_queue(const struct port *port)
     return fd;
 }
 
-/* Sends one request to rtnetlink and reads its acknowledgement. -1 with errno. */
 static int ask_netlink(const void *request, size_t size)
 {
-    struct {
-        struct nlmsghdr header;
-        struct nlmsgerr error;
-        char echo[128];
-    } answer = {.error.error = -EIO};
-    int sock = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+    int sock = port_netlink_open();
     if (sock < 0)
         return -1;
-    if (send(sock, request, size, 0) < 0 || recv(sock, &answer, sizeof answer, 0) < 0)
-        answer.error.error = -errno;
+    int failed = port_netlink_ask(sock, request, size), saved = errno;
     close(sock);
-    errno = -answer.error.error;
-    return errno ? -1 : 0;
+    errno = saved;
+    return failed;
 }
 
 /* Removes the queueing discipline in front of the ring. It would hold nothing and cost a lock for each packet, and the

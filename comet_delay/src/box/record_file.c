@@ -12,6 +12,7 @@ struct record_file {
     int fd;
     size_t bytes;
     struct comet_record_head *head;
+    bool lent; /* somebody else writes to the rings */
     struct recorder recorders[COMET_RECORD_RINGS];
 };
 
@@ -104,13 +105,20 @@ struct recorder *record_file_recorder(struct record_file *file, unsigned directi
     return &file->recorders[direction];
 }
 
+void *record_file_lend(struct record_file *file, uint64_t *bytes)
+{
+    file->lent = true;
+    *bytes = file->bytes;
+    return file->head;
+}
+
 void record_file_close(struct record_file *file)
 {
     if (!file)
         return;
     if (file->head) {
         for (unsigned d = 0; d < COMET_RECORD_RINGS; d++)
-            if (file->recorders[d].shared)
+            if (file->recorders[d].shared && !file->lent)
                 recorder_flush(&file->recorders[d]);
         atomic_store(&file->head->ended, 1);
         munmap(file->head, file->bytes);

@@ -27,6 +27,10 @@ struct record_file *record_file_open(const struct record_settings *settings, con
 
 struct recorder *record_file_recorder(struct record_file *file, unsigned direction);
 
+/* The memory of the file, for another writer in the place of this process's recorders. From then on these only say where
+ * the rings are and what is published in them. */
+void *record_file_lend(struct record_file *file, uint64_t *bytes);
+
 /* Marks the record as complete. The file stays. NULL is allowed. */
 void record_file_close(struct record_file *file);
 

@@ -8,7 +8,8 @@
 
 #define OWN(field) offsetof(struct settings, field)
 
-static const char *const napi_choices[] = {"auto", "off", NULL}; /* enum port_napi */
+static const char *const napi_choices[] = {"auto", "off", NULL};    /* enum port_napi */
+static const char *const home_choices[] = {"user", "kernel", NULL}; /* enum box_home */
 
 /* clang-format off */
 #define OFFSET(member) OWN(member)
@@ -23,6 +24,9 @@ static const struct nc_option own_rows[] = {
     {.name = "box", .kind = NC_OPT_SECTION},
     {.name = "control", .kind = NC_OPT_STRING, .metavar = "SOCKET", .help = "Unix socket to listen on for show and set",
      .offset = OWN(control)},
+    {.name = "home", .kind = NC_OPT_CHOICE, .choices = home_choices, .default_text = "user",
+     .help = "where packets are moved: in this process, or by sch_comet, which only the kernel of virtual time has",
+     .offset = OWN(box.home)},
     {.name = "seed", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1",
      .help = "seed of all random numbers", .offset = OWN(box.seed)},
     {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0s",

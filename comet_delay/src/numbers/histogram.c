@@ -10,8 +10,7 @@ static unsigned bucket_of(uint64_t value)
     return octave * 4 + (unsigned)((value >> (octave - 2)) & 3) - 4;
 }
 
-/* Largest value in the bucket. */
-static uint64_t bucket_upper(unsigned bucket)
+uint64_t histogram_upper(unsigned bucket)
 {
     if (bucket < 4)
         return bucket;
@@ -35,21 +34,7 @@ uint64_t histogram_percentile(const struct histogram *histogram, double share)
     for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++) {
         seen += histogram->bucket[i];
         if (seen > want || (seen == want && seen == histogram->count && seen > 0))
-            return bucket_upper(i) < histogram->max ? bucket_upper(i) : histogram->max;
+            return histogram_upper(i) < histogram->max ? histogram_upper(i) : histogram->max;
     }
     return histogram->max;
-}
-
-json_t *histogram_json(const struct histogram *histogram)
-{
-    json_t *buckets = json_array();
-    for (unsigned i = 0; i < HISTOGRAM_BUCKETS; i++)
-        if (histogram->bucket[i])
-            json_array_append_new(buckets,
-                                  json_pack("[I, I]", (json_int_t)bucket_upper(i), (json_int_t)histogram->bucket[i]));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o}", "count", (json_int_t)histogram->count, "sum_ns",
-                     (json_int_t)histogram->sum, "p50_ns", (json_int_t)histogram_percentile(histogram, 0.50), "p90_ns",
-                     (json_int_t)histogram_percentile(histogram, 0.90), "p99_ns",
-                     (json_int_t)histogram_percentile(histogram, 0.99), "max_ns", (json_int_t)histogram->max,
-                     "histogram", buckets);
 }

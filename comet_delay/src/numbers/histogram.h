@@ -2,7 +2,6 @@
 #ifndef COMET_HISTOGRAM_H
 #define COMET_HISTOGRAM_H
 
-#include <jansson.h>
 #include <stdint.h>
 
 enum { HISTOGRAM_BUCKETS = 64 * 4 };
@@ -17,7 +16,7 @@ void histogram_add(struct histogram *histogram, uint64_t value_ns, uint64_t time
 /* Upper edge of the bucket that holds the given share (0 … 1) of all values; never above the largest value seen. */
 uint64_t histogram_percentile(const struct histogram *histogram, double share);
 
-/* {"count","sum_ns","p50_ns","p90_ns","p99_ns","max_ns","histogram":[[upper_ns,count],…]}, without empty buckets. */
-json_t *histogram_json(const struct histogram *histogram);
+/* The largest value that a bucket counts. */
+uint64_t histogram_upper(unsigned bucket);
 
 #endif

@@ -51,18 +51,3 @@ int64_t sample_stats_quantile(const struct sample_stats *m, double share)
         return -(int64_t)histogram_percentile(&m->below, 1 - rank / below);
     return m->above.count ? (int64_t)histogram_percentile(&m->above, (rank - below) / (double)m->above.count) : m->max;
 }
-
-json_t *sample_stats_json(const struct sample_stats *m)
-{
-    static const struct {
-        const char *name;
-        double share;
-    } quantiles[] = {{"p01_ns", 0.01}, {"p10_ns", 0.10}, {"p50_ns", 0.50}, {"p90_ns", 0.90}, {"p99_ns", 0.99}};
-    json_t *object = json_pack("{s:I, s:f, s:f, s:I}", "count", (json_int_t)m->n, "mean_ns", sample_stats_mean(m),
-                               "sd_ns", sample_stats_sd(m), "min_ns", (json_int_t)m->min);
-    for (size_t i = 0; i < sizeof quantiles / sizeof quantiles[0]; i++)
-        json_object_set_new(object, quantiles[i].name, json_integer(sample_stats_quantile(m, quantiles[i].share)));
-    json_object_set_new(object, "max_ns", json_integer(m->max));
-    json_object_set_new(object, "autocorrelation", json_real(sample_stats_autocorrelation(m)));
-    return object;
-}

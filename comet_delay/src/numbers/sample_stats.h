@@ -5,7 +5,6 @@
 #ifndef COMET_SAMPLE_STATS_H
 #define COMET_SAMPLE_STATS_H
 
-#include <jansson.h>
 #include <stdint.h>
 
 #include "histogram.h"
@@ -26,8 +25,5 @@ double sample_stats_sd(const struct sample_stats *stats);
 double sample_stats_autocorrelation(const struct sample_stats *stats);
 /* The value below which the given share (0 … 1) of all values lies. */
 int64_t sample_stats_quantile(const struct sample_stats *stats, double share);
-
-/* {"count","mean_ns","sd_ns","min_ns","p01_ns","p10_ns","p50_ns","p90_ns","p99_ns","max_ns","autocorrelation"} */
-json_t *sample_stats_json(const struct sample_stats *stats);
 
 #endif

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "direction_stats.h"
 #include "line_told.h"
 #include "nc_range.h"
 #include "packet_edit.h"
@@ -35,10 +34,24 @@ void direction_free(struct direction *d)
     packet_pool_free(&d->pool);
 }
 
+/* Counting begins again for what the parameters change. */
+static void count_anew(struct direction *d, const struct params *params)
+{
+    const struct params *old = &d->params;
+    bool other_packets = strcmp(params->only, old->only) != 0;
+    if (other_packets)
+        d->loss.count = d->loss_after.count = (struct loss_count){0};
+    if (other_packets || strcmp(params->jitter, old->jitter) != 0 || params->jitter_order != old->jitter_order)
+        jitter_count_anew(&d->jitter);
+    if (params->rate_bps != old->rate_bps || strcmp(params->rate_trace, old->rate_trace) != 0 ||
+        params->framing != old->framing)
+        channels_count_anew(&d->channels);
+}
+
 void direction_set(struct direction *d, const struct params *params, const struct models *models, uint64_t now_ns)
 {
     pipeline_advance(d, now_ns); /* what is on the line by now was sent at the old rate */
-    direction_stats_restart(d, params);
+    count_anew(d, params);
     /* a model keeps its memory while its text stays, so that changing one parameter does not disturb another */
     if (strcmp(params->loss, d->params.loss) != 0)
         loss_state_restart(&d->loss, now_ns);

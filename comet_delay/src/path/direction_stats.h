@@ -6,12 +6,11 @@
 
 #include <jansson.h>
 
-#include "direction_state.h"
+#include "direction_view.h"
 
-/* Call before `params` come into force: counting begins anew for what they change. */
-void direction_stats_restart(struct direction *direction, const struct params *params);
-
-/* The statistics object of `show` (CONTROL.md). Only the port knows its `receive_ring_drops`. */
-json_t *direction_stats_json(struct direction *direction, uint64_t receive_ring_drops, uint64_t now_ns);
+/* The statistics object of `show` (CONTROL.md). Only the port knows its `receive_ring_drops`. `recorder`: NULL where
+ * nothing is recorded. */
+json_t *direction_stats_json(const struct direction_view *view, const struct recorder *recorder,
+                             uint64_t receive_ring_drops);
 
 #endif

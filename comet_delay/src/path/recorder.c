@@ -233,22 +233,8 @@ void recorder_sent(struct recorder *r, uint64_t number, uint32_t count, uint64_t
     slot->sent_fate = (uint8_t)fate;
 }
 
-static json_int_t load(const _Atomic uint64_t *value)
-{
-    return (json_int_t)atomic_load_explicit(value, memory_order_relaxed);
-}
-
-json_t *recorder_json(const struct recorder *r)
-{
-    const struct comet_record_ring *shared = r->shared;
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "packets", load(&shared->packets), "skipped_packets",
-                     load(&shared->skipped_packets), "skipped_frames", load(&shared->skipped_frames), "skipped_copies",
-                     load(&shared->skipped_copies), "used_bytes",
-                     (load(&shared->head) - load(&shared->tail)) * COMET_RECORD_SLOT, "bytes",
-                     (json_int_t)(r->n * COMET_RECORD_SLOT));
-}
-
 uint64_t recorder_skipped(const struct recorder *r)
 {
-    return (uint64_t)(load(&r->shared->skipped_packets) + load(&r->shared->skipped_copies));
+    return atomic_load_explicit(&r->shared->skipped_packets, memory_order_relaxed) +
+           atomic_load_explicit(&r->shared->skipped_copies, memory_order_relaxed);
 }

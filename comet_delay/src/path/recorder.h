@@ -14,8 +14,6 @@
 #ifndef COMET_RECORDER_H
 #define COMET_RECORDER_H
 
-#include <jansson.h>
-
 #include "nc_vnet.h"
 #include "record_format.h"
 
@@ -49,10 +47,6 @@ struct recorder {
 /* `slots` are the memory of the ring, `n` of them; of each frame at most `header_bytes` are kept. */
 void recorder_init(struct recorder *recorder, struct comet_record_ring *shared, void *slots, uint64_t n,
                    uint64_t header_bytes);
-
-/* {"packets","skipped_packets","skipped_frames","skipped_copies","used_bytes","bytes"} as last published. Any thread
- * may call it. */
-json_t *recorder_json(const struct recorder *recorder);
 
 /* Wire packets that found no room in the record, as last published. */
 uint64_t recorder_skipped(const struct recorder *recorder);

@@ -2,9 +2,9 @@
  * A discipline is one file that owns the packets it holds, in one list or in many (queued_list.h):
  * aqm_params.h lists them with the specifications that they follow.
  *
- * The code is pure and fit for a kernel: time is passed in, chance is drawn from (key, packet number), the caller
- * allocates packets and the discipline's own memory, and nothing here parses, prints or calls libm. RED and PIE compute
- * in double precision, which a kernel would have to replace. There are no timers: PIE's periodic updates are made up
+ * The code is pure and is built into a kernel, too (scenarios/virtual/comet): time is passed in, chance is drawn from
+ * (key, packet number), the caller allocates packets and the discipline's own memory, and nothing here parses, prints or
+ * calls libm. RED and PIE compute in double precision, which user-mode Linux can. There are no timers: PIE's periodic updates are made up
  * for at the next call, exactly as a timer would have made them, because nothing they depend on changes between calls.
  * Invariants for the caller: calls come in the order of time. After a packet that dequeue drops, the caller calls
  * dequeue again at the same time. The settings come with each call, because they may change between any two.

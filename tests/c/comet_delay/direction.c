@@ -148,7 +148,9 @@ static void what_was_achieved_is_what_was_asked_for(void)
     for (uint32_t i = 0; i < N / 10; i++)
         rig_take(d, i * 10 * RIG_MSS, 10 * RIG_MSS, (uint64_t)i * 1000000);
     rig_drain(d, rig_see, &seen);
-    json_t *stats = direction_stats_json(d, 0, 0), *achieved = json_object_get(stats, "achieved");
+    struct direction_view view;
+    direction_view(d, 0, &view);
+    json_t *stats = direction_stats_json(&view, NULL, 0), *achieved = json_object_get(stats, "achieved");
     CHECK(fabs(number_at(achieved, "rate", "bps", NULL) / 1e8 - 1) < 1e-5);
     double lost = number_at(achieved, "loss", "lost", NULL), bursts = number_at(achieved, "loss", "bursts", NULL);
     CHECK_EQ((uint64_t)lost, d->stats.drops[FATE_LOSS]);

@@ -2,6 +2,7 @@
 #include "interval.h"
 
 #include "check.h"
+#include "stats_json.h"
 
 static json_t *lateness(uint64_t low, uint64_t high, struct histogram *histogram)
 {

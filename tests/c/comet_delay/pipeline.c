@@ -92,7 +92,9 @@ static void what_an_outage_takes_is_told_from_other_losses(void)
             rig_drain(d[where], NULL, NULL);
             CHECK_EQ(d[where]->stats.drops[FATE_OUTAGE], 10);
             CHECK_EQ(d[where]->stats.drops[FATE_LOSS], 0);
-            json_t *shown = direction_stats_json(d[where], 0, NC_NS_PER_S);
+            struct direction_view view;
+            direction_view(d[where], NC_NS_PER_S, &view);
+            json_t *shown = direction_stats_json(&view, NULL, 0);
             CHECK_EQ(json_integer_value(json_object_get(json_object_get(shown, "drops"), "loss")), 10);
             json_decref(shown);
             rig_drop(d[where]);

@@ -21,17 +21,13 @@ def machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return image
 
 
-def parts() -> list[Path]:
-    return [kernel.CONFIG, *sorted((kernel.FOLDER / "patches").rglob("*.patch")), *kernel.congestion_files().values()]
-
-
 @pytest.mark.usefixtures("machine")
 def test_without_any_the_user_is_told_what_to_do() -> None:
     assert "the virtual-time kernel is not built" in str(kernel.missing())
 
 
 def test_what_root_built_serves_a_user_without_a_source(machine: Path) -> None:
-    offered = machine_wide.offer(machine, parts())
+    offered = machine_wide.offer(machine, kernel.parts())
     assert kernel.missing() is None
     assert kernel.path() == offered
     assert offered.read_bytes() == b"a kernel"
@@ -40,14 +36,14 @@ def test_what_root_built_serves_a_user_without_a_source(machine: Path) -> None:
 
 
 def test_a_kernel_of_other_parts_is_not_taken(machine: Path) -> None:
-    machine_wide.offer(machine, parts()[:-1])
+    machine_wide.offer(machine, kernel.parts()[:-1])
     assert kernel.missing()
 
 
 def test_ones_own_kernel_and_the_named_one_go_first(
     machine: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    machine_wide.offer(machine, parts())
+    machine_wide.offer(machine, kernel.parts())
     archive = tmp_path / "linux-source-7.3.tar.xz"
     archive.touch()
     monkeypatch.setenv(source.VARIABLE, str(archive))
@@ -60,6 +56,13 @@ def test_ones_own_kernel_and_the_named_one_go_first(
 
 
 def test_offering_again_replaces_what_is_there(machine: Path) -> None:
-    machine_wide.offer(machine, parts())
+    machine_wide.offer(machine, kernel.parts())
     machine.write_bytes(b"a newer kernel")
-    assert machine_wide.offer(machine, parts()).read_bytes() == b"a newer kernel"
+    assert machine_wide.offer(machine, kernel.parts()).read_bytes() == b"a newer kernel"
+
+
+def test_the_boxs_own_code_is_a_part() -> None:
+    """What decides about packets in a guest's kernel is the box's source, so another source is another kernel."""
+    names = {file.name for file in kernel.parts()}
+    assert {"direction.c", "codel.c", "jitter_model.c", "nc_vnet.c", "random.h", "sch_comet.c"} <= names
+    assert not {"box.c", "aqm_text.c"} & names  # a process and texts stay outside

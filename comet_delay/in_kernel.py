@@ -1,0 +1,94 @@
+"""The delay box in the kernel of virtual time, as a back end: the daemon with ``--home kernel``.
+
+    host a ─veth─ a ▸ b ─veth─ host b        ▸ redirected (mirred) from ingress to egress
+
+Both inner interfaces are in a namespace that has no name and ends with this process. What is redirected to one of them
+meets its discipline, which is one direction of the box (scenarios/virtual/comet). The daemon reads the texts, puts the
+disciplines there and answers on its socket; it never sees a packet.
+Rejected: the discipline on a host's own interface. Captures there would see packets behind the path, and TCP would see
+the queue (small-queue limit).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from pyroute2 import IPRoute, NetlinkError
+
+from comet_delay.command import Parameters, Port
+from comet_delay.namespace import Namespace
+from comet_delay.netem_kernel import bring_up, delete, make_veth, no_ipv6, redirect
+from comet_delay.userspace import STOP_TIMEOUT_S, UserspaceBox
+from netcommon.errors import LfpError
+from netcommon.ledger import Ledger
+from netcommon.process import Event
+
+FILE = Path("/proc/comet")  # where this kernel has the box
+_INNER = ("a", "b")
+
+
+class KernelBox(UserspaceBox):
+    """As UserspaceBox, between two ports that it makes as NICs of their hosts."""
+
+    backend = "kernel"
+
+    def __init__(
+        self, a: Port, b: Port, *, ab: Parameters | None = None, ba: Parameters | None = None, mtu: int = 1500,
+        seed: int = 1, record: Path | None = None, box: Mapping[str, int | str | None] | None = None,
+        control: Path | None = None, log: Path | None = None, ledger: Ledger | None = None,
+    ) -> None:  # fmt: skip
+        self._hosts, self._mtu = (a, b), mtu
+        self._middle = Namespace()
+        inner = (Port(name, self._middle.path, "if") for name in _INNER)
+        super().__init__(
+            *inner, ab=ab, ba=ba, mtu=mtu, seed=seed, record=record, box=box, control=control, log=log, ledger=ledger,
+            home="kernel",
+        )  # fmt: skip
+
+    def start(self) -> KernelBox:
+        """Makes interfaces and disciplines; both ports exist and are up afterwards."""
+        try:
+            self._middle.run(no_ipv6)
+            for port, own in zip(self._hosts, _INNER, strict=True):
+                self._attach(port, own)
+            super().start()
+            self._middle.netlink(_join)
+        except BaseException:
+            self._close()
+            raise
+        return self
+
+    def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> Event:
+        """Ends the daemon and removes the hosts' NICs; its last state, as UserspaceBox."""
+        try:
+            return super().stop(timeout_s)
+        finally:
+            with suppress(NetlinkError):  # gone already, with a host's namespace
+                self._middle.netlink(_remove)
+            self._middle.close()
+
+    def _attach(self, port: Port, own: str) -> None:
+        with Namespace.of(port.netns) as host:
+            fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                self._middle.netlink(make_veth, own, port.name, self._mtu, fd)
+                host.netlink(bring_up, port.name)
+                self._middle.netlink(bring_up, own)
+            except NetlinkError as error:
+                why = f"cannot make interface '{port.name}' in namespace {port.netns}: {error.args[-1]}"
+                raise LfpError(f"{why}; choose a name that is free there") from error
+            finally:
+                os.close(fd)
+
+
+def _join(ipr: IPRoute) -> None:
+    a, b = (bring_up(ipr, name) for name in _INNER)
+    redirect(ipr, a, b)
+    redirect(ipr, b, a)
+
+
+def _remove(ipr: IPRoute) -> None:
+    delete(ipr, [int(index) for name in _INNER for index in ipr.link_lookup(ifname=name)])
