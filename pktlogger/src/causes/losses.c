@@ -188,6 +188,27 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     }
 }
 
+/* How long a part waited in the box's queue, by its record; -1: it does not say, or queues may be elsewhere, too. */
+static int64_t box_queue_ns(const struct pl_loss_causes *c, const struct pl_segment *part)
+{
+    const struct pl_line *line = c->t->line;
+    bool known = pl_line_known(line) && !line->in_front && !pl_line_queues_behind(line);
+    if (!known || !part->len || part->t_box_in_ns < 0 || part->t_box_exit_ns < 0)
+        return -1;
+    double own_ns = pl_line_packet_ns(line, part->t_sent_ns, part->len + pl_transfer_headers(c->t));
+    int64_t wait_ns = part->t_box_exit_ns - part->t_box_in_ns - (int64_t)own_ns;
+    return wait_ns > 0 ? wait_ns : 0;
+}
+
+/* The queue beside a run: by the box's record that of the parts before and behind it, the longer one; else `seen_ns`. */
+static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_segment *before,
+                               const struct pl_segment *next, int64_t seen_ns)
+{
+    int64_t before_ns = box_queue_ns(c, before), next_ns = box_queue_ns(c, next);
+    int64_t longer_ns = before_ns > next_ns ? before_ns : next_ns;
+    return longer_ns >= 0 ? longer_ns : seen_ns;
+}
+
 /* `next`: the part that arrived behind the run; len 0: none. A waiting row has the
  * box's fate in `cause`, and in spacing_ns whether it left the bottleneck. */
 static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
@@ -198,6 +219,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
     int64_t down_ns = -1, last_ns = -1;
+    static const struct pl_segment none = {.len = 0};
     find_silence(c, next);
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
@@ -211,6 +233,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
         seen = allowed(seen, c->t->ruled_out);
         row.seen_cause = (uint8_t)seen;
         row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
+        row.queue_ns = queue_beside_ns(c, before ? &c->before : &none, after ? next : &none, row.queue_ns);
         down_ns = down_ns < 0 && row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : down_ns;
         last_ns = row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : last_ns;
         c->sink(c->context, &row);

@@ -393,6 +393,27 @@ static void the_boxs_record_decides_where_there_is_one(void)
     }
 }
 
+/* Others fill the queue, and the captures of this connection alone show another one. */
+static void the_boxs_record_says_how_long_the_queue_was(void)
+{
+    static struct path path;
+    static const struct pl_flow flow = {.ip_version = 4};
+    struct pl_line_step step = {.rate_bps = 48000000, .packets_per_s = INFINITY};
+    const struct pl_line line = {.steps = {.at = &step, .n = 1}};
+    send(&path, OUTAGE, SAWTOOTH, 0, 1);
+    path.n = 3000;
+    path.t.line = &line;
+    path.t.flow = &flow;
+    path.parts[2000].t_received_ns = -1;
+    for (size_t i = 1999; i <= 2001; i += 2) {
+        path.parts[i].t_box_in_ns = path.parts[i].t_sent_ns;
+        path.parts[i].t_box_exit_ns = path.parts[i].t_sent_ns + (i < 2000 ? 30 : 20) * MS;
+    }
+    judge(&path);
+    CHECK_EQ(path.row_n, 1);
+    CHECK_EQ(path.rows[0].queue_ns, 30 * MS - (LEN + 40) * 8 * INT64_C(1000) / 48);
+}
+
 /* A path without queue management loses nothing to it, however much its queues look like that. */
 static void what_the_path_cannot_have_is_not_seen(void)
 {
@@ -440,6 +461,7 @@ int main(void)
     RUN(chance_behind_a_standing_queue_shows_by_the_bottlenecks_time);
     RUN(one_loss_shows_no_cause);
     RUN(the_boxs_record_decides_where_there_is_one);
+    RUN(the_boxs_record_says_how_long_the_queue_was);
     RUN(what_the_path_cannot_have_is_ruled_out);
     RUN(what_the_path_cannot_have_is_not_seen);
     return 0;
