@@ -113,12 +113,12 @@ def tbf_options(*, rate_bps: int, burst_bytes: int, limit_bytes: int) -> Attribu
 
 
 def size_table(overhead_bytes: int, shortest_bytes: int) -> Attributes | None:
-    """A size table, by which a packet counts as `overhead_bytes` more than its length, and at least as
-    `shortest_bytes`. None where both are 0.
+    """A size table, which adds `overhead_bytes` to the length of each packet and counts at least `shortest_bytes`.
+    None where both are 0.
 
-    The kernel heeds a shortest length (``mpu`` of tc) only as a table of lengths. It looks up what a packet is longer
-    than the shortest, `d`, and beyond the n entries it computes data[n - 1] * (d // n) + data[d % n]. So the last entry
-    is n, which makes the sum right for super-packets too. One length in n counts too little by `shortest_bytes`.
+    The kernel heeds a shortest length (``mpu`` of tc) only in a table of n lengths. It looks up d, the packet's
+    length minus the shortest one. For d >= n it computes data[n - 1] * (d // n) + data[d % n]. The last entry is n, which
+    makes that sum right for super-packets. The price: one length in n counts `shortest_bytes` too little.
     """
     base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
     if not shortest_bytes:

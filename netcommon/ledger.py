@@ -2,7 +2,7 @@
 
 A record is one small JSON file. It names the run's own process, the processes that it started, and its temporary
 directories. A process is named by its id and its start time, which no other process ever has. Interfaces need no
-record, because their namespaces end with the processes. Every change writes the file anew and renames it into place; an
+record, because their namespaces end with the processes. Every change rewrites the file and renames it into place; an
 orderly end deletes it. Rejected: cleaning by name patterns, as ``mn -c`` does, which ends processes of others.
 """
 

@@ -64,11 +64,11 @@ def _flow_table(trial: Trial, row: Json) -> Json:
 
 
 def line(trial: Trial) -> Iterator[str]:
-    """No flow, nor all together, has more than the line: on average, and in any 100 ms at the receiver. Within
-    the box's granularity packets leave together, so that much may be early. A steady rate is of what a program read
-    from its first octet on. Octets that awaited this one behind a hole arrived before it, so all that the line has
-    carried since the transfer began may be read then. A packet that arrives has been on the line for as long as it
-    takes there, so what is read in a time may have been there for that much longer."""
+    """Neither one flow nor all together exceed the line's rate: on average, and in any 100 ms at the receiver. Packets
+    that are due within the box's granularity leave together, so octets may be early by that time. A steady rate counts
+    from the first octet that the program read. If that octet filled a hole, the octets behind it had arrived before it
+    and are read at once; so the bound is what the line carried since the transfer began. A packet occupies the line
+    before it arrives, so the bound's time is longer by the time of one packet."""
     fastest = _fastest_bps(trial)
     packet_ns = 8e9 * trial.asked["path"]["mtu"] / fastest
     for row, end in zip(trial.rows, trial.ends, strict=True):

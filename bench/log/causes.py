@@ -73,7 +73,7 @@ Rows are the truth, columns the judgement.
 
 {losses}
 
-"unknown" says that the captures do not tell. It counts as not right here; a wrong name would mislead.
+"unknown" means that the captures do not show the cause. The tables count it as wrong; a wrong name would be worse.
 
 ## Losses by cause, control and lateness of time stamps
 

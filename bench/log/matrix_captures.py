@@ -105,7 +105,7 @@ def make(case: Case, folder: Path, seed: int) -> Made:
 
 
 def _frames(case: Case, talk: Talk, at_sender: bool, seed: int) -> Iterator[tuple[Segment, int, Frame]]:
-    """Each segment, how many octets of its TCP header and what follows were captured, and its frame; and its copy."""
+    """Each segment and each copy of it: the segment, the octets captured from its TCP header on, and the frame."""
     snap = 2**31 if case["snap"] == "whole" else int(case["snap"])
     for segment in talk.segments:
         for again in range(1 + (case["twice"] != "no")):

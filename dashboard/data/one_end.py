@@ -39,7 +39,7 @@ def completed(ends: str, seg: Columns, ack: Columns, losses: Path, flow: int) ->
 
 
 def _among(seg: Columns, losses: Path, flow: int) -> NDArray[np.bool_]:
-    """Which segments the table of losses has."""
+    """For each segment whether the table of losses has it."""
     if not losses.is_file():
         return np.zeros(seg["seq"].size, bool)
     table = pq.read_table(losses, columns=["flow", "t_sent_ns", "seq"])

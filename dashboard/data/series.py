@@ -69,7 +69,7 @@ def passage_ns(came_ns: I64, came_end: I64, left_ns: I64, left_end: I64) -> Seri
     """How long the last byte of each segment that left had been inside: its time of leaving − its first time of
     arrival.
 
-    `came_*`: segments as they arrived, each byte once. `left_*`: segments as they left, perhaps cut anew. A segment
+    `came_*`: segments as they arrived, each byte once. `left_*`: segments as they left, perhaps cut again. A segment
     whose last byte was never seen to arrive gives no point.
     """
     order = np.argsort(came_end, kind="stable")

@@ -2,7 +2,7 @@
 
 The panels share one x axis of plotly's. One for each panel, all moving together, made a zoom take a quarter longer.
 
-Every zoom makes the figure anew. Plotly's objects check and copy each value several times, which took more than half
+Every zoom makes the figure again. Plotly's objects check and copy each value several times, which took more than half
 of a zoom's time. `plain` is for a browser, with arrays as base64; `figure` is for everything else. Hover texts of lines
 take longer than all else that a zoom needs, so a browser gets them (`hover`) once it has drawn.
 """

@@ -2,7 +2,7 @@
 unacknowledged data with cwnd, RTT and throughput. With gateways it has client, gateway in, gateway out, server and the
 tunnel.
 
-The figure is made anew for every visible span, so that its size does not depend on the capture's.
+The figure is made again for every visible span, so that its size does not depend on the capture's.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The last ten minutes of a running tool, as rates between one answer of its control socket and the next.
 
 Invariants: a rate is growth over the tool's own uptime, so a late look does not change it. Where there is no answer, or
-where the tool began anew, there is a gap and no rate. Nothing here reads a clock. Rejected: keeping whole answers. They
+where the tool restarted, there is a gap and no rate. Nothing here reads a clock. Rejected: keeping whole answers. They
 are a hundred times as large.
 """
 

@@ -1,7 +1,7 @@
 """What the page of a run has on top while the run is under way: how far it is, the trials that run now, and the growing
 timeline of the one in real time.
 
-Each open page asks twice a second. When a trial has ended, and when the run has, the whole page is made anew: its
+Each open page asks twice a second. When a trial has ended, and when the run has, the whole page is made again: its
 figure, its table of trials and its verdict have grown by then.
 """
 
@@ -69,7 +69,7 @@ def _running(now: UnderWay | None, grown: dict[int, list[Grown]]) -> list[Any]:
 
 
 def register(app: Dash, run_named: Callable[[str], Run], whole_page: Callable[[str, str], Any]) -> None:
-    """Registers the look of an open page. `whole_page`: the page of a run's name and the address's search, anew."""
+    """Registers the look of an open page. `whole_page` makes the page from the run's name and the address's search."""
 
     def look(_: int | None, pathname: str, search: str | None, before: list[Any]) -> tuple[Any, ...]:
         name = pathname.split("/")[2] if pathname.startswith("/run/") else ""

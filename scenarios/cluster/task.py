@@ -52,7 +52,7 @@ class Child:
         return cls(process, said, kind, code)
 
     def fits(self, kind: str, code: str) -> bool:
-        """Whether it runs, with this code and for this kind of time."""
+        """Whether the process still runs, with this code and for this kind of time."""
         return self.kind == kind and self.code == code and self.process.poll() is None
 
     def measure(self, folder: Path) -> dict[str, Any]:

@@ -73,7 +73,7 @@ class Table:
 
     @classmethod
     def planned(cls, plan: Plan, *, virtual: bool) -> Table:
-        """The settings of a plan, as a run of it would have them."""
+        """The table that a run of this plan would have, with its settings and without results."""
         rows = tuple({**row, "valid": True} for trial in plan.trials for row in params.rows(trial))
         return cls(Path(plan.name), virtual, plan.sweep, frozenset(rows[0]), rows)
 

@@ -1,6 +1,6 @@
 """One trial: profile, box, receiver, capture and sender start in this order; then the trial's files are written.
 
-Everything is started anew for every trial, so no trial depends on another. The folder is written under a temporary name
+Everything is restarted for every trial, so no trial depends on another. The folder is written under a temporary name
 and renamed when it is complete.
 """
 

@@ -41,7 +41,7 @@ _TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at o
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
 _RECORD = Path("/proc/record")  # patches/7/who-ran-when.patch: recording begins when something is written to it
-# patches/7/who-sets-up.patch: who writes to it takes no time, nor does what it forks; and chance begins anew.
+# patches/7/who-sets-up.patch: who writes to it takes no time, nor does what it forks; and chance starts again.
 _SETTING_UP = Path("/proc/setting_up")
 # Trials and commands begin at this time of the clock, but not in its first second. What TCP hears then has
 # ts_recent_stamp 0, as if it had no timestamp, and a port in TIME-WAIT is not used again (RFC 6191). The heartbeat is

@@ -1,4 +1,4 @@
-"""What a gateway changes in its namespace is as before when it has ended, also when it was killed."""
+"""A gateway restores what it changed in its namespace when it exits, and when it was killed."""
 
 from __future__ import annotations
 

@@ -71,7 +71,7 @@ class Hunt:
         return [found[mutant.name] for mutant in mutants]
 
     def _each(self, items: Iterable[Item], work: Callable[[Tree, Item], Result]) -> Iterator[Result]:
-        """Results as they come, as many items at work at a time as there are copies."""
+        """Yields results in the order in which they are ready; each copy of the tree works on one item at a time."""
 
         def one(item: Item) -> Result:
             tree = self._free.get()

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from support import synthetic_run
 from support.synthetic_capture import EVENT_KINDS, MAIN_FLOW, Capture, capture
 
-MSS, FAR_MSS = 1448, 1400  # the far gateway cuts the stream anew
+MSS, FAR_MSS = 1448, 1400  # the far gateway cuts the stream again
 SEGMENTS = 5000
 LINK_NS, STEP_NS, PASSAGE_NS = 50_000, 100_000, 101_000_000
 DROP_EVERY = 100

@@ -21,7 +21,7 @@ static struct whole gather(struct nc_run *run, uint8_t *scratch)
     return (struct whole){scratch, run->payload_len};
 }
 
-/* Sets both bits of the ECN field (RFC 3168, section 5) and computes the IPv4 checksum anew. */
+/* Sets both bits of the ECN field (RFC 3168, section 5) and recomputes the IPv4 checksum. */
 static void mark_ce(const struct nc_packet *packet, struct whole whole)
 {
     uint8_t *ip = whole.frame + packet->l3_offset;

@@ -136,7 +136,7 @@ static uint64_t copies_from_ns(const struct lft_engine *engine)
     return engine->fresh_ns + nc_max(engine->rtt.srtt_ns / 16, NC_NS_PER_MS);
 }
 
-/* A pass begins anew when it is through or when fresh DATA followed its beginning, about eight times in a round trip at
+/* A pass starts again when it is through or when fresh DATA followed its beginning, about eight times in a round trip at
  * most. */
 static uint64_t next_pass_ns(const struct lft_engine *engine)
 {

@@ -178,7 +178,7 @@ static void end_association(struct lft_link *link, unsigned code, unsigned event
     lft_handshake_start(link->handshake, now_ns);
 }
 
-/* An initiator whose responder has begun anew begins anew itself. It does not use these keys: its epoch was that of the
+/* An initiator whose responder has restarted restarts itself. It does not use these keys: its epoch was that of the
  * association before, and an end that still has that one could not tell the two apart (handshake.h). */
 void lft_link_install(struct lft_link *link, struct lft_keys *keys, const struct lft_address *from, uint64_t now_ns)
 {

@@ -66,8 +66,8 @@ struct lft_link_counters {
 /* Whether another gateway with the same key wants the same tunnel, or has it. */
 enum lft_link_contention {
     LFT_LINK_ALONE,
-    LFT_LINK_RIVAL,   /* another one asks this end, which refuses it */
-    LFT_LINK_OCCUPIED /* the other end has another one for its peer, and refuses this end */
+    LFT_LINK_RIVAL,   /* another gateway asks this end, which refuses it */
+    LFT_LINK_OCCUPIED /* the other end has another gateway for its peer, and refuses this one */
 };
 
 enum lft_link_event {

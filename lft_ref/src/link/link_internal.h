@@ -23,7 +23,7 @@ struct lft_link {
     uint64_t newest_counter;                    /* of an authentic frame of this association */
     uint64_t epoch, peer_epoch;                 /* of this association */
     uint64_t silent_since_ns, tick_ns;
-    /* By the clock that keys age by: `now` and the time for which the machine was suspended. */
+    /* On the clock by which keys age: `now` plus the time for which the machine was suspended. */
     uint64_t previous_until_ns, pending_until_ns, installed_ns, suspended_ns;
     uint64_t tx_key_frames, rx_key_frames; /* under `current` */
     uint32_t path_payload_max, peer_payload_max;

@@ -240,7 +240,7 @@ static ssize_t send_each(struct io *io, const struct lft_batch *batch)
     return sendmmsg(io->source.fd, messages, n, MSG_DONTWAIT);
 }
 
-/* True for frames made before the path shrank. Their octets cannot be divided anew, so the network may fragment them;
+/* True for frames made before the path shrank. Their octets cannot be divided again, so the network may fragment them;
  * but it must not fragment a PROBE. */
 static bool must_fragment(const struct io *io, const struct lft_batch *batch)
 {

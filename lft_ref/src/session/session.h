@@ -73,7 +73,7 @@ struct lft_source lft_session_source(struct lft_session *session);
 /* The association has ended (the peer has restarted, the outage was too long): every stream gets LFT_EVENT_RESET with
  * this code. */
 void lft_session_fail(struct lft_session *session, unsigned result_code);
-/* A new association has begun, after lft_session_fail: stream identifiers begin anew, with another rx pool. */
+/* A new association has begun, after lft_session_fail: stream identifiers start again, with another rx pool. */
 void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool);
 /* To be called about every 100 ms. Grants the credit that had to be withheld before. */
 void lft_session_tick(struct lft_session *session, uint64_t now_ns);

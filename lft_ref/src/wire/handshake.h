@@ -6,7 +6,7 @@
  *   - keys in use stay until the peer has shown that it has the new ones, and keys that wait for that give way only to
  *     an INIT that was made after them, which a cookie proves;
  *   - an epoch of this end is that of one association at most. So two ends that agree on both epochs mean the same
- *     association, and one of them cannot have begun anew without the other.
+ *     association, and one of them cannot have restarted without the other.
  * Rejected: a challenge before every handshake in place of timestamps; it costs each rekey another round trip. */
 #ifndef LFT_HANDSHAKE_H
 #define LFT_HANDSHAKE_H

@@ -1,4 +1,4 @@
-/* The initiator: an INIT that is repeated until its RESPONSE comes, and made anew when a COOKIE asks for that. */
+/* The initiator: an INIT that is repeated until its RESPONSE comes, and made again when a COOKIE asks for that. */
 #include <string.h>
 
 #include "handshake_internal.h"

@@ -49,13 +49,13 @@ static enum lft_handshake_result give_cookie(struct lft_handshake *handshake,
     return LFT_HS_REPLY;
 }
 
-/* True when the INIT begins another association than the one in use: the peer has begun anew, or it is not the peer. */
+/* True when the INIT begins another association than the one in use: the peer has restarted, or it is not the peer. */
 static bool begins_anew(const struct lft_handshake_message *message, const struct lft_hello *hello)
 {
     return message->in_use.any && hello->epoch != message->in_use.peer_epoch;
 }
 
-/* True for another gateway with the same key. The peer keeps the tunnel while it is heard; when it has started anew it
+/* True for another gateway with the same key. The peer keeps the tunnel while it is heard; when it has restarted it
  * is at the same address, or silent at the old one. */
 static bool is_rival(const struct lft_handshake_message *message, const struct lft_hello *hello)
 {

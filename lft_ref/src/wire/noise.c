@@ -10,7 +10,7 @@ static void mix_hash(struct lft_noise *noise, struct lft_span data)
     lft_hash(spans, 2, noise->hash);
 }
 
-/* HKDF of the framework: `n` outputs of 32 octets. It is RFC 5869's with an empty info. */
+/* HKDF of the framework: `n` outputs of 32 octets. This is HKDF of RFC 5869 with an empty info. */
 static void derive(const struct lft_noise *noise, struct lft_span input, uint8_t *out, size_t n)
 {
     lft_hkdf((struct lft_span){noise->chaining, LFT_HASH_BYTES}, input, (struct lft_span){"", 0}, out,

@@ -23,7 +23,7 @@ struct pl_pair {
  * for free(); NULL without memory. */
 struct pl_pair *pl_pairs_find(const struct pl_survey surveys[2]);
 
-/* True when both flows are of the same addresses and ports, and their sequence numbers were written anew on the way:
+/* True when both flows are of the same addresses and ports, and their sequence numbers were rewritten on the way:
  * those of one end are the same in both captures and those of the other are not, or both differ and as many octets
  * were sent each way. */
 bool pl_pairs_rewritten(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped);

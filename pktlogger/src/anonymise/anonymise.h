@@ -1,4 +1,4 @@
-/* A capture without what would tell whose it is. Every TCP packet is written anew from what was decoded of it, so that
+/* A capture without what would tell whose it is. Every TCP packet is rewritten from what was decoded of it, so that
  * nothing passes by accident: the link header is a fresh one (SLL2, with the number of the interface), tunnels, VLAN
  * tags, IP options and IPv6 extension headers are left out, addresses and ports are mapped (pan.h), and nothing follows
  * the TCP header. Lengths stay those of the packet. Of the TCP options those stay that say how the connection works;

@@ -4,8 +4,8 @@
 
 #include "loss_study.h"
 
-/* Ends the study, which has all parts. Fills in the cause of each run, and base_ns, and makes queue_ns what it is more
- * than the smallest delays of parts. Returns 0, or -1 without memory. */
+/* Ends the study, which has all parts. Fills in the cause of each run and base_ns, and subtracts the smallest delays of
+ * parts from queue_ns. Returns 0, or -1 without memory. */
 int pl_loss_judge(struct pl_loss_study *study);
 
 #endif

@@ -35,7 +35,8 @@ struct pl_loss_study {
     uint64_t n; /* arrivals */
     PL_VECTOR(struct pl_lost_run) runs;
     size_t told; /* runs whose place the queues have told */
-    /* The longest around places, those of parts, what the latter are less, and how far arrivals were corrected. */
+    /* The longest queues around places, the queues of parts, the former minus the latter, and how far arrivals were
+     * corrected. */
     struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
     bool managed;     /* the queue is, and what is lost in a row may be its work */

@@ -20,7 +20,7 @@ struct pl_queue_place {
     int64_t before_ns;   /* when the arrival before it came, corrected; INT64_MIN: none */
     double delay_ns;     /* the longest corrected one around it */
     double steady_ns;    /* the least of delay_ns here, PL_QUEUES_AROUND places before and as many behind */
-    double shortfall_ns; /* what the corrected delay of the arrival behind it is less than delay_ns; -1: none */
+    double shortfall_ns; /* delay_ns minus the corrected delay of the next arrival; -1: none */
     double moved_ns;     /* how much later than corrected the arrival behind it came; -1: none */
     double gap_ns;       /* between the arrivals before and behind it, beyond the bottleneck's time for the latter */
     bool gap_known;

@@ -216,7 +216,7 @@ enum { PL_STOP_TRIPS = 4 };      /* round trips: nor what a recovery takes, whic
 #define PL_PASSED_MOST 1.05              /* and no more: what is sent again on the far side counts there */
 enum {
     PL_LEAST_TIMES = 5,        /* times: a habit, and not chance */
-    PL_STUCK_TRIES = 3,        /* copies of a packet: chance takes fewer; a tenth lost thrice is one in a thousand */
+    PL_STUCK_TRIES = 3,        /* copies of a packet, all lost: at 10 % loss, chance loses three in one case of 1,000 */
     PL_EVERY_PATH = 1280 - 60, /* octets of payload: what every path carries in IPv6 (RFC 8200, 5) */
     PL_NAGLE_PERCENT = 40,     /* of the time: less explains too little of it */
     PL_SMALL_PERCENT = 75,     /* of the largest window: smaller ones hold data that wait for the program; tuned */

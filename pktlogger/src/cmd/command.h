@@ -46,7 +46,7 @@ int pl_fail(bool human, int status, const char *format, ...) __attribute__((form
 /* The same with an error that another function filled in. */
 int pl_report(bool human, const struct nc_error *error);
 
-/* For a command that frees large arrays and makes them anew all the time. The C library would give their pages back,
+/* For a command that frees large arrays and makes them again all the time. The C library would give their pages back,
  * and the kernel would clear them again: a sixth of the time that an analysis takes. */
 void pl_keep_freed_memory(void);
 

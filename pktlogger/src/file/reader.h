@@ -3,7 +3,7 @@
  * Simple and obsolete Packet Block; unknown blocks are skipped) or classic pcap (micro- and nanoseconds, both byte
  * orders; and its variants with longer record headers: Kuznetsov's, Nokia's). Frames are numbered from 1 in file order,
  * as tshark counts.
- * Each file of a set begins anew, and only the numbers of its frames go on.
+ * Each file of a set starts again, and only the numbers of its frames go on.
  * Invariant: start <= at <= end, and nothing outside [start, end) is read, whatever the bytes say.
  * Sources: draft-ietf-opsawg-pcapng sections 3 and 4, draft-ietf-opsawg-pcap.
  * Rejected: libpcap's own reader. It copies each packet, supports one link type a file and hides interface

@@ -76,7 +76,7 @@ static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
 
 /* Finds what the box did with each data part. Data leave their host and enter the box wire packet by wire packet with
  * the same sequence number, nearly always as many and in the same order, so pl_match pairs them with the length as
- * token. A part that was cut anew on the way still pairs by its first byte. */
+ * token. A part that was cut again on the way still pairs by its first byte. */
 int pl_block_parts_seen(struct pl_block *block)
 {
     struct pl_join *join = block->join;

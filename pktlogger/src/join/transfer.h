@@ -390,7 +390,7 @@ static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
 
 void pl_transfer_free(struct pl_transfer *transfer);
 
-/* The round-trip time without queues at a moment: the smallest one, and what the path is longer then. -1: no sample. */
+/* The round-trip time without queues at a moment: the smallest one plus what the path has become longer by then. -1: no sample. */
 static inline int64_t pl_transfer_rtt_ns(const struct pl_transfer *transfer, int64_t t_ns)
 {
     if (transfer->min_rtt_ns < 0)

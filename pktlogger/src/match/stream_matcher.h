@@ -2,7 +2,7 @@
  * belongs to one thread.
  *
  * A hit's time and frame are those of the packet that made the match complete and in order. Behind a gap the scan
- * begins anew, because nobody knows what stood there; `gaps` counts the gaps before the hit, so that a rule with `^`,
+ * starts again, because nobody knows what stood there; `gaps` counts the gaps before the hit, so that a rule with `^`,
  * which matches there too, can be judged. */
 #ifndef PL_STREAM_MATCHER_H
 #define PL_STREAM_MATCHER_H

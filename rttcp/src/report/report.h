@@ -47,7 +47,7 @@ void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes)
 void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended);
 
 /* At the serving end, whose summary is the one that the proposing end sent: keeps of it what only that end can know
- * (connect_ns, elapsed_ns, ended_by), makes all else anew from the accounts, and takes the worse verdict of the two.
+ * (connect_ns, elapsed_ns, ended_by), makes all else again from the accounts, and takes the worse verdict of the two.
  * report->mismatch says why when it is worse than the proposing end's. */
 void rttcp_report_adopt(struct rttcp_report *report, int direction);
 

@@ -115,7 +115,8 @@ int rttcp_window_reserve(int fd, uint64_t window_bytes, struct nc_error *error)
     uint64_t got = set_buffer(fd, SO_RCVBUF, need);
     if (got < need)
         return refuse(window_bytes, got, need, "rmem_max", MEMORY_A_WINDOW, error);
-    set_buffer(fd, SO_RCVBUF, share_of(BEGIN_A_WINDOW, window_bytes)); /* it could be enough: now small */
+    set_buffer(fd, SO_RCVBUF,
+               share_of(BEGIN_A_WINDOW, window_bytes)); /* there is room for it; the buffer itself begins small */
     return 0;
 }
 

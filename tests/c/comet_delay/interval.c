@@ -72,7 +72,7 @@ static void rates_and_drops_are_differences(void)
     CHECK_EQ(json_integer_value(json_object_get(drops, "loss")), 10);
     CHECK_EQ(json_integer_value(json_object_get(drops, "queue")), 0);
     CHECK(json_is_true(json_object_get(got, "valid")));
-    CHECK(!interval_json(after, before)); /* a box that was started anew */
+    CHECK(!interval_json(after, before)); /* a box that was restarted */
     json_decref(before);
     json_decref(after);
     json_decref(got);

@@ -1,4 +1,5 @@
-/* The test vectors of FORMAT.md; and that what was changed on the way is not accepted. `vectors print` writes them. */
+/* The test vectors of FORMAT.md, and frames that were changed on the way, which must be refused. `vectors print` writes
+ * the vectors. */
 #include <openssl/evp.h>
 #include <stdio.h>
 

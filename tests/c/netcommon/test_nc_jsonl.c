@@ -4,7 +4,7 @@
 #include "nc_jsonl.h"
 #include "nc_log.h"
 
-/* The only line in the stream, parsed; the stream begins anew. */
+/* The only line in the stream, parsed; the stream starts again. */
 static json_t *take_line(FILE *file)
 {
     char line[4096];

@@ -136,7 +136,7 @@ static void values_land_in_the_settings(void)
     CHECK_EQ(count_args(argv) - rest, 2);
     CHECK_STR(argv[rest], "first"); /* positional arguments are moved behind */
     CHECK(given[QUIET] && given[DELAY]);
-    CHECK(PARSE(&settings, given, "-q", "--", "-d") == 3); /* and a second parse begins anew */
+    CHECK(PARSE(&settings, given, "-q", "--", "-d") == 3); /* and a second parse starts again */
     CHECK(!given[DELAY] && settings.delay_ns == 10000000);
 }
 

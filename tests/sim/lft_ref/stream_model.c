@@ -98,7 +98,7 @@ static void send_one(struct model *m, unsigned from)
     m->flight_n[to] += frame->n > 0;
 }
 
-/* An end loses its association, by an outage or because it is started anew. For a while it has none. */
+/* An end loses its association, by an outage or because it is restarted. For a while it has none. */
 static void fail_one(struct model *m)
 {
     unsigned end = m->down[0] || m->down[1] ? m->down[1] : seeded_below(&m->seeded, 2);
