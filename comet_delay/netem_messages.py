@@ -117,8 +117,8 @@ def size_table(overhead_bytes: int, shortest_bytes: int) -> Attributes | None:
     None where both are 0.
 
     The kernel heeds a shortest length (``mpu`` of tc) only in a table of n lengths. It looks up d, the packet's
-    length minus the shortest one. For d >= n it computes data[n - 1] * (d // n) + data[d % n]. The last entry is n, which
-    makes that sum right for super-packets. The price: one length in n counts `shortest_bytes` too little.
+    length minus the shortest one. For d >= n it computes data[n - 1] * (d // n) + data[d % n]. The last entry is n,
+    which makes that sum right for super-packets. The price: one length in n counts `shortest_bytes` too little.
     """
     base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
     if not shortest_bytes:
