@@ -46,6 +46,7 @@ class Relay:
             return
         for end in (client, server):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            keep_alive(end)
         ways = [threading.Thread(target=self.copy, args=pair, daemon=True)
                 for pair in ((client, server), (server, client))]  # fmt: skip
         for way in ways:
@@ -82,6 +83,14 @@ class Relay:
         except OSError:
             reset(source)
             reset(sink)
+
+
+def keep_alive(sock: socket.socket) -> None:
+    """Learns of a peer that is gone although nothing is sent, after 100 s: longer than an outage that it outlasts,
+    shorter than what a server should wait."""
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 4)):
+        sock.setsockopt(socket.IPPROTO_TCP, option, value)
 
 
 def path_mtu(sock: socket.socket) -> int:

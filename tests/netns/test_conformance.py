@@ -15,6 +15,7 @@ pytestmark = [pytest.mark.netns, *virtual]
 
 ROOT = Path(__file__).resolve().parents[2]
 RELAY = Path(__file__).with_name("conformance_relay.py")
+ASKED = Path(__file__).with_name("proxy_relay.py")
 SCENARIO = """
 [transfer]
 bytes = "1MB"
@@ -62,6 +63,18 @@ def test_nothing_is_found_in_the_sane_relay(tmp_path: Path) -> None:
     status, found = conformance(tmp_path, *(word for case in wanted for word in ("--only", case)))
     assert not [(case, says) for case, (result, says) in found.items() if result != "passes"]
     assert status == 0 and len(found) == len(PLANTED) + 10
+
+
+@pytest.mark.parametrize("proxy", ["socks5", "http", "transparent"])
+def test_clients_ask_the_proxy_that_the_scenario_has(tmp_path: Path, proxy: str) -> None:
+    (tmp_path / ASKED.name).write_text(ASKED.read_text())
+    near, far = f'near = "python3 {ASKED.name} {proxy} $listen $proxy_port"', 'far = "sleep infinity"'
+    text = SCENARIO[: SCENARIO.index("near =")] + f'proxy = "{proxy}"\n{near}\n{far}\n'
+    (tmp_path / "asked.toml").write_text(text)
+    argv = [sys.executable, "-m", "lfp", "conformance", str(tmp_path / "asked.toml"), "--only", "both-ways", "--only",
+            "half-close-*", "--only", "refused", "--only", "early-data"]  # fmt: skip
+    done = subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0 and "5 pass" in done.stdout, done.stdout + done.stderr
 
 
 def test_connections_through_lft_outlast_an_outage() -> None:
