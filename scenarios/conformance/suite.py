@@ -111,8 +111,8 @@ def _memory(trial: Trial) -> int:
 def _one(
     image: Path, base: Trial, case: Case, ledger: Ledger, stop: threading.Event, *, alone: bool
 ) -> tuple[Result, float]:  # fmt: skip
-    """Runs a case in a guest of its own. A guest that fails is a failure of the case, since all guests are alike but
-    for the case."""
+    """Runs a case in a guest of its own. A guest that dies is a failure of the case, since all guests are alike but for
+    the case. LfpError where `lfp` itself failed in it, which says nothing of the gateways."""
     began_s, trial = time.monotonic(), trial_of(base, case)
     back_end = boxes.choose(trial, "auto")
     supers = boxes.super_packets(trial) if back_end == "netem" else (0, 0)
@@ -136,5 +136,7 @@ def _one(
             except (LfpError, OSError) as error:
                 if getattr(error, "status", 1) != 1:
                     raise
+                if (share / init.ERROR).exists():
+                    raise LfpError(f"case {case.name}: lfp failed in the guest: {error}") from None
                 result = Result(case, FAILS, f"the guest failed: {error}")
     return result, time.monotonic() - began_s
