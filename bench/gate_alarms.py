@@ -60,7 +60,7 @@ def measure(place: Place) -> Iterator[Result]:
     rows = [
         Row(f"A/A, --margin {margin:.1%}: better or worse", "share", _share(verdicts, "better", "worse"), 0, most)
         for margin, verdicts in alarms.items()
-    ]  # fmt: skip
+    ]
     rows += [
         Row(f"A/A, --margin {margin:.1%}: same", "share", _share(verdicts, "same"), 0.95 * (margin == DEFAULT), 1)
         for margin, verdicts in alarms.items()

@@ -33,19 +33,18 @@ def _load(made: Lab, sessions: int, seconds: int) -> list[int]:
     with Tool([*python, "serve", str(sessions), str(WARM_UP_S), str(seconds)],
               netns_pid=made.server, name="sink", ledger=made.ledger) as sink:  # fmt: skip
         sink.wait_event("ready", 10)
-        with Tool([*python, "send", SERVER, str(sessions)],
-                  netns_pid=made.client, name="source", ledger=made.ledger):  # fmt: skip
+        with Tool([*python, "send", SERVER, str(sessions)], netns_pid=made.client, name="source", ledger=made.ledger):
             return [int(count) for count in sink.wait_event("end", WARM_UP_S + seconds + 60.0)["octets"]]
 
 
 def _connects(made: Lab, count: int) -> None:
     """Opens and closes so many connections with one octet each, up to 200 at a time."""
     python = [sys.executable, str(LOAD)]
-    with Tool([*python, "accept"],
-              netns_pid=made.server, name="acceptor", ledger=made.ledger) as acceptor:  # fmt: skip
+    with Tool([*python, "accept"], netns_pid=made.server, name="acceptor", ledger=made.ledger) as acceptor:
         acceptor.wait_event("ready", 10)
-        with Tool([*python, "connect", SERVER, str(count)],
-                  netns_pid=made.client, name="connector", ledger=made.ledger) as connector:  # fmt: skip
+        with Tool(
+            [*python, "connect", SERVER, str(count)], netns_pid=made.client, name="connector", ledger=made.ledger
+        ) as connector:
             end = connector.wait_event("end", 300.0)
     if end["failed"]:
         raise LfpError(f"lft.sessions: {end['failed']} of {count} connects failed")

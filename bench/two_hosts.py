@@ -29,7 +29,7 @@ PathParameters = Mapping[str, int | str]
 @contextlib.contextmanager
 def box(
     pair: Hosts, mtu: int, path: PathParameters, scratch: Path, ledger: Ledger, **options: Any
-) -> Iterator[UserspaceBox]:  # fmt: skip
+) -> Iterator[UserspaceBox]:
     """comet-delay between the hosts, ``path`` in both directions under the names of its `show`; ``options`` are
     ``run_argv``'s."""
     seed, record = options.pop("seed", 1), options.pop("record", None)

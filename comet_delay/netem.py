@@ -250,7 +250,7 @@ class NetemBox:
 
     def _put_one(
         self, ipr: IPRoute, which: Which, name: str, wanted: Netem | Bucket, framing: Framing, level: int = 0
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Makes or changes a discipline that is nested in `level` others, the outermost of which has the size table.
         Every change carries the seed, because netem takes a new one otherwise."""
         seed = 2 * self._seed + _PLACES[which].number
@@ -278,7 +278,7 @@ class NetemBox:
 
     def _statistics(
         self, which: Which, links: Mapping[str, Any], drops: Mapping[tuple[int, int], int]
-    ) -> dict[str, Any]:  # fmt: skip
+    ) -> dict[str, Any]:
         places = _PLACES[which]
         frames_in, packets_in, _ = (links[name] for name in places.receivers)
         return {

@@ -33,7 +33,7 @@ from dashboard.pages import (
     runs_page,
     timeline_view,
     trial_page,
-)  # fmt: skip
+)
 from dashboard.results.choice import of_search
 from netcommon.errors import LfpError
 
@@ -69,7 +69,7 @@ NOTHING_LIVE = Live()
 
 def make_app(
     runs_dir: Path, *, read_only: bool = False, live: Live = NOTHING_LIVE, changes: Offered | None = None
-) -> Application:  # fmt: skip
+) -> Application:
     """The application for all runs in `runs_dir`. Everything that it serves comes from this machine. `read_only`:
     nothing can be deleted, started or changed. `live`: running tools, which have pages, too. `changes`: who deletes,
     tags and starts; this process by default."""

@@ -59,8 +59,9 @@ def dashboard(
     sockets = {name: str(path.absolute()) for name, path in (("gateway", gateway), ("box", box)) if path}
     launch(
         Shown(str(runs_dir.absolute()), str(shown) if shown else None, first, host, token, read_only, sockets),
-        port, Choice(user, no_sandbox),
-    )  # fmt: skip
+        port,
+        Choice(user, no_sandbox),
+    )
 
 
 @click.command("report")

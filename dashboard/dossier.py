@@ -49,7 +49,5 @@ def render(content: dict[str, Any]) -> str:
         legs=certificate.route_table(content).rows,
         style=(HERE / "assets" / "style.css").read_text(),
         plotly_js=plotly_js.script(),
-        records_html=to_html(
-            figure, full_html=False, include_plotlyjs=False, div_id="records", config=GRAPH_CONFIG
-        ),
-    )  # fmt: skip
+        records_html=to_html(figure, full_html=False, include_plotlyjs=False, div_id="records", config=GRAPH_CONFIG),
+    )

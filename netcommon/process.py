@@ -94,7 +94,7 @@ def _environment() -> dict[str, str] | None:
 
 def _as_a_copy(
     command: list[str], netns: int | str | None, environment: dict[str, str] | None
-) -> Callable[[], None] | None:  # fmt: skip
+) -> Callable[[], None] | None:
     """In a guest, what a child of ours does in the place of ``command`` when that is a Python module: Python takes no
     time there as long as it is us, while another one takes as much as its version and packages need. None for any other
     command. What it calls is safe after a fork: it takes no lock that another thread of ours holds for long."""

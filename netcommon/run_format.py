@@ -25,8 +25,9 @@ def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
     if not isinstance(found, int) or not OLDEST <= found <= VERSION:
         raise LfpError(
             f"{run_dir}: written in format {found!r} of run directories; this lfp reads {OLDEST} to {VERSION}, so "
-            "read it with the version of lfp that wrote it, or a later one", EXIT_USAGE,
-        )  # fmt: skip
+            "read it with the version of lfp that wrote it, or a later one",
+            EXIT_USAGE,
+        )
 
 
 _OF_FLOWS = ("flows_bps", "flow_share", "flow_jain", "stream_jain")

@@ -36,8 +36,9 @@ def refuse_foreign(run: Path) -> None:
         if owner != os.geteuid():
             raise LfpError(
                 f"{folder}: belongs to another user (uid {owner}), so nothing is written into it; "
-                f"copy the run first: cp -r {run} FOLDER", EXIT_USAGE,
-            )  # fmt: skip
+                f"copy the run first: cp -r {run} FOLDER",
+                EXIT_USAGE,
+            )
 
 
 @contextmanager

@@ -111,8 +111,9 @@ def _losses(analysis: Analysis, segments: pa.Table, flow: int) -> list[dict[str,
     rows = sorted(counts.aggregate([([], "count_all")]).to_pylist(), key=lambda row: -row["count_all"])
     return [
         {"cause": causes[row["cause"]], "place": _place(row["fate"], fates), "packets": row["count_all"]}
-        for row in rows if causes[row["cause"]] != "capture_loss"
-    ]  # fmt: skip
+        for row in rows
+        if causes[row["cause"]] != "capture_loss"
+    ]
 
 
 def _place(fate: int | None, fates: Sequence[str] | None) -> str | None:

@@ -199,9 +199,10 @@ def _figures(
     causes = limited["cause"].to_numpy()
     left_end = int((left[0] + left[1]).max())
     return {
-        "flow": client, "far_flow": server,
+        "flow": client,
+        "far_flow": server,
         "dwell_ns": spread(dwell),
         "held_bytes_max": int(passed["held_bytes"].to_numpy().max()) if dwell.size else 0,
         "never_left_bytes": max(int(arrived[0][-1]) - left_end, 0),
         "limits_ns": {names[cause]: int(spans[causes == cause].sum()) for cause in np.unique(causes)},
-    }  # fmt: skip
+    }

@@ -134,8 +134,9 @@ def by_time(pair: Hosts, place: Place) -> Iterator[Row]:
         yield Row("outages seen", "", float(starts.size), 2, 2, "200 ms and 50 ms, 300 ms apart")
         return
     for name, first, last, wanted_ms in (
-        ("outage of 200 ms", starts[0], ends[0], 200.0), ("outage of 50 ms", starts[1], ends[1], 50.0),
-    ):  # fmt: skip
+        ("outage of 200 ms", starts[0], ends[0], 200.0),
+        ("outage of 50 ms", starts[1], ends[1], 50.0),
+    ):
         # the true length lies between that of the lost packets and that of the packets around them
         inner, outer = float(t_ns[last] - t_ns[first]) / 1e6, float(t_ns[last + 1] - t_ns[first - 1]) / 1e6
         slack = (outer - inner) / 2 + 0.1

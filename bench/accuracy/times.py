@@ -30,7 +30,7 @@ PARTS, PAYLOAD = 44, 1400
 
 def steady(
     pair: Hosts, place: Place, rate: int, seconds: int, path: dict[str, int | str]
-) -> tuple[Packets, Packets, float]:  # fmt: skip
+) -> tuple[Packets, Packets, float]:
     """Sends numbered packets at this rate through a spinning box. Returns them as captured at the sender and at the
     receiver, and the box's own p99 lateness in us."""
     with (

@@ -21,10 +21,11 @@ Space = Mapping[str, tuple[Any, ...]]
 
 CONTROLS = ("cubic", "reno", "bbr", "dctcp")
 MARKING = (
-    "codel:target=2ms,interval=20ms,ecn=on", "pie:target=5ms,update=5ms,ecn=on",
+    "codel:target=2ms,interval=20ms,ecn=on",
+    "pie:target=5ms,update=5ms,ecn=on",
     "red:min=5KB,max=60KB,p=50%,weight=50%,gentle=on,ecn=on",
     "red:min=15KB,max=16KB,p=100%,weight=100%,gentle=off,ecn=on",  # a threshold, as for DCTCP
-)  # fmt: skip
+)
 MOST_BESIDE = 3
 PROXY = "sh -c 'for p in $ports; do socat {listen},reuseaddr,fork tcp:{to}:$$p & done; wait'"
 SOCAT = {
@@ -115,9 +116,7 @@ def draw(seed: int, index: int, space: Space = SPACE) -> Draw:
     whole = dict(SPACE) | dict(space)
     names = [name for name in whole if not name.startswith("flow.")]
     names += [f"{name} {one}" for one in range(1, MOST_BESIDE + 1) for name in whole if name.startswith("flow.")]
-    values = {
-        name: random.Random(f"{seed} {index} {name}").choice(whole[name.partition(" ")[0]]) for name in names
-    }  # fmt: skip
+    values = {name: random.Random(f"{seed} {index} {name}").choice(whole[name.partition(" ")[0]]) for name in names}
     return Draw(f"s{seed}-d{index:03d}", random.Random(f"{seed} {index}").randrange(2**32), values)
 
 

@@ -122,8 +122,9 @@ def table(found: Verdicts) -> str:
             losses = sum(found[cause, control, 0, how] for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG))
             cells = [
                 f"{found[cause, control, late_ms, how] / losses:.1%}" if losses else "–"
-                for late_ms in LATE_MS for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG)
-            ]  # fmt: skip
+                for late_ms in LATE_MS
+                for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG)
+            ]
             lines.append(f"| {cause} | {control} | {losses} | {' | '.join(cells)} |")
     return "\n".join(lines)
 

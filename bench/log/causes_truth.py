@@ -64,7 +64,7 @@ class Truth:
             ("path_rate", self._busy.share(self.t_ns[:-1], int(self._trial.setting.path.rtt_ns())) >= BUSY_SHARE),
             ("slow_start", (of["snd_cwnd"] < of["snd_ssthresh"])[:-1] & ~(room[:-1] & paced)),
             ("pacing", room[:-1] & paced),
-        ]  # fmt: skip
+        ]
         names = ["congestion_avoidance", *(name for name, _ in rules)]
         number = np.select([flags for _, flags in rules], range(1, len(names)), 0)
         return [names[one] for one in number]

@@ -175,7 +175,7 @@ TUNNELS: dict[str, Callable[[Way, int, bytes], Carried]] = {
     "ERSPAN III": lambda way, v, packet: _outer(way, GRE, _erspan3(way, v, packet)),
     "IP in IP in GRE": lambda way, v, packet: _gre(way, _type(way.outer), _outer(way, _inner(v), packet)[1]),
     "VXLAN in MPLS": lambda way, v, packet: (MPLS, _labels(way) + _udp(way, 4789, _vxlan(way, v, packet))[1]),
-}  # fmt: skip
+}
 BY_TYPE = frozenset({"MPLS", "PPPoE", "MPLS in PPPoE", "VXLAN in MPLS"})  # these need a link that says a type
 
 
@@ -241,7 +241,7 @@ LINKS: dict[str, Link] = {
     ),
     "ERF (197), IPv4": Link(197, False, 4, lambda way, kind, packet: _erf(way, 22, packet)),
     "ERF (197), IPv6": Link(197, False, 6, lambda way, kind, packet: _erf(way, 23, packet)),
-}  # fmt: skip
+}
 TAGS: dict[str, tuple[int, ...]] = {
     "none": (), "8100": (0x8100,), "88a8": (0x88A8,), "9100": (0x9100,), "88a8 8100": (0x88A8, 0x8100),
     "8100 8100": (0x8100, 0x8100), "9100 8100": (0x9100, 0x8100), "9100 88a8 8100": (0x9100, 0x88A8, 0x8100),

@@ -346,8 +346,9 @@ _KINDS: dict[str, Callable[[Script], None]] = {
 KINDS = (*_KINDS, "refused", "second SYN", "ports used again")
 
 
-def make(rng: random.Random, kind: str, v6: bool, ports: tuple[int, int], at_sender: bool, begin_ns: int,
-         begun: str) -> list[Talk]:  # fmt: skip
+def make(
+    rng: random.Random, kind: str, v6: bool, ports: tuple[int, int], at_sender: bool, begin_ns: int, begun: str
+) -> list[Talk]:
     """One connection of a kind, or two of the same ports."""
     talks: list[Talk] = []
     after, now = None, begin_ns

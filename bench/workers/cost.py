@@ -96,7 +96,7 @@ def measure(place: Place) -> Iterator[Result]:
         Row("trials in the run, each once", "trials", len(numbers) if whole else 0, count, count),
         Row("CPU time of the scheduler", "ms a trial", 1000 * scheduler_s / count, 0, 50),
         Row("CPU time of the orchestrator", "ms a trial", 1000 * own_s / count, 0, 50),
-    ]  # fmt: skip
+    ]
     method = f"{count} trials, each a sleep of {TRIAL_S:.0f} s and a folder of 30 KB, on {WORKERS} workers here."
     yield Result(NAME, "within bounds", None, rows=rows, method=method)
 

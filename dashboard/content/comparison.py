@@ -32,14 +32,16 @@ def compared(base: Run, run: Run, metric: str, across: Sequence[str] = ()) -> Co
     """`run` beside `base` by a result. `across`: settings that may differ. Raises UsageError when they have no setting
     in common."""
     lower = metric.endswith(_LESS_IS_BETTER)
-    found = compare.compare(base.path, run.path, metric=metric, margin=judgement.MARGIN, lower_is_better=lower,
-                            across=across)  # fmt: skip
+    found = compare.compare(
+        base.path, run.path, metric=metric, margin=judgement.MARGIN, lower_is_better=lower, across=across
+    )
     rows = tuple(compare.rows(found))
     head = compare.headings(found)
     notes = (f"{'Less' if lower else 'More'} is better.", *(_sentence(line) for line in compare.remarks(found)))
     verdict = False if found.count("worse") else None if found.count("undecided") else True
-    return Compared(verdict, compare.summary(found),
-                    Table(head, rows, frozenset(range(len(head) - 1))), notes, _sides(found))  # fmt: skip
+    return Compared(
+        verdict, compare.summary(found), Table(head, rows, frozenset(range(len(head) - 1))), notes, _sides(found)
+    )
 
 
 def may_differ(base: Run, run: Run) -> list[str]:
@@ -60,5 +62,6 @@ def _sides(found: compare.Comparison) -> Sides | None:
                   (cell.interval[0] - 1, cell.interval[1] - 1) if cell.interval else None)
         for cell in found.cells
     ]  # fmt: skip
-    return sides(found.varied, [cell.setting for cell in found.cells], points, found.metric,
-                 columns.label(found.metric))  # fmt: skip
+    return sides(
+        found.varied, [cell.setting for cell in found.cells], points, found.metric, columns.label(found.metric)
+    )

@@ -118,9 +118,7 @@ def _value(name: str, value: object) -> str:
 
 def numbers_table(numbers: Sequence[tuple[str, int | float]]) -> Table:
     """All numbers of an answer, by their names in CONTROL.md."""
-    return Table(
-        ("Name", "Value"), tuple((name, _with_unit(name, value)) for name, value in numbers), frozenset({1})
-    )  # fmt: skip
+    return Table(("Name", "Value"), tuple((name, _with_unit(name, value)) for name, value in numbers), frozenset({1}))
 
 
 def _with_unit(name: str, value: int | float) -> str:

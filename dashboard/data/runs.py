@@ -83,8 +83,9 @@ class Trial:
         named = {name: _sent_back(end) for name, end in (self.transfer.get(FLOWS) or {}).items()}
         transfer = self.transfer | _sent_back(self.transfer) | {FLOWS: named}
         summary, server = read_json(path / "summary.json"), read_json(path / SERVER / "summary.json")
-        return replace(self, path=path, params=params, transfer=transfer, summary=summary, server_summary=server,
-                       back=True)  # fmt: skip
+        return replace(
+            self, path=path, params=params, transfer=transfer, summary=summary, server_summary=server, back=True
+        )
 
     @property
     def captured(self) -> bool:

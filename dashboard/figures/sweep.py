@@ -100,11 +100,12 @@ def _add_invalid(figure: go.Figure, sweep: Sweep) -> None:
     figure.add_scatter(
         x=[o.window_bytes for _, o in bad],
         y=[o.bps for _, o in bad],
-        mode="markers", name="not valid (left out of the medians)",
+        mode="markers",
+        name="not valid (left out of the medians)",
         marker={"color": BLACK, "size": 14, "symbol": "x-thin", "line": {"color": BLACK, "width": 2.5}},
         customdata=[[o.trial, f"{escape(p)}: {_observation_text(o)}<br>{escape(o.reasons)}"] for p, o in bad],
         hovertemplate="<b>not valid</b>, trial %{customdata[0]}<br>%{customdata[1]}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _add_reference(figure: go.Figure, sweep: Sweep) -> None:

@@ -45,7 +45,8 @@ def page(run: Run) -> html.Div:
             facts_list(certificate.certificate_facts(content)),
             html.H2("The history of records"),
             graph(
-                "records", all_records_figure((certificate.date_of(content), score), run.name),
+                "records",
+                all_records_figure((certificate.date_of(content), score), run.name),
                 "Score of each record by date, for IPv4 and IPv6, with this run. Its score is among the facts above.",
             ),
             html.H2("Rules"),
@@ -54,7 +55,7 @@ def page(run: Run) -> html.Div:
             table(certificate.route_table(content)),
             *sentences([(WRITTEN if written else MADE).format(name=run.name)]),
         ]
-    )  # fmt: skip
+    )
 
 
 def _rule(rule: dict[str, Any]) -> html.Div:

@@ -55,8 +55,9 @@ def page(search: str, *, read_only: bool = False) -> html.Div:
             dcc.Store(id="class-drawn"),
             dcc.Interval(id="class-clock", interval=POLL_MS),
         ],
-        className=f"class-page {theme if theme in THEMES else THEMES[0]}", lang=_language(search),
-    )  # fmt: skip
+        className=f"class-page {theme if theme in THEMES else THEMES[0]}",
+        lang=_language(search),
+    )
 
 
 def _wanted(search: str, name: str) -> str:
@@ -174,7 +175,7 @@ def said_of(text: Words, state: demonstration.State) -> str:
 
 def register(
     app: Dash, demonstrations: OfferedDemonstrations, run_named: Callable[[str], Run], *, read_only: bool
-) -> None:  # fmt: skip
+) -> None:
     """Registers the page's callbacks. `read_only`: a request to start or to cancel is refused."""
 
     def look(_: int | None, known: list[str] | None, search: str | None) -> tuple[Any, Any]:
@@ -238,5 +239,6 @@ def _register_steps(app: Dash) -> None:
 
     app.callback(
         *(Output(f"class-{name}", "value") for name in names),
-        *(Input(f"class-step-{number}", "n_clicks") for number in range(1, len(STEPS) + 1)), prevent_initial_call=True,
-    )(set_controls)  # fmt: skip
+        *(Input(f"class-step-{number}", "n_clicks") for number in range(1, len(STEPS) + 1)),
+        prevent_initial_call=True,
+    )(set_controls)

@@ -65,11 +65,9 @@ def rich_table(head: tuple[str, ...], rows: list[list[Any]], numeric: frozenset[
     return html.Table(
         [
             html.Thead(html.Tr([html.Th(c, className=k, scope="col") for c, k in zip(head, style, strict=True)])),
-            html.Tbody(
-                [html.Tr([html.Td(c, className=k) for c, k in zip(row, style, strict=True)]) for row in rows]
-            ),
+            html.Tbody([html.Tr([html.Td(c, className=k) for c, k in zip(row, style, strict=True)]) for row in rows]),
         ]
-    )  # fmt: skip
+    )
 
 
 def problem(text: str) -> html.Div:

@@ -22,8 +22,8 @@ WITHIN = "10s"
 ENDS = {
     "stop": "Stop the gateway at once? It resets its connections.",
     "drain": "Drain the gateway? It takes no new connections, and it ends when the existing ones have ended or when "
-             "the time is over.",
-}  # fmt: skip
+    "the time is over.",
+}
 VIEW: LiveView[GatewayState] = LiveView(
     "gateway", "Gateway", "Goodput of the last 10 minutes",
     {IN: "from hosts into the gateway", OUT: "from the gateway to hosts"},
@@ -81,8 +81,9 @@ def register(app: Dash, watcher: GatewayWatcher, *, read_only: bool) -> None:
         Output("gateway-said", "children"),
         *(Input(_set(setting), "n_clicks") for setting in SETTINGS),
         *(Input(_id(setting), "n_submit") for setting in SETTINGS if not setting.choices),
-        *(State(_id(setting), "value") for setting in SETTINGS), prevent_initial_call=True,
-    )(set_one)  # fmt: skip
+        *(State(_id(setting), "value") for setting in SETTINGS),
+        prevent_initial_call=True,
+    )(set_one)
     app.callback(
         Output("gateway-said", "children", allow_duplicate=True), Input("gateway-stop-sure", "submit_n_clicks"),
         Input("gateway-drain-sure", "submit_n_clicks"), State("gateway-within", "value"), prevent_initial_call=True,

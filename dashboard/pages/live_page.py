@@ -54,7 +54,7 @@ class LiveView(Generic[S]):
                 html.Details([html.Summary("All numbers"), html.Div(shown[3], id=f"{name}-numbers")]),
                 dcc.Interval(id=f"{name}-clock", interval=POLL_MS),
             ]
-        )  # fmt: skip
+        )
 
     def parts(self, seen: Seen[S]) -> tuple[Any, ...]:
         """What a look changes: line, facts, plot, numbers."""

@@ -86,7 +86,7 @@ def of_flows(run: Run, number: int) -> list[Control]:
     return [
         replace(own, name=flow_words(row, len(rows)), t_s=own.t_s + (own.began_ns - first_ns) / 1e9)
         for row, own in found
-    ]  # fmt: skip
+    ]
 
 
 def flow_words(row: Json, flows: int) -> str:

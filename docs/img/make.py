@@ -56,8 +56,9 @@ class Runs:
         before = set(self.folder.iterdir())
         argv = [sys.executable, "-m", "lfp", "run", *arguments, "--time", "virtual", "--seed", SEED]
         build = {"LFP_LFT_GATEWAY": str(gateway)} if gateway else {}
-        done = subprocess.run([*argv, "--runs-dir", str(self.folder)], timeout=RUN_LIMIT_S, check=False, cwd=ROOT,
-                              env=os.environ | build)  # fmt: skip
+        done = subprocess.run(
+            [*argv, "--runs-dir", str(self.folder)], timeout=RUN_LIMIT_S, check=False, cwd=ROOT, env=os.environ | build
+        )
         if done.returncode:
             raise click.ClickException(f"lfp run {arguments[0]}: exit status {done.returncode}; its message is above")
         return next(path for path in self.folder.iterdir() if path not in before and (path / "manifest.json").is_file())
@@ -117,7 +118,8 @@ PICTURES = {
     "sweep": Picture(lambda runs: f"/run/{runs.sweep.name}", "#sweep .legendtext", 1300),
     "timeline": Picture(
         lambda runs: f"/run/{runs.captured.name}/trial/{min(load_run(runs.captured).captured)}",
-        "#timeline .gtitle-subtitle", 1350,
+        "#timeline .gtitle-subtitle",
+        1350,
     ),
     "compare": Picture(
         lambda runs: "/compare/" + "/".join(run.name for run in runs.builds), "#sides .legendtext", 1300
@@ -130,7 +132,7 @@ PICTURES = {
     "runs": Picture(_list, "#runs-table .ag-row", 560),
     "gateway": Picture(lambda _: "/gateway", "#gateway-plot .js-plotly-plot", 1250, _wait, live=True),
     "box": Picture(lambda _: "/box", "#box-plot .js-plotly-plot", 1500, _wait, live=True),
-}  # fmt: skip
+}
 
 
 @contextmanager

@@ -25,8 +25,9 @@ from scenarios.run.terminal import console, print_table
 
 @click.command("compare")
 @click.argument("names", nargs=-1, metavar="[BASE] RUN")
-@click.option("--by", metavar="SETTING[=BASE,NEW]",
-              help="Compare two values of this swept setting, or two cases, inside one RUN.")  # fmt: skip
+@click.option(
+    "--by", metavar="SETTING[=BASE,NEW]", help="Compare two values of this swept setting, or two cases, inside one RUN."
+)
 @metric_option
 @lower_option
 @margin_option

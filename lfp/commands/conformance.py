@@ -23,8 +23,9 @@ _WRITERS = (".json", ".md", ".txt")
 
 @click.command("conformance")
 @click.argument("scenario", required=False)
-@click.option("--only", multiple=True, metavar="CASE",
-              help="Run these cases only; * and ? match (repeatable).  [default: all]")  # fmt: skip
+@click.option(
+    "--only", multiple=True, metavar="CASE", help="Run these cases only; * and ? match (repeatable).  [default: all]"
+)
 @click.option("--list", "listed", is_flag=True, help="Print what each case does and expects, and run nothing.")
 @click.option("--output", multiple=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
               help="Write the table to this file, as its name ends: .json, .md or .txt (repeatable).")  # fmt: skip

@@ -29,7 +29,7 @@ from scenarios.run.terminal import console, print_table
 @runs_dir_option
 def command(
     metric: str, margin: str, scenario: str | None, last: int, as_json: bool, plot: Path | None, runs_dir: Path
-) -> None:  # fmt: skip
+) -> None:
     """Show a metric over all runs in --runs-dir, by commit of lfp and of the gateway.
 
     Each row is a cell of a run, which is all its valid trials of one setting. Its ratio to the run before with this

@@ -25,9 +25,10 @@ from scenarios.run.terminal import console
 @click.option("--tunnels", is_flag=True, help="Also look for TCP inside tunnels (GRE, VXLAN, GENEVE, GTP-U, …).")
 @click.option("--no-captures", is_flag=True, help="Keep no copies of the captures in the run, only its tables.")
 @click.option(
-    "--anonymise", is_flag=True,
+    "--anonymise",
+    is_flag=True,
     help="Map addresses (prefixes are kept) and ports; leave out payload, MAC addresses and names.",
-)  # fmt: skip
+)
 @click.option("--key", type=click.Path(path_type=Path), metavar="FILE",
               help="With --anonymise: 64 hexadecimal digits, for one mapping in several runs.  "
                    "[default: random, not kept]")  # fmt: skip

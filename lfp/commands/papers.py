@@ -37,8 +37,9 @@ def known() -> list[str]:
 @click.option("--no-run", is_flag=True, help="Run nothing: write the book from what --kept has.")
 @click.option("--whole", is_flag=True, help="Run the whole forms of the scenarios named.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Trials that run at a time.  [default: processors]")
-@click.option("--newest", is_flag=True,
-              help="Take the newest complete run of a scenario from --runs-dir where there is one.")  # fmt: skip
+@click.option(
+    "--newest", is_flag=True, help="Take the newest complete run of a scenario from --runs-dir where there is one."
+)
 @runs_dir_option
 def command(
     scenarios: tuple[str, ...], output: Path | None, kept: Path | None, no_run: bool, whole: bool, jobs: int | None,
@@ -103,8 +104,7 @@ def _same(one: Plan, other: Plan) -> bool:
 def _read(scenario: str, form: Form, run_dir: Path) -> Stored:
     content = runs.manifest(run_dir)
     results = stored.trimmed(scenario, parquet.read_table(run_dir / "results.parquet").to_pylist())
-    about = {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}", "seed": SEED,
-             "lfp": machine.versions()["lfp"]}  # fmt: skip
+    about = {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}", "seed": SEED, "lfp": machine.versions()["lfp"]}
     expected = [{"say": one["say"], "met": one["met"]} for one in content.get("expected", [])]
     return Stored(stored.digest(scenario, form), about, bool(content["verdict"]["valid"]), expected, results)
 

@@ -110,8 +110,9 @@ class Trials:
 
 @click.command("trc")
 @click.argument("scenario", default="trc-tcp")
-@click.option("--low", type=click.IntRange(10, 10**8),
-              help="Packets/s that the receiver takes.  [default: half its limit]")  # fmt: skip
+@click.option(
+    "--low", type=click.IntRange(10, 10**8), help="Packets/s that the receiver takes.  [default: half its limit]"
+)
 @click.option("--high", type=click.IntRange(10, 10**8),
               help="Packets/s that the receiver does not take.  [default: twice its limit]")  # fmt: skip
 @click.option("--precision", type=click.FloatRange(0.0005, 0.5), default=0.005, show_default=True,

@@ -51,7 +51,7 @@ async def _moved(lab: Lab, size: int, way: Way, during: Awaitable[object] | None
 
 async def _streamed(
     source: socket.socket, sink: socket.socket, data: bytes, during: Awaitable[object] | None = None
-) -> float:  # fmt: skip
+) -> float:
     began = time.monotonic()
 
     async def write() -> None:

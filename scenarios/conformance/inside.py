@@ -65,9 +65,7 @@ def _case(net: Topology, trial: Trial, box: BackEnd, case: Case, scratch: Path, 
         return says
 
 
-def _started(
-    net: Topology, trial: Trial, scratch: Path, ledger: Ledger, stack: contextlib.ExitStack
-) -> Pair | None:  # fmt: skip
+def _started(net: Topology, trial: Trial, scratch: Path, ledger: Ledger, stack: contextlib.ExitStack) -> Pair | None:
     """The gateways of the first pair of hosts, once they carry connections."""
     found = gateways.sites(trial.setting)
     if not found:

@@ -127,9 +127,7 @@ class Graph:
     def _beyond(self, node: str, passed: set[int]) -> list[int]:
         """The links that are reached by way of a node, without those passed already."""
         own = [number for number in self.at(node) if number not in passed]
-        return own + [
-            n for number in own for n in self._beyond(self.links[number].other(node), passed | set(own))
-        ]  # fmt: skip
+        return own + [n for number in own for n in self._beyond(self.links[number].other(node), passed | set(own))]
 
 
 def leader(setting: Scenario, pair: int) -> int:

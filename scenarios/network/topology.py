@@ -189,9 +189,10 @@ class Topology:
     def counters(self) -> dict[str, links.Counters]:
         """The drop counters of every interface, by ``node:interface``."""
         return {
-            f"{node}:{name}": counted for node, pid in self.pids().items()
+            f"{node}:{name}": counted
+            for node, pid in self.pids().items()
             for name, counted in links.counters(pid).items()
-        }  # fmt: skip
+        }
 
     def offloads(self) -> dict[str, dict[str, bool]]:
         """The offloads of the hosts' interfaces, by ``node:interface``."""

@@ -68,9 +68,7 @@ class _Judged:
     verdict: Verdict
 
 
-def page(
-    claims: Sequence[Claim], rows: Sequence[Row], kept: Kept, about: Sequence[str], root: str = "../../"
-) -> str:  # fmt: skip
+def page(claims: Sequence[Claim], rows: Sequence[Row], kept: Kept, about: Sequence[str], root: str = "../../") -> str:
     """The Markdown page. ``about``: lines on versions. ``root``: the way from the page's folder to the project's."""
     judged = {claim.id: [_judge(number, kept) for number in claim.numbers] for claim in claims}
     states = {claim.id: verdict.state(claim, [one.verdict for one in judged[claim.id]]) for claim in claims}
@@ -91,9 +89,7 @@ def _judge(number: Number, kept: Kept) -> _Judged:
     return _Judged(number, quick, whole, verdict.judge(number, quick, whole))
 
 
-def _counts(
-    claims: Sequence[Claim], states: Mapping[str, str], judged: Mapping[str, Sequence[_Judged]]
-) -> list[str]:  # fmt: skip
+def _counts(claims: Sequence[Claim], states: Mapping[str, str], judged: Mapping[str, Sequence[_Judged]]) -> list[str]:
     """Two tables: rows by state, numbers by verdict."""
     lines = []
     for what, names in (("rows", verdict.STATES), ("numbers", verdict.NAMES)):

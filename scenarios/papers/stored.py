@@ -61,8 +61,9 @@ def trimmed(scenario: str, results: Iterable[Mapping[str, Any]]) -> list[dict[st
 
 
 def _needed(scenario: str) -> list[str]:
-    figures: list[Figure] = [number for claim in claims.load() for number in claim.numbers
-                             if number.scenario == scenario]  # fmt: skip
+    figures: list[Figure] = [
+        number for claim in claims.load() for number in claim.numbers if number.scenario == scenario
+    ]
     wheres = [number.against or {} for number in figures if isinstance(number, claims.Number)]
     figures += [figure for row in rows.load() if row.scenario == scenario for figure in row.figures]
     settings = {column for where in (*wheres, *(figure.where for figure in figures)) for name in where

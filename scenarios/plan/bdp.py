@@ -18,8 +18,9 @@ from scenarios.plan.path import PathTable
 
 SIZES = (
     *(("path", f"{way}{key}") for way in ("", "ab_", "ba_") for key in ("queue", "pace_buffer")),
-    ("transfer", "window"), ("transfer", "bytes"),
-)  # fmt: skip
+    ("transfer", "window"),
+    ("transfer", "bytes"),
+)
 RATES = (("gateway", "rate"),)
 _STEP_BPS = 10**6
 _ANY_SIZE = 64 * 1024  # every key of SIZES takes it

@@ -81,6 +81,4 @@ def _entry(path: Path) -> Entry:
     seconds, quick_seconds = (
         round(sum(estimate.trial_s(trial.setting) for trial in plan.trials), 3) for plan in (full, quick)
     )
-    return Entry(
-        about.name, about.title, about.paper, len(full.trials), seconds, len(quick.trials), quick_seconds
-    )  # fmt: skip
+    return Entry(about.name, about.title, about.paper, len(full.trials), seconds, len(quick.trials), quick_seconds)

@@ -22,17 +22,19 @@ def schema() -> dict[str, Any]:
     for one in (made, *definitions.values()):
         _loosen(one)
     definitions["About"]["properties"]["extends"] = {
-        "type": "string", "description": "A scenario of the library, or a file beside this one, that this one changes.",
-    }  # fmt: skip
+        "type": "string",
+        "description": "A scenario of the library, or a file beside this one, that this one changes.",
+    }
     points = definitions["Capture"]["properties"]["points"]
     definitions["Capture"]["properties"]["points"] = {"anyOf": [points, _ANY_POINTS]}
     names = [*_settings(tables, definitions)]
     sweep = {
-        "type": "object", "description": "Settings and the values that each takes: the cross product of all lists.",
+        "type": "object",
+        "description": "Settings and the values that each takes: the cross product of all lists.",
         "properties": {name: {"type": ["array", "object"]} for name in names},
         "patternProperties": {rf"^({'|'.join(NAMED)})\.": {"type": ["array", "object"]}},
         "additionalProperties": False,
-    }  # fmt: skip
+    }
     layer: dict[str, Any] = {"type": "object", "additionalProperties": False}
     definitions |= {"Sweep": sweep, "Layer": layer}
     own = {

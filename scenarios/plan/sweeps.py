@@ -62,8 +62,9 @@ def _check_named(document: Document, where: str, dotted: str) -> None:
         raise UsageError(unknown_key(where, parts))
     known = document.values.get(parts[0])
     if parts[0] == "flow" and parts[1] not in (known if isinstance(known, dict) else {}):
-        raise UsageError(f"{where}: sweep '{dotted}': there is no such flow; write a table [flow.{parts[1]}], which "
-                         "may be empty")  # fmt: skip
+        raise UsageError(
+            f"{where}: sweep '{dotted}': there is no such flow; write a table [flow.{parts[1]}], which may be empty"
+        )
 
 
 def with_case(document: Document) -> Document:

@@ -128,9 +128,7 @@ class Shared:
         }  # fmt: skip
 
 
-def counts(
-    end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None
-) -> list[Count]:  # fmt: skip
+def counts(end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None) -> list[Count]:
     """The counts of all flows of a trial: of [transfer]'s, of those that its ``end`` has beside it, and of others by
     name. Empty where a flow has none, because nothing can be said then of all."""
     ends = {MAIN: end, **{name: end[name] for name in BESIDE if end.get(name)}, **flows}
@@ -237,7 +235,7 @@ def of_flow(found: Shared | None, name: str) -> dict[str, Any]:
 
 def of_streams(
     receiver: Mapping[str, Any], acked: Sequence[tuple[I64, I64]] = (), *, by_time: bool = False
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """``stream_min_bps``, ``stream_max_bps`` and ``stream_jain`` of a receiver's account; empty with one stream. The
     first two are goodputs, from the transfer's beginning to the stream's own last octet. ``acked``: for each stream
     the times of its samples and the octets that were acknowledged by then. ``by_time``: all streams were given data for

@@ -31,14 +31,14 @@ WINDOW_SCALE, SACK, TIME_STAMPS, PACING = "window scale", "SACK", "time stamps",
 _HELP = {
     CONTROL: "the kernel there has to have it (`sysctl net.ipv4.tcp_available_congestion_control`)",
     ECN: "both ends have to want it, and a SYN that is lost is sent again without it (net.ipv4.tcp_ecn_fallback): "
-         "set net.ipv4.tcp_ecn in profile.sysctl, or repeat the trial",
+    "set net.ipv4.tcp_ecn in profile.sysctl, or repeat the trial",
     MSS: "the interfaces of both hosts have to have the MTU path.mtu",
     PATH_MTU: "the interfaces on the path have to have the MTU path.mtu",
     WINDOW_SCALE: "both ends have to want it: net.ipv4.tcp_window_scaling",
     SACK: "both ends have to want it: net.ipv4.tcp_sack",
     TIME_STAMPS: "both ends have to want them: net.ipv4.tcp_timestamps",
     PACING: "something else sets the socket's rate: take another transfer.tool, or no transfer.pace",
-}  # fmt: skip
+}
 _NO_ECN_HELP = "it needs ECN, which was not agreed on; {}"
 _BEHIND_GATEWAYS = "the other end is a gateway, which refuses it: leave the gateways out, or take another control"
 _LATE = "iperf3 sets the control when the connection is there: add net.ipv4.tcp_ecn=1 to profile.sysctl, or take rttcp"
@@ -167,8 +167,9 @@ def _negotiated(profile: Profile, control: str) -> dict[str, str]:
     """What two hosts with this profile agree on when they connect. What the profile does not set is not asked for."""
     found = {
         name: _OFF if profile.sysctls[f"net.ipv4.{sysctl}"].strip() == "0" else _ON
-        for name, sysctl in _SYSCTLS.items() if f"net.ipv4.{sysctl}" in profile.sysctls
-    }  # fmt: skip
+        for name, sysctl in _SYSCTLS.items()
+        if f"net.ipv4.{sysctl}" in profile.sysctls
+    }
     needed, wanted = int(control in _NEEDS_ECN), profile.sysctls.get("net.ipv4.tcp_ecn")
     if wanted is None and needed:
         found[ECN] = RFC3168

@@ -84,7 +84,7 @@ def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
 
 def _account(
     analyses: Sequence[pktlogger.Analysis], names: Sequence[Sequence[str]], own: Sequence[int] = ()
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """``own``: the connections of the first leg that are the transfer's; without, the one with the most data."""
     import pktlogger
 

@@ -87,8 +87,9 @@ def legs(folder: Path) -> list[tuple[Path, str, str]]:
     any other trial. The folders are made of numbers, because a file of a run that somebody else made says no path."""
     rows = (read_json(folder / f"{LEGS}.json") or {}).get("legs") or []
     own = folder / LEGS
-    return [(own / str(int(row["number"])) if own.is_dir() else folder, str(row["from"]), str(row["to"]))
-            for row in rows]  # fmt: skip
+    return [
+        (own / str(int(row["number"])) if own.is_dir() else folder, str(row["from"]), str(row["to"])) for row in rows
+    ]
 
 
 @dataclass(frozen=True)
@@ -104,8 +105,9 @@ def _join(work: _Work, found: Found, near: int, far: int, target: str) -> None:
     ends = [work.points[number] for number in dict.fromkeys((near, far))]
     log = work.folder / "log" / f"analyse-{ends[0].name}-{ends[-1].name}.stderr"
     try:
-        analysis.join([end.file for end in ends], work.folder / target, work.folder / "analysis", log, work.ledger,
-                      work.told)  # fmt: skip
+        analysis.join(
+            [end.file for end in ends], work.folder / target, work.folder / "analysis", log, work.ledger, work.told
+        )
     except ToolError as error:
         raise ToolError(_by_name(str(error), work.points), error.status) from None
     finally:

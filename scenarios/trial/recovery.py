@@ -105,9 +105,7 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
     }
 
 
-def _came(
-    folder: Path, params: Mapping[str, Any], end: Mapping[str, Any], *, alone: bool
-) -> arrivals.Series | None:  # fmt: skip
+def _came(folder: Path, params: Mapping[str, Any], end: Mapping[str, Any], *, alone: bool) -> arrivals.Series | None:
     """A flow's arrivals; None where its captures do not tell, or the receiver did not say when it began."""
     if "t0_realtime_ns" not in (end.get("receiver") or {}):
         return None

@@ -37,8 +37,9 @@ class Claim:
         self.programs = self._spare() if alone else None
 
     def _take(self) -> int:
-        return next((number for turn in range(TURNS) for number in self._order if self._bind(number, turn)),
-                    self._order[0])  # fmt: skip
+        return next(
+            (number for turn in range(TURNS) for number in self._order if self._bind(number, turn)), self._order[0]
+        )
 
     def _spare(self) -> int | None:
         """A processor that has nothing to do; None where another guest or anything else runs."""

@@ -52,6 +52,7 @@ def test_the_timeline_of_another_connection_has_its_own_window(page: Page, addre
     first = page.evaluate(TIMELINE_CWND)
     separator = "&" if "?" in address else "?"
     page.goto(f"{address}{separator}flow=1")
-    page.wait_for_function(f"() => {{ const most = ({TIMELINE_CWND})(); return most !== null && most !== {first} }}",
-                           timeout=60_000)  # fmt: skip
+    page.wait_for_function(
+        f"() => {{ const most = ({TIMELINE_CWND})(); return most !== null && most !== {first} }}", timeout=60_000
+    )
     assert page.evaluate(TIMELINE_CWND) > 5 * first

@@ -28,9 +28,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def base(folder: Path) -> Iterator[str]:
     gateway = PretendedGateway()
-    with pretended(folder / "socket", gateway.answer), browsed(
-        None, "--gateway", str(folder / "socket"), "--runs-dir", str(folder)
-    ) as (url, _):  # fmt: skip
+    with (
+        pretended(folder / "socket", gateway.answer),
+        browsed(None, "--gateway", str(folder / "socket"), "--runs-dir", str(folder)) as (url, _),
+    ):
         yield url.removesuffix("/gateway")
 
 

@@ -78,9 +78,10 @@ def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
     expect(told).to_have_text("The gateway was told to end within 5s.")
     expect(other.locator("#gateway-state")).to_contain_text("it takes no new connections")
     assert [request for request in gateway.asked if request["op"] != "show"] == [
-        {"op": "set", "values": {"rate": "250Mbit"}}, {"op": "set", "values": {"bypass": "on"}},
+        {"op": "set", "values": {"rate": "250Mbit"}},
+        {"op": "set", "values": {"bypass": "on"}},
         {"op": "stop", "within": "5s"},
-    ]  # fmt: skip
+    ]
 
 
 def test_a_delay_box_is_watched_and_changed(page: Page, folder: Path, url: str) -> None:
@@ -105,8 +106,9 @@ def test_a_delay_box_is_watched_and_changed(page: Page, folder: Path, url: str) 
         expect(page.get_by_label("New delay")).to_have_value("")
         expect(facts.locator("tr").filter(has=page.get_by_text("Delay", exact=True))).to_contain_text("50 ms4.2 ms")
     assert [request["values"] for request in box.asked if request["op"] == "set"] == [
-        {"delay": "long"}, {"ab-delay": "50ms", "ab-loss": "1%"},
-    ]  # fmt: skip
+        {"delay": "long"},
+        {"ab-delay": "50ms", "ab-loss": "1%"},
+    ]
 
 
 def sample(at_s: float, bps: float) -> str:

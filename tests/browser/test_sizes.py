@@ -33,9 +33,10 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, str]]:
     run = synthetic_run.seqack(folder, segments=6_000, cycle_segments=600)
     sockets = ("--gateway", str(folder / "gateway"), "--box", str(folder / "box"))
     with (
-        pretended(folder / "gateway", PretendedGateway().answer), pretended(folder / "box", PretendedBox().answer),
+        pretended(folder / "gateway", PretendedGateway().answer),
+        pretended(folder / "box", PretendedBox().answer),
         browsed(None, *sockets, "--runs-dir", str(folder)) as (url, _),
-    ):  # fmt: skip
+    ):
         yield url.removesuffix("/gateway").rstrip("/"), run.name
 
 

@@ -15,9 +15,10 @@ from support.virtual import virtual
 
 # Marks of such a test; it is skipped, with the reason, where it has no kernel or nothing to compare with.
 COMPARED = [
-    pytest.mark.netns, *virtual,
+    pytest.mark.netns,
+    *virtual,
     pytest.mark.skipif(shutil.which("tshark") is None, reason="compares with tshark, which is not installed"),
-]  # fmt: skip
+]
 ROOT = Path(__file__).resolve().parents[2]
 
 

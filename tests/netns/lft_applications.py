@@ -29,9 +29,10 @@ def gateways(spin: str = "20us") -> Iterator[Lab]:
     """A laboratory whose near gateway also forwards the programs' ports. ``spin`` is the delay box's, which in virtual
     time is "0"."""
     forwards = [
-        part for port in (SSH, WEB, IPERF, NGINX, RSYNC)
+        part
+        for port in (SSH, WEB, IPERF, NGINX, RSYNC)
         for part in ("--forward", f"{GATEWAY[4]}:{port}={SERVER[4]}:{port}")
-    ]  # fmt: skip
+    ]
     with lft_lab(delay="2ms", spin=spin) as lab, lab.stopping():
         lab.start("far", *ROUTER)
         lab.start("near", *ROUTER, *forwards)
@@ -167,10 +168,11 @@ def ssh_and_rsync_over_it(lab: Lab, host: str, folder: Path) -> None:
 # What is run, and the programs that it needs.
 APPLICATIONS: dict[str, tuple[Application, tuple[str, ...]]] = {
     "python http.server and curl": (python_http_server_and_curl, ("curl",)),
-    "iperf3 both ways": (iperf3_both_ways, ("iperf3",)), "nginx": (nginx, ("nginx", "curl")),
+    "iperf3 both ways": (iperf3_both_ways, ("iperf3",)),
+    "nginx": (nginx, ("nginx", "curl")),
     "rsync daemon": (rsync_daemon, ("rsync",)),
     "ssh, and rsync over it": (ssh_and_rsync_over_it, ("ssh", "sshd", "ssh-keygen")),
-}  # fmt: skip
+}
 
 
 def missing(name: str) -> str:

@@ -54,9 +54,10 @@ def client_resets(client: socket.socket, server: socket.socket) -> None:
 
 
 CLOSINGS: dict[str, Closing] = {
-    "the server closes first": server_first, "the client closes first": client_first,
+    "the server closes first": server_first,
+    "the client closes first": client_first,
     "the client resets": client_resets,
-}  # fmt: skip
+}
 
 
 def _begin(lab: Lab, family: int, port: int) -> socket.socket:

@@ -84,8 +84,9 @@ def replayed(capture: str, spin: str) -> dict[str, Any]:
         veth(hosts)
         again = Path(folder) / "again.pcapng"
         with capturing(hosts.right, "wan", again):
-            sent = in_netns(hosts.left, str(find("pktlogger")), "push", "--json", "--replay", capture, "-i", "wan",
-                            "--spin", spin)  # fmt: skip
+            sent = in_netns(
+                hosts.left, str(find("pktlogger")), "push", "--json", "--replay", capture, "-i", "wan", "--spin", spin
+            )
         before, after = (frames(Path(path), Path(folder) / name) for name, path in (("b", capture), ("a", str(again))))
     sent_sizes, got_sizes = before["bytes"].tolist(), after["bytes"].tolist()
     gaps = [np.diff(table["t_ns"]) for table in (before, after)]

@@ -45,8 +45,9 @@ def trial_of(folder: Path, text: str) -> Path:
     """The folder of the only trial of a scenario."""
     (folder / "one.toml").write_text(text)
     argv = [sys.executable, "-m", "lfp", "run", folder / "one.toml", "--time", "virtual", "--seed", 1]
-    done = subprocess.run([*map(str, argv), "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True,
-                          text=True, timeout=240)  # fmt: skip
+    done = subprocess.run(
+        [*map(str, argv), "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = (folder / "runs").iterdir()
     return run / "trials" / "0000"
@@ -76,8 +77,9 @@ def limits_of(folder: Path) -> list[tuple[float, float, str]]:
     names = found.summary["limit_causes"]
     return [
         ((row["t0_ns"] - flow["t0_ns"]) / MS, (row["t1_ns"] - flow["t0_ns"]) / MS, names[row["cause"]])
-        for row in found.limits.to_pylist() if row["flow"] == flow["flow"]
-    ]  # fmt: skip
+        for row in found.limits.to_pylist()
+        if row["flow"] == flow["flow"]
+    ]
 
 
 @pytest.mark.parametrize("change", ["none", "2s delay=30ms", "2020ms delay=12ms"])

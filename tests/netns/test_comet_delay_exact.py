@@ -36,8 +36,9 @@ def test_granularity_is_all_that_is_added_each_way() -> None:
 
 
 def test_a_delay_is_its_directions_own_and_a_changed_one_holds_from_the_next_packet() -> None:
-    before_ms, after_ms = in_virtual_time(measure.round_trips_around_a_change_ms, change={"ab-delay": "30ms"},
-                                          ab_delay="1ms", ba_delay="2ms", **EXACT)  # fmt: skip
+    before_ms, after_ms = in_virtual_time(
+        measure.round_trips_around_a_change_ms, change={"ab-delay": "30ms"}, ab_delay="1ms", ba_delay="2ms", **EXACT
+    )
     assert min(before_ms) >= 3 and max(before_ms) <= 3 + SLACK_MS, before_ms
     assert min(after_ms) >= 32 and max(after_ms) <= 32 + SLACK_MS, after_ms
 

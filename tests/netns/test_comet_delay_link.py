@@ -56,7 +56,7 @@ def two_hosts(**link: Any) -> Iterator[Any]:
 
 def ping(
     net: Any, source: str = "h1", target: str = "10.76.0.2", count: int = 20, interval_s: float = 0.01
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """Round-trip times that came back, ms."""
     text = net[source].cmd(f"ping -n -c {count} -i {interval_s} -W 5 {target}")
     return np.array([float(value) for value in re.findall(r"time=([\d.]+) ms", text)])

@@ -41,8 +41,9 @@ def test_intervals_add_up_to_what_crossed() -> None:
             lines = [json.loads(watcher.stdout.readline())]  # its first look is before this
             subprocess.run(
                 ["ip", "netns", "exec", hosts.left, "ping", "-c", str(PINGS), "-i", "0.005", "-W", "1", RIGHT],
-                capture_output=True, timeout=20,
-            )  # fmt: skip
+                capture_output=True,
+                timeout=20,
+            )
             crossed = box.show()["uptime_ns"]
             while lines[-1]["uptime_ns"] < crossed:
                 lines.append(json.loads(watcher.stdout.readline()))
@@ -175,9 +176,10 @@ def test_metrics_are_what_show_says_and_prometheus_can_read_them() -> None:
         assert sum_s == pytest.approx(late["sum_ns"] / 1e9, abs=1e-9)
         assert sum_s <= late["count"] * late["max_ns"] / 1e9
         buckets = [
-            s for s in families["comet_delay_lateness_seconds"].samples
+            s
+            for s in families["comet_delay_lateness_seconds"].samples
             if s.name.endswith("_bucket") and s.labels["direction"] == way
-        ]  # fmt: skip
+        ]
         assert [s.value for s in buckets] == sorted(s.value for s in buckets)
         assert buckets[-1].labels["le"] == "+Inf" and buckets[-1].value == statistics["out_packets"]
     assert samples["comet_delay_drops_total", ("cause", "loss"), ("direction", "ab")] > 0

@@ -43,9 +43,10 @@ def test_a_duration_is_what_was_asked_for_and_intervals_are_regular() -> None:
     super-packets, whose last octets may just have missed that third."""
     rate_bps = 20e6
     events = in_virtual_time(
-        measure.transfer, path={"delay": "4.2ms", "rate": "20Mbit", "queue": "100KB"} | EXACT,
+        measure.transfer,
+        path={"delay": "4.2ms", "rate": "20Mbit", "queue": "100KB"} | EXACT,
         options=["--duration", "2s", "--interval", "200ms", "--length", "8KB"],
-    )  # fmt: skip
+    )
     summary, buffer_bytes = events[-1]["summary"], events[-1]["sender"]["sndbuf_bytes"]
     sending_s = (summary["elapsed_ns"] - summary["drain_ns"]) / 1e9
     wait_s = (buffer_bytes / 3 + 65536) * (MSS + 66) / MSS * 8 / rate_bps

@@ -22,7 +22,7 @@ import pktlogger
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
-]  # fmt: skip
+]
 
 DELAY_NS = 10_000_000
 SCENARIO = (

@@ -84,8 +84,9 @@ def test_latency_and_goodput_are_tsharks(trial: tuple[dict[str, Any], Path, str]
     """An exchange is from its request to its response's last octet, and the next request follows at once."""
     found, folder, said = trial
     metrics, (client, server) = found["metrics"], ports(folder)
-    asked = fields(folder / "capture" / "snd.pcapng", f"tcp.srcport == {client} && tcp.len > 0",
-                   "frame.time_epoch", "tcp.seq")  # fmt: skip
+    asked = fields(
+        folder / "capture" / "snd.pcapng", f"tcp.srcport == {client} && tcp.len > 0", "frame.time_epoch", "tcp.seq"
+    )
     first = {int(seq): int(time.replace(".", "")) for time, seq in reversed(asked)}
     begun = np.asarray([first[1 + 200 * number] for number in range(40)])
     t_ns, new = arrivals(folder / "capture" / "snd.pcapng", f"tcp.srcport == {server}")

@@ -83,8 +83,9 @@ class Trial:
         of = np.searchsorted(first, samples["t_ns"], "right") - 1
         inside = (of >= 0) & (samples["t_ns"] < last[of])
         limits = parquet.read_table(folder / "reverse" / "limits.parquet")
-        t0_ns, t1_ns, cause = (limits[name].to_numpy()[limits["flow"].to_numpy() == flow["flow"]]
-                               for name in ("t0_ns", "t1_ns", "cause"))  # fmt: skip
+        t0_ns, t1_ns, cause = (
+            limits[name].to_numpy()[limits["flow"].to_numpy() == flow["flow"]] for name in ("t0_ns", "t1_ns", "cause")
+        )
         of = np.searchsorted(t0_ns, samples["t_ns"], "right") - 1
         buffer = (of >= 0) & (samples["t_ns"] < t1_ns[of])
         buffer &= cause[of] == summary["limit_causes"].index("send_buffer")

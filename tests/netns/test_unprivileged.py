@@ -231,8 +231,9 @@ class TestInVirtualTime:
         slower = user.home / "slower"
         slower.write_text(SLOWER.format(find("lft-gateway")))
         slower.chmod(0o755)
-        gate = user.program(str(ROOT / "examples/github-action/gate.sh"), str(find("lft-gateway")), "slower",
-                            "mine.toml", tun=False)  # fmt: skip
+        gate = user.program(
+            str(ROOT / "examples/github-action/gate.sh"), str(find("lft-gateway")), "slower", "mine.toml", tun=False
+        )
         shown, said = finished(gate)
         assert gate.returncode == 1, (shown, said)
         assert "- 1 of 1 cell is worse" in shown and "NOT VALID" not in shown + said

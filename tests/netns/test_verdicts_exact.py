@@ -45,8 +45,9 @@ duration = "5s"
 def test_a_share_of_time_is_that_of_the_limits_that_the_text_names(tmp_path: Path) -> None:
     """Losses at a line that others share are the line's as well; the text must say that they are in its share."""
     named, found = 0, list(flows(tmp_path, SHARED))
-    begin_ns, end_ns = (pick(flow[key] for flow in found if flow["bytes"] > 100_000)
-                        for pick, key in ((max, "t0_ns"), (min, "t1_ns")))  # fmt: skip
+    begin_ns, end_ns = (
+        pick(flow[key] for flow in found if flow["bytes"] > 100_000) for pick, key in ((max, "t0_ns"), (min, "t1_ns"))
+    )
     for flow in found:
         verdict, limits = flow["verdict"], flow["limits_ns"]
         if verdict["cause"] == "cross_traffic":

@@ -68,8 +68,9 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]
     (folder / "disciplines.toml").write_text(SCENARIO)
     lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "disciplines.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
-                          timeout=300)  # fmt: skip
+    done = subprocess.run(
+        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (made,) = (folder / "runs").iterdir()
     show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)

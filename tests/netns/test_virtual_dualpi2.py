@@ -43,8 +43,9 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (folder / "l4s.toml").write_text(SCENARIO)
     lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "l4s.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
-                          timeout=300)  # fmt: skip
+    done = subprocess.run(
+        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (made,) = (folder / "runs").iterdir()
     show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)

@@ -59,8 +59,9 @@ def ran(folder: Path, text: str) -> dict[str, dict[str, Any]]:
     (folder / "marks.toml").write_text(text)
     lfp = [sys.executable, "-m", "lfp"]
     run = [*lfp, "run", str(folder / "marks.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run([*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True,
-                          timeout=500)  # fmt: skip
+    done = subprocess.run(
+        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=500
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     (made,) = (folder / "runs").iterdir()
     show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)

@@ -21,9 +21,7 @@ _DEADLINE_S = 20
 class Trains:
     """A sender in one namespace and a receiver in another, both in this process."""
 
-    def __init__(
-        self, sender_netns: str, receiver_netns: str, receiver_address: str, datagram: int = DATAGRAM
-    ) -> None:  # fmt: skip
+    def __init__(self, sender_netns: str, receiver_netns: str, receiver_address: str, datagram: int = DATAGRAM) -> None:
         self._datagram = datagram
         self._receiver = call_in(receiver_netns, self._open_receiver, receiver_address)
         self._sender = call_in(sender_netns, self._open_sender)

@@ -20,10 +20,11 @@ def relayed(tmp_path: Path, held_ms: float) -> pktlogger.Through:
     far.a, far.b = ("10.0.1.1", 50000), ("10.0.1.2", 5010)
     for side in (far.sender, far.receiver):
         side[:] = [
-            replace(packet, src=far.a if packet.src[1] == 40000 else far.b,
-                    dst=far.b if packet.src[1] == 40000 else far.a)
+            replace(
+                packet, src=far.a if packet.src[1] == 40000 else far.b, dst=far.b if packet.src[1] == 40000 else far.a
+            )
             for packet in side
-        ]  # fmt: skip
+        ]
     for part in range(6):
         near.send(30 + 40 * part, 1 + part * MSS)
         near.ack(60 + 40 * part, 1 + (part + 1) * MSS, window=MSS)
@@ -41,9 +42,10 @@ CAUSES = ["application", "receiver_window", "send_buffer", "pacing", "path_rate"
 
 
 def leg(
-    segments: list[tuple[int, int, int, int]], limits: list[tuple[int, int, str]],
+    segments: list[tuple[int, int, int, int]],
+    limits: list[tuple[int, int, str]],
     acks: Sequence[tuple[int, ...]] = (),
-) -> pktlogger.Analysis:  # fmt: skip
+) -> pktlogger.Analysis:
     """An analysis of one connection. Segments: first byte, length, times of sending and arrival (-1: lost). ACKs: time
     of arrival, number, and the octets of data that came with it, which tables of earlier versions do not have."""
     sent, end = set[int](), {"address": "10.0.0.1", "port": 5010}

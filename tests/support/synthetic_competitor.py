@@ -52,7 +52,7 @@ def _end(captured: dict[str, Any], t0_ns: int, name: str) -> dict[str, Any]:
         "summary": {"short_term_bps": sum(RATES[name]) / len(RATES[name])},
         "sender": {"streams": [{"stream": 0, "local": local, "remote": remote}]},
         "receiver": {"t0_monotonic_ns": t0_ns, "intervals": rows},
-    }  # fmt: skip
+    }
 
 
 def _samples(file: Path, began_ns: int, name: str) -> None:

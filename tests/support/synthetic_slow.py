@@ -49,11 +49,12 @@ def _capture(dips: bool) -> Capture:
         lost[first + 10 : first + 10 + RESENT] = True
     again = t[lost] + 100_000_000
     columns: dict[str, Any] = {
-        "seq": np.concatenate([seq, seq[lost]]).astype(np.uint64), "t_sent_ns": np.concatenate([t, again]),
+        "seq": np.concatenate([seq, seq[lost]]).astype(np.uint64),
+        "t_sent_ns": np.concatenate([t, again]),
         "t_received_ns": np.concatenate([np.where(lost, -1, t + ONE_WAY_NS), again + ONE_WAY_NS]),
         "transmission": np.concatenate([np.ones(t.size), np.full(again.size, 2)]).astype(np.uint16),
         "kind": np.concatenate([np.zeros(t.size), np.ones(again.size)]).astype(np.uint8),
-    }  # fmt: skip
+    }
     order = np.argsort(columns["t_sent_ns"], kind="stable")
     n = order.size
     segments = pa.table({"flow": np.full(n, MAIN_FLOW, np.uint32), "len": np.full(n, MSS, np.uint32)}

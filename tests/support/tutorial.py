@@ -20,8 +20,9 @@ from netcommon import binaries
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [
-    *sorted(page for page in (ROOT / "docs/tutorials").glob("*.md") if page.name != "README.md"), ROOT / "README.md"
-]  # fmt: skip
+    *sorted(page for page in (ROOT / "docs/tutorials").glob("*.md") if page.name != "README.md"),
+    ROOT / "README.md",
+]
 _TIMEOUT_S = 600
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _STATUS = re.compile(r"\s+# exit status (\d+)$")

@@ -27,9 +27,7 @@ def checks() -> guest.Result:
     # every plug-in costs start-up time in a guest
     environment = {"LFP_COMET_DELAY": str(find("comet-delay")), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     if not kernel.missing():
-        inside = program.run(
-            CHECKS, folder=ROOT, memory_bytes=768 * 2**20, timeout_s=240, environment=environment
-        )  # fmt: skip
+        inside = program.run(CHECKS, folder=ROOT, memory_bytes=768 * 2**20, timeout_s=240, environment=environment)
         return guest.Result(inside.status, inside.output, "")
     if not capabilities("netem").missing:
         done = subprocess.run(CHECKS, cwd=ROOT, capture_output=True, text=True, timeout=150)

@@ -78,16 +78,17 @@ def test_a_notebook_has_the_seconds_on_the_trials_axis(path: Path) -> None:
 
 
 def test_the_page_says_how_each_outage_was_recovered_from(path: Path) -> None:
-    outages = [{"begin_ns": 10**9, "end_ns": 15 * 10**8, "recovery_ns": 3 * 10**8, "error_ns": 10**8,
-                "why": None},
-               {"begin_ns": 3 * 10**9, "end_ns": 35 * 10**8, "recovery_ns": None,
-                "why": "the transfer ended before"}]  # fmt: skip
+    outages = [
+        {"begin_ns": 10**9, "end_ns": 15 * 10**8, "recovery_ns": 3 * 10**8, "error_ns": 10**8, "why": None},
+        {"begin_ns": 3 * 10**9, "end_ns": 35 * 10**8, "recovery_ns": None, "why": "the transfer ended before"},
+    ]
     (path / "trials" / "0000" / "recovery.json").write_text(json.dumps({"v": 1, "flows": {"main": outages}}))
     run = load_run(path)
     found = outage_table(run.trial(0))
     assert found is not None and found.rows == (
-        ("1", "500 ms", "300 ms ± 100 ms"), ("3", "500 ms", "not known: the transfer ended before"),
-    )  # fmt: skip
+        ("1", "500 ms", "300 ms ± 100 ms"),
+        ("3", "500 ms", "not known: the transfer ended before"),
+    )
     assert "Recovery from outages" in list(texts_of_page(trial_page.page(run, run.trial(0))))
 
 

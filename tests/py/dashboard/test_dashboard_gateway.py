@@ -107,9 +107,10 @@ def test_each_lost_packet_has_its_cause(boxed: Timeline, monkeypatch: pytest.Mon
     assert sum(counts) == lost and counts[0] == pytest.approx(lost / 3, abs=1)
     said = {fact[5] for trace in traces(figure, "lost: ") for fact in trace.customdata}
     assert said == {
-        "LOST: dropped because the bottleneck's queue was full", "LOST: dropped by the path's loss",
+        "LOST: dropped because the bottleneck's queue was full",
+        "LOST: dropped by the path's loss",
         "LOST: dropped by the path's loss behind the bottleneck",
-    }  # fmt: skip
+    }
     (acks,) = traces(figure, "lost ACK")
     assert len(acks.x) == boxed.lost_acks.t_ns.size > 0
     (line,) = traces(figure, "delay box: left the bottleneck")

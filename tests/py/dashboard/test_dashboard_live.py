@@ -170,7 +170,7 @@ def test_a_value_that_the_page_does_not_offer_is_not_sent(
 
 INPUTS = {f"gateway-set-{name}": "n_clicks" for name in SETTING} | {
     f"gateway-{name}": "n_submit" for name in ("rate", "host-rate")
-}  # fmt: skip
+}
 
 
 def set_rate(shown: live.Live, runs_dir: Path, mbit: float, *, read_only: bool = False, **headers: str) -> Any:

@@ -170,8 +170,9 @@ def test_different_delays_have_different_laws(tmp_path: Path) -> None:
     assert built is not None
     laws = [trace for trace in sweep_figure(built).data if trace.name.startswith("window ÷ RTT of")]
     assert sorted(law.name for law in laws) == [
-        "window ÷ RTT of the empty path (60 ms)", "window ÷ RTT of the empty path (8 ms)",
-    ]  # fmt: skip
+        "window ÷ RTT of the empty path (60 ms)",
+        "window ÷ RTT of the empty path (8 ms)",
+    ]
     assert {law.legendgroup for law in laws} == {curve.series for curve in built.curves}
 
 

@@ -86,8 +86,9 @@ def test_with_the_index_the_lines_are_the_same(loaded: Timeline, monkeypatch: py
     """Where few rows are in view the index is not used; both ways draw the greatest value in flight and few points."""
     for start in (0, 10**12):
         monkeypatch.setattr(downsample, "INDEX_FROM", start)
-        flight = next(trace for trace in timeline_sheet(loaded, (0, loaded.duration_ns)).data
-                      if trace["name"] == "unacknowledged")  # fmt: skip
+        flight = next(
+            trace for trace in timeline_sheet(loaded, (0, loaded.duration_ns)).data if trace["name"] == "unacknowledged"
+        )
         assert len(flight["x"]) <= 2000
         assert max(flight["y"]) == pytest.approx(loaded.unacknowledged.value.max() / 1024)
 

@@ -32,8 +32,9 @@ def place(tmp_path: Path) -> Path:
 def gate(place: Path, *arguments: str, status: int = 0) -> subprocess.CompletedProcess[str]:
     path = f"{place / 'bin'}:{os.environ['PATH']}"
     own = {"PATH": path, "NOTES": "notes", "STATUS": str(status), "GITHUB_STEP_SUMMARY": "summary.md"}
-    return subprocess.run([EXAMPLE / "gate.sh", *arguments], cwd=place, env=own, capture_output=True, text=True,
-                          timeout=30, check=False)  # fmt: skip
+    return subprocess.run(
+        [EXAMPLE / "gate.sh", *arguments], cwd=place, env=own, capture_output=True, text=True, timeout=30, check=False
+    )
 
 
 @pytest.mark.parametrize("status", [0, 1])

@@ -15,7 +15,7 @@ ENDLESS = {
     "silent": "sleep 600",
     "leaves a child that has its output": "sleep 600 & exit 0",
     "talks": "while :; do echo Listening; sleep 0.05; done",
-}  # fmt: skip
+}
 
 
 def program(file: Path, script: str) -> Path:

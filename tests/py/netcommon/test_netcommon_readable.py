@@ -50,7 +50,7 @@ CORPUS = [
     ("ratio", 0.99951, "0.9995"),
     ("ratio", float("nan"), "–"),
     ("ratio", 1.25e16 + 0.5, "12500 T"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "value", "text"), CORPUS, ids=lambda part: str(part))

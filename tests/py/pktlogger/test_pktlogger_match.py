@@ -55,9 +55,9 @@ def capture(path: Path, packets: Iterable[tuple[Packet, bytes]]) -> Path:
     return file.write(path)
 
 
-def stream(parts: Iterable[Bytes], ends: tuple[tuple[str, int], tuple[str, int]] = (CLIENT, SERVER)) -> list[
-    tuple[Packet, bytes]
-]:  # fmt: skip
+def stream(
+    parts: Iterable[Bytes], ends: tuple[tuple[str, int], tuple[str, int]] = (CLIENT, SERVER)
+) -> list[tuple[Packet, bytes]]:
     """A SYN, then the parts one microsecond apart."""
     packets = [(Packet(T0_NS, *ends, ISN - 1, 0, SYN), b"")]
     for number, (offset, payload) in enumerate(parts, 1):

@@ -89,8 +89,7 @@ def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
 def two_messages(*acks: tuple[int, ...]) -> list[tuple[int, int, str]]:
     """One of 10 bytes at 0 and one at 60. Each is at the gateway 1 later, and has left 30 after it was sent."""
     near = leg([(1, 10, 0, 1), (11, 10, 60, 61), (21, 10, 120, 121)], [(0, 120, "application")], acks)
-    far = leg([(1, 4, 20, 21), (5, 6, 30, 31), (11, 10, 90, 91), (21, 10, 150, 151)],
-              [(20, 150, "application")])  # fmt: skip
+    far = leg([(1, 4, 20, 21), (5, 6, 30, 31), (11, 10, 90, 91), (21, 10, 150, 151)], [(20, 150, "application")])
     found = pktlogger.through(near, far)
     return [(row["t0_ns"], row["t1_ns"], found.limit_causes[row["cause"]]) for row in found.limits.to_pylist()]
 

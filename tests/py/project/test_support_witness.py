@@ -71,8 +71,9 @@ def test_it_knows_the_work_of_others_from_its_own() -> None:
     before = others_s()
     subprocess.run([sys.executable, "-c", spin], check=True, timeout=60)
     between = others_s()
-    orphan = subprocess.Popen(["sh", "-c", 'exec setsid --fork "$0" -c "$1"', sys.executable, f"{spin}\nprint()"],
-                              stdout=subprocess.PIPE)  # fmt: skip
+    orphan = subprocess.Popen(
+        ["sh", "-c", 'exec setsid --fork "$0" -c "$1"', sys.executable, f"{spin}\nprint()"], stdout=subprocess.PIPE
+    )
     deadline = time.monotonic() + 60
     while (seen_s := others_s() - between) < 0.7:
         assert time.monotonic() < deadline, f"{seen_s:.2f} s of others seen"

@@ -64,7 +64,7 @@ def own(sock: socket.socket) -> dict[str, int]:
         {name: struct.unpack_from(form, info, at)[0] for name, at, form in STILL}
         | {"queued_bytes": memory[5], "sndbuf_bytes": memory[3]}
         | {f"cc_{n}": word for n, (word,) in enumerate(struct.iter_unpack("=I", words))}
-    )  # fmt: skip
+    )
 
 
 def test_a_sample_is_what_the_programs_own_socket_says(tmp_path: Path) -> None:
@@ -113,8 +113,9 @@ def test_only_connections_with_the_port_are_watched(tmp_path: Path, family: int)
     assert other not in ports
     assert {one["local_port"] for one in samples} == ports == {one["remote_port"] for one in samples}
     assert {(one["stream"], one["local_port"]) for one in samples} in (
-        {(0, port), (1, (ports - {port}).pop())}, {(1, port), (0, (ports - {port}).pop())},
-    )  # fmt: skip
+        {(0, port), (1, (ports - {port}).pop())},
+        {(1, port), (0, (ports - {port}).pop())},
+    )
 
 
 def test_samples_are_written_whole_or_it_says_so(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_what_was_asked_for_is_valid(tmp_path: Path) -> None:
         (["path.mtu=9000"], side(advmss=8948), "path MTU: 9000 bytes was asked for, 1500 bytes is what ran"),
         (["transfer.family=ipv6"], side(advmss=1440), "MSS: 1440 bytes was asked for, 1452 bytes is what ran"),
     ],
-)  # fmt: skip
+)
 def test_each_setting_that_differs_is_a_reason(tmp_path: Path, overrides: list[str], ran: Json, words: str) -> None:
     (found,) = why(setting(tmp_path, *overrides), end(ran))
     assert words in found.text and "(sender, receiver)" in found.text and "\n" not in found.text

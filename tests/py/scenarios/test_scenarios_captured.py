@@ -57,10 +57,11 @@ def test_each_flow_has_its_own_limits_and_losses(tmp_path: Path) -> None:
 
 def test_a_flow_on_hosts_that_are_not_captured_has_none(tmp_path: Path) -> None:
     folder = trial(
-        tmp_path, summary={"main_flow": 0, "flows": [flow(0, 40001, 99, limits_ns={"pacing": 1}, losses_by_cause={})]},
+        tmp_path,
+        summary={"main_flow": 0, "flows": [flow(0, 40001, 99, limits_ns={"pacing": 1}, losses_by_cause={})]},
         transfer=sent(40001) | {"flows": {"other": {"sender": {"streams": [stream(0, 40001, "10.0.7.1")]}}}},
         flows=[{"flow": 1, "flow_name": "other", "pair": 2}],
-    )  # fmt: skip
+    )
     first, second = results.rows(folder)
     assert first["limited_pacing"] == 1.0 and second["limited_pacing"] is None and second["lost_queue"] is None
 
@@ -83,7 +84,7 @@ def test_several_streams_are_limited_by_what_took_most_of_their_time_together(tm
     streams = [
         flow(0, 40001, 9, limits_ns={"congestion_avoidance": 4, "fast_recovery": 2, "path_rate": 4}, limits_as=AS),
         flow(1, 40002, 8, limits_ns={"path_rate": 5, "zero_window": 5}, limits_as={"zero_window": "receiver_window"}),
-    ]  # fmt: skip
+    ]
     row = results.row(trial(tmp_path, summary={"main_flow": 0, "flows": streams}, transfer=sent(40001, 40002)))
     assert (row["limits_cause"], row["limits_share"]) == ("path_rate", 0.45)
     del streams[1]["limits_as"]

@@ -27,12 +27,13 @@ TWO_RATES: dict[str, Any] = {
     "sweep": {"gateway.rate": ["100Mbit", "99Mbit", "50Mbit"], "path.loss": ["0", "1%", "gilbert:1%,10"]},
 }  # fmt: skip
 TWO_CASES: dict[str, Any] = {
-    "scenario": {"name": "x"}, "transfer": {"bytes": "1MB"},
+    "scenario": {"name": "x"},
+    "transfer": {"bytes": "1MB"},
     "path": {"delay": "5ms", "rate": "45Mbit", "jitter": "20us"},
     "case": {"near": {"path": {"delay": "5ms"}}, "far": {"path": {"delay": "50ms"}, "profile": {"name": "bbr"}}},
     "run": {"repeat": 5},
     "sweep": {"path.queue": ["0.5 BDP", "1 BDP"], "scenario.case": ["near", "far"]},
-}  # fmt: skip
+}
 
 
 def measured(plan: Plan, noise: float, seed: int = 1, **rates: float) -> list[dict[str, Any]]:

@@ -111,9 +111,9 @@ def test_another_column_in_its_unit(tmp_path: Path) -> None:
         ('of = "speed"\nmax = 1', "expect 'x': of = 'speed': unknown; allowed: short_term_bps"),
         ('max = 1\nwhere = {"path.windw" = 1}', "expect 'x': 'path.windw': unknown; did you mean"),
         ('max = 1\nwhere = {"transfer.window" = "large"}', "expect 'x': transfer.window = 'large': not a value"),
-        ('max = 1\nmim = 1', "unknown key 'expect.0.mim' — did you mean 'min'?"),
+        ("max = 1\nmim = 1", "unknown key 'expect.0.mim' — did you mean 'min'?"),
     ],
-)  # fmt: skip
+)
 def test_errors_name_the_expectation(tmp_path: Path, lines: str, said: str) -> None:
     with pytest.raises(UsageError) as refused:
         plan(tmp_path, f'[[expect]]\nsay = "x"\n{lines}\n')

@@ -122,8 +122,7 @@ def test_too_little_memory_is_said(
 
 def test_captures_are_counted(tiny: str, capsys: pytest.CaptureFixture[str]) -> None:
     without, with_two = (
-        load_plan(tiny, overrides=some).trials[0].setting
-        for some in ([], ['capture.points=["snd", "rcv"]'])
-    )  # fmt: skip
+        load_plan(tiny, overrides=some).trials[0].setting for some in ([], ['capture.points=["snd", "rcv"]'])
+    )
     packets = 1.5 * 2**20 / 1500
     assert forecast.disk_bytes(with_two) - forecast.disk_bytes(without) >= 2 * packets * 128

@@ -224,9 +224,7 @@ def test_what_a_flow_objects_to_makes_the_trial_invalid() -> None:
     late = {"verdict": {"valid": False, "reasons": ["ab: 3 packets dropped (memory)"]}}
     good = {"verdict": {"valid": True, "reasons": []}}
     found = validity.reasons(quiet, quiet, good | {"hops": [late]}, {}, {"flows": {"late": bad}})
-    assert [one.text for one in found] == [
-        "delay box: ab: 3 packets dropped (memory)", "flow late: an octet is wrong"
-    ]  # fmt: skip
+    assert [one.text for one in found] == ["delay box: ab: 3 packets dropped (memory)", "flow late: an octet is wrong"]
 
 
 def test_a_scenario_of_hosts_that_exist(tmp_path: Path) -> None:

@@ -185,7 +185,7 @@ def test_a_gateway_between_points_is_found(tmp_path: Path, capsys: pytest.Captur
 
 def test_points_of_one_connection_are_legs_without_a_gateway(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:  # fmt: skip
+) -> None:
     """A tap in the middle, whose clock is 2 s behind: it saw each packet when the receiver did."""
     middle = tmp_path / "middle.pcap"
     retimed(FULL[1], middle, lambda t_ns: t_ns - 2_000 * MS)

@@ -110,8 +110,9 @@ def test_what_is_ruled_out_is_said(tmp_path: Path) -> None:
     found = legs.of_captures([(tmp_path / "near" / "s.pcapng", tmp_path / "near" / "r.pcapng", None)])
     assert not any("rule out" in line for line in _lines(found)), "captures alone rule out nothing"
     found["legs"][0] |= {
-        "losses": [{"cause": "tail_drop", "place": None, "packets": 3}], "ruled_out": ["aqm", "random_before"],
-    }  # fmt: skip
+        "losses": [{"cause": "tail_drop", "place": None, "packets": 3}],
+        "ruled_out": ["aqm", "random_before"],
+    }
     ruled_out = "active queue management; chance, before the bottleneck"
     assert f"    the path's parameters rule out: {ruled_out}" in list(_lines(found))
 
@@ -132,8 +133,9 @@ def test_a_loss_has_its_place_where_the_box_kept_a_record() -> None:
     assert sorted((loss["place"], loss["cause"], loss["packets"]) for loss in one["losses"]) == [
         ("before the box", "random", 1), ("behind the box", "random_before", 1), ("in the box", "random_before", 1),
     ]  # fmt: skip
-    assert one["box"] == {name: dict.fromkeys(always(0), ns) for name, ns in
-                          (("before_ns", 1), ("dwell_ns", 3), ("behind_ns", 2))}  # fmt: skip
+    assert one["box"] == {
+        name: dict.fromkeys(always(0), ns) for name, ns in (("before_ns", 1), ("dwell_ns", 3), ("behind_ns", 2))
+    }
 
 
 @pytest.mark.parametrize("shift_ms", [0, -50, 50])

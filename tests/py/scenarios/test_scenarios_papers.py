@@ -109,9 +109,7 @@ def test_a_figure_is_the_median_of_valid_repeats_with_their_range() -> None:
         (9e6, {"why": "", "paper": "4KB", "input": "transfer.window"}, "input"),
     ],
 )  # fmt: skip
-def test_the_verdict_follows_from_what_was_measured(
-    measured: float | None, keys: dict[str, Any], verdict: str
-) -> None:  # fmt: skip
+def test_the_verdict_follows_from_what_was_measured(measured: float | None, keys: dict[str, Any], verdict: str) -> None:
     assert judge(number(**keys), None, measured).name == verdict
     found = page(claim(number(**keys)), whole=run(result(measured)) if measured else run())
     assert f"| {verdict}" in found, found
@@ -181,8 +179,9 @@ def test_what_is_missing_is_said() -> None:
 
 def test_every_row_that_was_counted_is_in_the_book() -> None:
     counted = {"C": 50, "T": 24, "P": 10, "F": 21, "L": 41, "K": 14}
-    assert [one.id for one in claims.load()] == [f"{paper}{row:02}" for paper in counted
-                                                 for row in range(1, counted[paper] + 1)]  # fmt: skip
+    assert [one.id for one in claims.load()] == [
+        f"{paper}{row:02}" for paper in counted for row in range(1, counted[paper] + 1)
+    ]
 
 
 @pytest.mark.parametrize("scenario", claims.scenarios())

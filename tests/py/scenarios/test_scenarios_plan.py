@@ -142,7 +142,7 @@ WRONG = [
     ('delay = "4.2ms"', 'loss = "gilbert:1%"', ":4: path.loss = 'gilbert:1%': want gilbert:MEAN_LOSS,MEAN_BURST"),
     ('delay = "4.2ms"', 'loss = "200%"', ":4: path.loss = '200%': "),
     ('delay = "4.2ms"', 'ba_aqm = "codle"', ":4: path.ba_aqm = 'codle': "),
-    ('delay = "4.2ms"', 'jitter = 3', ":4: path.jitter = 3: not a text"),
+    ('delay = "4.2ms"', "jitter = 3", ":4: path.jitter = 3: not a text"),
     ('delay = "4.2ms"', 'ab_queue_drop = "tial"', ":4: path.ab_queue_drop = 'tial': allowed is one of tail, head"),
     ('delay = "4.2ms"', 'ba_harmonise = "1Mbit"', ":4: unknown key 'path.ba_harmonise' — did you mean 'ba_harmonize'?"),
     ('delay = "4.2ms"', "mtu = 99", ":4: path.mtu = 99: "),
@@ -159,7 +159,7 @@ WRONG = [
     ('name = "tiny"', "name = 3", ":2: scenario.name = 3: not a text"),
     ("[run]", "[run", ":10: not TOML"),
     ("[run]\nseed = 7", "[run]\nseed = -1", ":11: run.seed = -1: "),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("old", "new", "message"), WRONG)
@@ -220,8 +220,9 @@ def test_models_can_be_swept_and_set(tmp_path: Path) -> None:
     assert {t.setting.path.aqm for t in load_plan(file).trials} == {"none", "codel", "pie"}
     swept = load_plan(file, overrides=['path.loss=["1%", "gilbert:1%,10"]', 'path.jitter="normal:1ms,25%"'])
     assert {(t.setting.path.loss, t.setting.path.jitter) for t in swept.trials} == {
-        (10_000_000, "normal:1ms,25%"), ("gilbert:1%,10", "normal:1ms,25%"),
-    }  # fmt: skip
+        (10_000_000, "normal:1ms,25%"),
+        ("gilbert:1%,10", "normal:1ms,25%"),
+    }
 
 
 @pytest.mark.parametrize(

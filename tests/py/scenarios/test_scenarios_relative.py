@@ -112,7 +112,7 @@ def test_a_case_without_a_delay_has_no_bdp(tmp_path: Path) -> None:
         (("path.queue=1 BPD",), "path.queue = '1 BPD': not a size"),
         (("path.distance=5 miles",), "path.distance = '5 miles': not a distance; want for example 1000km or 250m"),
     ],
-)  # fmt: skip
+)
 def test_errors_name_the_key_and_what_helps(overrides: tuple[str, ...], said: str) -> None:
     with pytest.raises(UsageError) as refused:
         plan(*overrides)

@@ -66,8 +66,9 @@ def test_only_the_last_attempt_is_in_the_results_and_the_others_are_listed(fake:
     assert [(row["trial"], row["valid"]) for row in rows] == [(0, True), (1, True), (2, True), (3, True)]
     superseded = runs.manifest(run_dir)["superseded"]
     assert [(one["trial"], one["attempt"], one["path"]) for one in superseded] == [
-        (3, 1, "superseded/0003.1"), (3, 2, "superseded/0003.2"),
-    ]  # fmt: skip
+        (3, 1, "superseded/0003.1"),
+        (3, 2, "superseded/0003.2"),
+    ]
     assert all(one["reasons"][0].startswith("delay box: p99 lateness 42 ms") for one in superseded)
     assert attempts.lines(superseded)[0] == "superseded: trial 3, attempt 1: machine late 38 ms (p99)"
     table = CliRunner().invoke(show, [str(run_dir)]).output.splitlines()

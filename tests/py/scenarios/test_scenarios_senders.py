@@ -102,7 +102,7 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
         "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,bytes_sent,bytes_retrans,always_data,transfer",
         "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,9000,100,0,1",
         "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,0,1",
-    ]  # fmt: skip
+    ]
 
 
 def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:

@@ -25,8 +25,9 @@ def test_own_sysctls_replace_the_profiles_and_must_be_taken(tmp_path: Path) -> N
     found = profiles.of(plan(tmp_path, "net.ipv4.tcp_sack = 0;  net.ipv4.tcp_wmem=4096\\t16384 262144").base.profile)
     modern = profiles.load("modern")
     assert found.sysctls == modern.sysctls | {
-        "net.ipv4.tcp_sack": "0", "net.ipv4.tcp_wmem": "4096 16384 262144",
-    }  # fmt: skip
+        "net.ipv4.tcp_sack": "0",
+        "net.ipv4.tcp_wmem": "4096 16384 262144",
+    }
     assert found.required == modern.required | {"net.ipv4.tcp_sack", "net.ipv4.tcp_wmem"}
     assert found.name == f"modern + net.ipv4.tcp_sack=0; {WMEM}"
 

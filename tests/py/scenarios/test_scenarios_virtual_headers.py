@@ -25,8 +25,9 @@ def tree(tmp_path: Path) -> Path:
     (tmp_path / "Kbuild").write_text("prepare:\n")
     (tmp_path / FIRST).touch()
     for name in headers._COMMON:
-        (tmp_path / "include" / name).write_text("static inline const char *who(void) { return KBUILD_MODNAME; }\n"
-                                                 if name == headers._COMMON[0] else "")  # fmt: skip
+        (tmp_path / "include" / name).write_text(
+            "static inline const char *who(void) { return KBUILD_MODNAME; }\n" if name == headers._COMMON[0] else ""
+        )
     return tmp_path
 
 

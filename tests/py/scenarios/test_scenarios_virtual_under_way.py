@@ -79,5 +79,6 @@ def test_without_a_terminal_a_line_says_where_the_clock_is(trial: Trial, monkeyp
     with progress.RunProgress(plan(), [trial], console, lambda _: 100.0) as shown:
         shown.under_way([under_way.look(6.0, 3.0)], 1)
     assert said.getvalue().splitlines() == [
-        "long: 1 trial, about 1 min 40 s", "clock      2 of 40 s, 0.5 virtual s/s  (76 s left)",
-    ]  # fmt: skip
+        "long: 1 trial, about 1 min 40 s",
+        "clock      2 of 40 s, 0.5 virtual s/s  (76 s left)",
+    ]
