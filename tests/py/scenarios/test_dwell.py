@@ -84,7 +84,7 @@ FRAME, SEGMENT = 1500, 1448
 def by_side(came: np.ndarray, left: np.ndarray, near: np.ndarray, far: np.ndarray) -> dict[str, int]:
     """Median dwell of each side of segments that are each in a frame of its own."""
     tunnels = [dwell.Tunnel(times, np.full(times.size, FRAME)) for times in (near, far)]
-    sides = dwell._sides(came, left, np.full(came.size, SEGMENT), *tunnels, PATH_NS)
+    sides = dwell._sides(came, left, np.full(came.size, SEGMENT), tunnels[0], tunnels[1], PATH_NS)
     assert sides is not None
     found, error_ns = sides
     assert (found.sum(axis=0) == left - came).all() and error_ns <= 3 * STEP_NS
@@ -131,7 +131,8 @@ def test_amounts_in_another_order_say_nothing_of_the_sides() -> None:
     came = np.arange(COUNT, dtype=np.int64) * STEP_NS
     sizes = np.where(np.arange(COUNT) < COUNT * 9 // 10, 300, 4000)
     tunnels = [dwell.Tunnel(times, sizes) for times in (came + 300 * MS, came + 300 * MS + PATH_NS)]
-    assert dwell._sides(came, came + 300 * MS + PATH_NS, np.full(COUNT, SEGMENT), *tunnels, PATH_NS) is None
+    octets = np.full(COUNT, SEGMENT)
+    assert dwell._sides(came, came + 300 * MS + PATH_NS, octets, tunnels[0], tunnels[1], PATH_NS) is None
 
 
 def test_without_captures_of_the_tunnel_the_side_is_not_known() -> None:
