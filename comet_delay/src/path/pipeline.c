@@ -54,7 +54,7 @@ uint64_t pipeline_flow(const struct nc_packet *p)
     return hash;
 }
 
-/* Payload bytes of one part; of a packet that is whole without Ethernet's padding. */
+/* Payload bytes of one part. In a packet that is not divided, Ethernet's padding does not count. */
 static uint32_t payload_of(const struct nc_super *super, uint32_t part)
 {
     return super->parts == 1 ? super->packet.payload_len

@@ -74,7 +74,7 @@ enum { PL_MANAGED_RUNS = 2 };      /* others: of one, nothing can be compared */
 #define PL_CHANCE_LOW_PLACES 0.02 /* of the places are beside no queue: fewer show nothing */
 #define PL_CHANCE_LOW 0.3         /* of the losses that they let expect there: chance takes some, a queue none; tuned */
 
-/* Full and managed, or what else (loss_judge.h) */
+/* Whether runs met a full queue, queue management, or something else (loss_judge.h) */
 #define PL_MIXED_OTHERS 0.25  /* of the runs: so many neither full nor chance leave full ones open */
 #define PL_MIXED_DENSE 0.05   /* of the parts that met a full queue were lost: some were, by it */
 #define PL_MIXED_NEAR_PARTS 6 /* parts' time: nearer to the longest queue both may have dropped it; tuned */

@@ -88,7 +88,7 @@ bool rttcp_place_begin(struct rttcp_place_state *state);
 uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes,
                               uint64_t most_bytes);
 
-/* Whether any place is in this state. A lost one is so until its process has ended. */
+/* Whether any place is in this state. A place stays PLACE_LOST until its process has ended. */
 bool rttcp_places_has(const struct rttcp_places *places, enum rttcp_place_is is);
 
 #endif

@@ -290,7 +290,7 @@ TWO_QUEUES: dict[str, Any] = {
 def test_programs_and_kernels_that_are_not_the_same_are_named(
     make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Python and its packages are not among them. A run of before, which does not say what it ran, says nothing."""
+    """Python and its packages are not compared, nor is a run of an earlier version, which does not say what it ran."""
     base, run = (make(name, {0: noisy(100e6, 8, 1)}) for name in ("base", "run"))
     said: dict[str, Any] = {
         "hashes": {"rttcp": "1", "comet-delay": "2"}, "virtual": {"kernel_sha256": "3"}, "commits": {"lfp": "4"},
