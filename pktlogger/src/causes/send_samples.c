@@ -528,25 +528,31 @@ static double counted_ns(const struct pl_send_sample *from, const struct pl_send
     return known ? ((double)to->counted_us[counter] - (double)from->counted_us[counter]) * 1e3 : 0;
 }
 
+/* Whether a counter went on for more than half of a span, by two samples that lie within it or next to it: as much as
+ * they are away from it may have passed outside. */
+static bool surely_counted(const struct pl_send_sample *from, const struct pl_send_sample *to, enum pl_counter counter,
+                           int64_t t0_ns, int64_t t1_ns)
+{
+    int64_t before_ns = t0_ns > from->t_ns ? t0_ns - from->t_ns : 0;
+    int64_t behind_ns = to->t_ns > t1_ns ? to->t_ns - t1_ns : 0;
+    return counted_ns(from, to, counter) - (double)(before_ns + behind_ns) > (double)(t1_ns - t0_ns) / 2;
+}
+
 /* A counter is known at samples alone, in steps of a jiffy. So of a span between two of them a least and a most are
- * known; and what it says between two within the span is part of it. Before its first sample a connection may have
- * counted all that this says. */
+ * known. Before its first sample a connection may have counted all that this says. */
 enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
                                   int64_t t1_ns)
 {
     size_t behind = first_behind(samples, t1_ns - 1), before = first_behind(samples, t0_ns);
-    double half_ns = (double)(t1_ns - t0_ns) / 2;
-    if (before < behind && counted_ns(&samples->first[before], &samples->first[behind - 1], counter) > half_ns)
-        return PL_YES;
+    for (size_t from = before ? before - 1 : 0; from <= before && from < behind; from++)
+        for (size_t to = behind - 1; to <= behind && to < samples->n; to++)
+            if (from < to && surely_counted(&samples->first[from], &samples->first[to], counter, t0_ns, t1_ns))
+                return PL_YES;
     if (behind == samples->n)
         return PL_UNKNOWN;
     const struct pl_send_sample *to = &samples->first[behind], *from = before ? &samples->first[before - 1] : NULL;
     if (to->counted_us[counter] == PL_NOT_COUNTED || (from && from->counted_us[counter] == PL_NOT_COUNTED))
         return PL_UNKNOWN;
-    double most_ns = (double)to->counted_us[counter] * 1e3, least_ns = 0;
-    if (from) {
-        most_ns -= (double)from->counted_us[counter] * 1e3;
-        least_ns = most_ns - ((double)to->t_ns - (double)from->t_ns - 2 * half_ns);
-    }
-    return least_ns > half_ns ? PL_YES : most_ns < half_ns ? PL_NO : PL_UNKNOWN;
+    double most_ns = ((double)to->counted_us[counter] - (from ? (double)from->counted_us[counter] : 0)) * 1e3;
+    return most_ns < (double)(t1_ns - t0_ns) / 2 ? PL_NO : PL_UNKNOWN;
 }
