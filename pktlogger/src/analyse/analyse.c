@@ -8,6 +8,7 @@
 #include "join.h"
 #include "pairs.h"
 #include "place.h"
+#include "vector.h"
 
 /* The sender's relative number less the receiver's. Where one capture missed the SYN, its numbers start at 2^32 with
  * the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's numbers. */
@@ -27,23 +28,85 @@ static bool has_syn(const struct pl_flow *flow)
     return flow->side[0].syn || flow->side[1].syn;
 }
 
-/* The direction in which packets leave the sender's machine: they appear first in the sender's capture. A capture that
- * began in mid-connection has no first packet, so the direction is that of most of the payload. Where both directions
- * have one time in both captures (a link in virtual time), it is that of who connected, or `accepted`. */
-static unsigned outgoing(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped, bool accepted)
+/* Two hosts: how often each is the sender's machine by the openings of their connections, and how much each sent. */
+struct hosts {
+    uint8_t address[2][16];
+    uint64_t opened[2], bytes[2];
+};
+
+enum { HOSTS_MOST = 64 }; /* pairs of hosts that are looked at: operators' captures have few, and a scan has many */
+
+typedef PL_VECTOR(struct hosts) hosts_list;
+
+/* The pair of hosts of a flow, and which of them its side 0 is; NULL: they have one address, or are not in the list. */
+static struct hosts *hosts_of(const hosts_list *list, const struct pl_flow *flow, unsigned *first)
+{
+    for (size_t i = 0; i < list->n; i++)
+        for (*first = 0; *first < 2; ++*first)
+            if (memcmp(list->at[i].address[*first], flow->side[0].address, 16) == 0 &&
+                memcmp(list->at[i].address[!*first], flow->side[1].address, 16) == 0)
+                return &list->at[i];
+    return NULL;
+}
+
+/* The direction whose first packet appears first in the sender's capture; -1 where both directions have one time in both
+ * captures, as on a link in virtual time. */
+static int first_out(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
 {
     int64_t lead_ns[2] = {0, 0};
-    uint64_t bytes[2];
-    for (unsigned d = 0; d < 2; d++)
-        bytes[d] = sender->side[d].bytes + receiver->side[d ^ flipped].bytes;
-    if (bytes[0] != bytes[1] && !(has_syn(sender) && has_syn(receiver)))
-        return bytes[1] > bytes[0];
     for (unsigned d = 0; d < 2; d++)
         if (sender->side[d].packets && receiver->side[d ^ flipped].packets)
             lead_ns[d] = receiver->side[d ^ flipped].first_ns - sender->side[d].first_ns;
-    if (!lead_ns[0] && !lead_ns[1])
-        return accepted;
-    return lead_ns[1] > lead_ns[0];
+    return !lead_ns[0] && !lead_ns[1] ? -1 : lead_ns[1] > lead_ns[0];
+}
+
+static uint64_t bytes_of(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped, unsigned d)
+{
+    return sender->side[d].bytes + receiver->side[d ^ flipped].bytes;
+}
+
+/* Adds a connection to what is known of its hosts. Returns 0, or -1 without memory. */
+static int note_hosts(hosts_list *list, const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
+{
+    unsigned first;
+    struct hosts *hosts = hosts_of(list, sender, &first);
+    if (!hosts) {
+        if (list->n == HOSTS_MOST || memcmp(sender->side[0].address, sender->side[1].address, 16) == 0)
+            return 0;
+        if (!(hosts = PL_MORE(list)))
+            return -1;
+        *hosts = (struct hosts){.opened = {0, 0}};
+        for (unsigned i = 0; i < 2; i++)
+            memcpy(hosts->address[i], sender->side[i].address, 16);
+        first = 0;
+    }
+    int out = has_syn(sender) && has_syn(receiver) ? first_out(sender, receiver, flipped) : -1;
+    if (out >= 0)
+        hosts->opened[(unsigned)out ^ first]++;
+    for (unsigned d = 0; d < 2; d++)
+        hosts->bytes[d ^ first] += bytes_of(sender, receiver, flipped, d);
+    return 0;
+}
+
+/* The direction in which packets leave the sender's machine. A capture that began in mid-connection has no first packet,
+ * so it is that of the openings of other connections between the two hosts, or, without any, that of most of their
+ * payload: a connection with data the other way does not turn them round. Where both directions have one time in both
+ * captures, it is that of who connected, or `accepted`. */
+static unsigned outgoing(const hosts_list *list, const struct pl_flow *sender, const struct pl_flow *receiver,
+                         bool flipped, bool accepted)
+{
+    unsigned first = 0;
+    bool opened = has_syn(sender) && has_syn(receiver);
+    const struct hosts *hosts = opened ? NULL : hosts_of(list, sender, &first);
+    if (hosts && hosts->opened[0] != hosts->opened[1])
+        return (hosts->opened[1] > hosts->opened[0]) ^ first;
+    if (hosts && hosts->bytes[0] != hosts->bytes[1])
+        return (hosts->bytes[1] > hosts->bytes[0]) ^ first;
+    uint64_t bytes[2] = {bytes_of(sender, receiver, flipped, 0), bytes_of(sender, receiver, flipped, 1)};
+    if (bytes[0] != bytes[1] && !opened)
+        return bytes[1] > bytes[0];
+    int out = first_out(sender, receiver, flipped);
+    return out < 0 ? accepted : (unsigned)out;
 }
 
 /* Where no SYN says the MSS, the usual packet of one capture takes the super-packets of both apart. */
@@ -59,13 +122,14 @@ static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const 
 }
 
 /* Fills in what is known of a transfer before its packets are read. */
-static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32_t sender_flow, struct pl_pair pair)
+static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32_t sender_flow, struct pl_pair pair,
+                                      unsigned dir)
 {
     uint32_t receiver_flow = pair.other;
     bool flipped = pair.flipped;
     const struct pl_survey *sender = &analysis->surveys[PL_SENDER], *receiver = &analysis->surveys[PL_RECEIVER];
     const struct pl_flow *a = &sender->index.flows.at[sender_flow], *b = &receiver->index.flows.at[receiver_flow];
-    unsigned dir = outgoing(a, b, flipped, analysis->captures[PL_SENDER].accepted), far = dir ^ flipped;
+    unsigned far = dir ^ flipped;
     struct pl_transfer t = {
         .flow = a,
         .far_flow = pair.found == PL_BY_ADDRESSES ? NULL : b,
@@ -133,26 +197,37 @@ static uint32_t *no_numbers(uint32_t n)
 }
 
 /* True when the receiver's capture has one direction of the connection alone, and not that of the data. */
-static bool lacks_data(const struct pl_analysis *analysis, uint32_t flow, struct pl_pair pair)
+static bool lacks_data(const struct pl_flow *receiver, unsigned far)
 {
-    const struct pl_flow *a = &analysis->surveys[PL_SENDER].index.flows.at[flow];
-    const struct pl_flow *b = &analysis->surveys[PL_RECEIVER].index.flows.at[pair.other];
-    unsigned far = outgoing(a, b, pair.flipped, analysis->captures[PL_SENDER].accepted) ^ pair.flipped;
-    return b->side[far].packets == 0 && b->side[!far].packets > 0;
+    return receiver->side[far].packets == 0 && receiver->side[!far].packets > 0;
 }
 
-/* Makes the transfers, in the order of the sender's flows. */
-static int make_transfers(struct pl_analysis *analysis, const struct pl_pair *pairs)
+static const struct pl_flow *flow_at(const struct pl_analysis *analysis, int end, uint32_t flow)
+{
+    return &analysis->surveys[end].index.flows.at[flow];
+}
+
+/* Makes the transfers, in the order of the sender's flows. Returns 0, or -1 without memory. */
+static int make_transfers(struct pl_analysis *analysis, const struct pl_pair *pairs, hosts_list *list)
 {
     uint32_t flows = analysis->surveys[PL_SENDER].index.flows.n;
+    for (uint32_t i = 0; i < flows; i++)
+        if (pairs[i].other != UINT32_MAX &&
+            note_hosts(list, flow_at(analysis, PL_SENDER, i), flow_at(analysis, PL_RECEIVER, pairs[i].other),
+                       pairs[i].flipped) < 0)
+            return -1;
     for (uint32_t i = 0; i < flows; i++) {
         uint32_t other = pairs[i].other;
-        if (other == UINT32_MAX || lacks_data(analysis, i, pairs[i])) {
-            analysis->one_way += other != UINT32_MAX;
+        if (other == UINT32_MAX)
+            continue;
+        const struct pl_flow *a = flow_at(analysis, PL_SENDER, i), *b = flow_at(analysis, PL_RECEIVER, other);
+        unsigned dir = outgoing(list, a, b, pairs[i].flipped, analysis->captures[PL_SENDER].accepted);
+        if (lacks_data(b, dir ^ pairs[i].flipped)) {
+            analysis->one_way++;
             continue;
         }
         struct pl_transfer *t = &analysis->transfers[analysis->n];
-        *t = transfer_of(analysis, i, pairs[i]);
+        *t = transfer_of(analysis, i, pairs[i], dir);
         t->number = analysis->numbers[PL_SENDER][i] = analysis->numbers[PL_RECEIVER][other] = analysis->n++;
         if (find_in_box(analysis, t) < 0)
             return -1;
@@ -172,7 +247,9 @@ static int match(struct pl_analysis *analysis)
     analysis->box_numbers = no_numbers(analysis->box ? analysis->box->flow_n : 0);
     struct pl_pair *pairs = pl_pairs_find(analysis->surveys);
     bool ready = analysis->numbers[0] && analysis->numbers[1] && analysis->transfers && analysis->box_numbers && pairs;
-    int result = ready ? make_transfers(analysis, pairs) : -1;
+    hosts_list list = {.n = 0};
+    int result = ready ? make_transfers(analysis, pairs, &list) : -1;
+    free(list.at);
     free(pairs);
     return result;
 }

@@ -55,7 +55,8 @@ static inline uint32_t pl_analysis_count(const struct pl_analysis *analysis, enu
 
 /* The first reading. Flows are matched as pairs.h says. Each is
  * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
- * first, or, where a capture has no SYN, the one with more payload. `box` is the record of the delay box between the
+ * first, or, where a capture has no SYN, as other connections of the two hosts say, by their openings or by most of
+ * their payload. `box` is the record of the delay box between the
  * two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be estimated.
  * A capture without path and data is missing; then all connections of the other one are analysed, in the direction with
  * more payload, each by the end at which it was captured (place.h). *end says which capture an error belongs to.

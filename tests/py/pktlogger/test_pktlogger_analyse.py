@@ -788,6 +788,39 @@ def test_captures_begun_in_mid_connection_are_analysed_in_the_direction_of_the_d
     assert came.sum() >= (230 - 141) and set(found.segments["delay_ns"].to_numpy()[came]) == {10 * MS}
 
 
+@pytest.mark.parametrize("opened", [False, True])
+def test_a_connection_the_other_way_does_not_turn_captures_of_mid_connection_round(
+    tmp_path: Path, opened: bool
+) -> None:
+    """Two connections between two hosts, captured from 100 ms on: one carries data away, and the other, which sends
+    less, data back. Taken the other way round, the second would arrive before it was sent, which showed two clocks.
+    `opened`: a third one, which shows whose machine is the sender's, and the second sends more than the first."""
+    path, other = Conversation(), Conversation()
+    for part in range(200):
+        path.send(30 + part, 1 + part * MSS)
+        path.ack(40.3 + part, 1 + (part + 1) * MSS)
+    size = 4 if opened else 1
+    for part in range(150):
+        other.send(30.1 + part, 1 + part * size * MSS, size)
+        other.ack(40.4 + part, 1 + (part + 1) * size * MSS)
+    opening = [[replace(packet, src=(packet.src[0], packet.src[1] + 7), dst=(packet.dst[0], packet.dst[1] + 7))
+                for packet in end[:3] if opened] for end in (path.sender, path.receiver)]  # fmt: skip
+    turned = {path.a: (path.b[0], 40001), path.b: (path.a[0], 5011)}
+    back = [[replace(packet, src=turned[packet.src], dst=turned[packet.dst]) for packet in end]
+            for end in (other.receiver, other.sender)]  # fmt: skip
+    for name, own, more, first in zip("sr", (path.sender, path.receiver), back, opening, strict=True):
+        late = [packet for packet in [*own, *more] if packet.t_ns >= at(100.2)]
+        write_pcapng(tmp_path / f"{name}.pcapng", sorted([*first, *late], key=lambda packet: packet.t_ns), "<")
+    done = join(tmp_path, "analyse")
+    assert done.returncode == 0, done.stderr
+    found = pktlogger.read_analysis(tmp_path / "out")
+    assert found.summary["clock"]["clock"] == "one"
+    ports = {flow["sender"]["port"] for flow in found.summary["flows"] if flow["bytes"]}
+    assert ports == {40000}
+    came = found.segments["t_received_ns"].to_numpy() >= 0
+    assert set(found.segments["delay_ns"].to_numpy()[came]) == {10 * MS}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_super_packets_of_mid_connection_are_taken_apart(tmp_path: Path, kind: dict[str, Any]) -> None:
     """No SYN says the MSS. The sender's capture has super-packets of ten parts and the receiver's the wire, apart from
