@@ -17,7 +17,7 @@ from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import forecast
 from scenarios.run.forecast import Forecast, OfTrial
 from scenarios.run.terminal import console, print_table
-from scenarios.virtual import randomness
+from scenarios.virtual import boxes, randomness
 
 
 @click.command("explain")
@@ -43,7 +43,7 @@ def command(
     if as_json:
         click.echo(json.dumps(_as_json(plan, found, clock), ensure_ascii=False))
     else:
-        _print(plan, found, clock, runs_dir)
+        _print(plan, found, clock, runs_dir, box or "auto")
 
 
 def _settings(plan: Plan) -> Sequence[Trial]:
@@ -66,7 +66,7 @@ def _asked(trial: Trial) -> dict[str, Any]:
     return {name: own[name] for name in columns.settings() if name in own}
 
 
-def _print(plan: Plan, found: Forecast, clock: str, runs_dir: Path) -> None:
+def _print(plan: Plan, found: Forecast, clock: str, runs_dir: Path, box: str) -> None:
     out, trials = console(), _settings(plan)
     rows = [params.of(trial) for trial in trials]
     out.print(f"{plan.name}  {plan.base.scenario.title}".rstrip(), markup=False)
@@ -78,7 +78,7 @@ def _print(plan: Plan, found: Forecast, clock: str, runs_dir: Path) -> None:
         (*(texts[name][row.get(name)] for name in told), *_figures(trial, takes))
         for trial, row, takes in zip(trials, rows, found.settings, strict=True)
     ])  # fmt: skip
-    for line in _sums(plan, found, clock, runs_dir):
+    for line in _sums(plan, found, clock, runs_dir, box):
         out.print(line, markup=False)
 
 
@@ -95,7 +95,7 @@ def _seconds(value: float) -> str:
     return readable.duration(value * 1e9, 2)
 
 
-def _sums(plan: Plan, found: Forecast, clock: str, runs_dir: Path) -> list[str]:
+def _sums(plan: Plan, found: Forecast, clock: str, runs_dir: Path, box: str) -> list[str]:
     repeat, count = plan.base.run.repeat, len(plan.trials)
     at_a_time = f", {found.jobs} at a time" if clock == "virtual" else ""
     lines = [
@@ -105,6 +105,8 @@ def _sums(plan: Plan, found: Forecast, clock: str, runs_dir: Path) -> list[str]:
         f"disk       {_of(found.disk_bytes, found.disk_free_bytes)} ({runs_dir})",
     ]
     notes = (*plan.notes, *(randomness.notes(plan) if clock == "virtual" else ()))
+    if clock == "virtual":
+        notes = (*notes, *sorted({boxes.decides(trial, box) for trial in plan.trials}))
     return lines + [f"note       {note}" for note in notes]
 
 

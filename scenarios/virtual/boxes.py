@@ -1,7 +1,8 @@
 """Which delay box a trial in virtual time has, and with which settings.
 
 The default is netem, which costs no wake-ups. The userspace box is used where netem cannot do what the path asks for,
-or when the user asks for it. That box does not spin, because spinning would stop virtual time. Under load it looks at
+or when the user asks for it. Its own code in the guest's kernel is used when the user asks for that: it costs no
+wake-ups either. The userspace box does not spin, because spinning would stop virtual time. Under load it looks at
 its ports at intervals of the granularity.
 """
 
@@ -18,7 +19,7 @@ from scenarios.plan.plan import Trial
 from scenarios.plan.transfer import Transfer
 from scenarios.trial import analysis, delay_box
 from scenarios.trial.delay_box import BackEnd
-from scenarios.virtual import memory
+from scenarios.virtual import kernel, memory
 
 CHOICES = ("auto", "netem", "comet", "kernel")
 # A lateness of 1/400 of the round trip matters less than the wake-ups that it saves the userspace box. netem has no
@@ -52,11 +53,21 @@ def choose(trial: Trial, box: str) -> BackEnd:
     if box == "comet":
         return "comet"
     if box == "kernel":
+        if not kernel.has_box():
+            raise UsageError(f"--box kernel: {kernel.path()} has no box; build one of Linux 7 (lfp virtual --build)")
         return "kernel"
     why = objection(trial)
     if why and box == "netem":
-        raise UsageError(f"--box netem: {why}; use --box comet")
+        raise UsageError(f"--box netem: {why}; use --box kernel or comet")
     return "comet" if why else "netem"
+
+
+def decides(trial: Trial, box: str) -> str:
+    """A sentence for people: which box a trial has, and why it is not netem."""
+    names = {"netem": "netem", "kernel": "the box in the guest's kernel", "comet": "the userspace box"}
+    found, why = choose(trial, box), objection(trial)
+    reason = f": {why}" if why and box == "auto" else ""
+    return f"{names[found]} decides{reason}"
 
 
 def super_packets(trial: Trial) -> tuple[int, int]:
@@ -93,6 +104,11 @@ def used_bytes(trial: Trial, box: str) -> int:
 def note(trial: Trial, box: str) -> str:
     """A sentence for the manifest: what the granularity does to the packets of a settled trial."""
     granularity = readable.duration(trial.setting.path.granularity or 0)
+    if choose(trial, box) == "kernel":
+        return (
+            f"box in the kernel: packets of one super-packet that are due within {granularity} leave together, late by "
+            "that much at most"
+        )
     if choose(trial, box) == "comet":
         poll = readable.duration(trial.setting.path.poll or 0)
         return (

@@ -82,6 +82,7 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
             "back_ends": sorted({boxes.choose(one, box) for one in plan.trials}),
             "clock_start_ns": CLOCK_START_NS,
             "granularity_ns": sorted({one.setting.path.granularity or 0 for one in settled}),
+            "decides": sorted({boxes.decides(one, box) for one in plan.trials}),
             "notes": sorted({boxes.note(one, box) for one in settled}),
             "kernel_sha256": hashlib.sha256(image.read_bytes()).hexdigest(),
             "differs": list(DIFFERS),

@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 
 import click
@@ -107,6 +108,20 @@ def version(image: Path) -> str:
     """Release and machine as `uname` gives them inside a guest, for the manifest's ``kernel``."""
     done = subprocess.run([str(image), "--version"], capture_output=True, text=True, timeout=10)
     return f"Linux {done.stdout.strip() or '?'} um x86_64"
+
+
+def has_box() -> bool:
+    """Whether the kernel has the delay box built in: those of Linux 6 and of earlier versions of this project have
+    not."""
+    if missing():
+        return False
+    image = path()
+    return _has_box(image, image.stat().st_mtime_ns)
+
+
+@cache
+def _has_box(image: Path, _built_ns: int) -> bool:
+    return b"comet_core_take" in image.read_bytes()
 
 
 def build(jobs: int) -> Path:
