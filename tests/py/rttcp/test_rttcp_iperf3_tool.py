@@ -94,11 +94,11 @@ def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
 
 
 def test_rttcp_gets_the_values_of_the_scenarios_table_and_no_others() -> None:
-    """The length of writes, zero copy and samples are keys of the scenario with defaults of their own (SCENARIO.md)."""
+    """Length of writes, streams, zero copy and samples are keys of the scenario with defaults of their own."""
     found = options_of("rttcp", sample="0")
     assert sorted(found["sender"]) == sorted([
         "--transmit", "--json", "--port", "--duration", "--length", "--congestion", "--interval", "--timeout",
-        "--zerocopy", "--skip-rx-copy", "-4", "--parent-death",
+        "--parallel", "--zerocopy", "--skip-rx-copy", "-4", "--parent-death",
     ])  # fmt: skip
 
 
