@@ -1,14 +1,15 @@
 /* Implements evidence.h. */
 #include "evidence.h"
 
-/* The kernel looks at the window when pacing lets a packet go, so its counter rules the window out only where nothing
- * paces. Where it does not decide, nothing waited for the window if nothing was unsent. */
+/* The kernel looks at the window when pacing lets a packet go, and at the congestion window before. So its counter rules
+ * the window out where nothing paces, and where the congestion window was full. Where it does not decide, nothing waited
+ * for the window if nothing was unsent. */
 static enum pl_answer window_of(const struct pl_samples_of *samples, const struct pl_evidence *known, int64_t t0_ns,
                                 int64_t t1_ns)
 {
     enum pl_answer counted = pl_samples_counted(samples, PL_RWND_LIMITED, t0_ns, t1_ns);
-    bool unsent = pl_unsent(known);
-    if (counted == PL_YES || (counted == PL_NO && (known->seen.unpaced || !unsent)))
+    bool unsent = pl_unsent(known), decides = known->seen.unpaced || !unsent || pl_filled(known);
+    if (counted == PL_YES || (counted == PL_NO && decides))
         return counted;
     return known->within && !unsent ? PL_NO : PL_UNKNOWN;
 }

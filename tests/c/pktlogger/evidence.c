@@ -44,6 +44,26 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
     CHECK_EQ(pl_samples_counted(&of, PL_SNDBUF_LIMITED, 32 * MS, 38 * MS), PL_UNKNOWN);
 }
 
+/* Of a paced sender the counter of the receiver's window stands where the congestion window is full: Linux looks at that
+ * first. With room in it pacing may be why the counter stands. */
+static void a_full_congestion_window_lets_the_windows_counter_decide(void)
+{
+    static const enum pl_answer window[] = {PL_UNKNOWN, PL_NO};
+    for (int filled = 0; filled < 2; filled++) {
+        struct pl_send_sample samples[SAMPLES];
+        struct pl_samples_of of = alike(samples, PL_CONTROL_WINDOW);
+        for (int i = 0; i < SAMPLES; i++) {
+            samples[i].pace_bytes_per_s = 100 * MSS;
+            samples[i].unacked = filled ? 40 : 20;
+            samples[i].window = OPEN_WINDOW;
+            samples[i].counted_us[PL_RWND_LIMITED] = 5000;
+        }
+        struct pl_evidence known = pl_evidence_over(&of, 100 * MS, 120 * MS, MSS);
+        CHECK_EQ(pl_filled(&known), filled);
+        CHECK_EQ(known.window, window[filled]);
+    }
+}
+
 /* A program on a slow processor: it says that it has more to give, and always has data. Yet both windows and the buffer
  * have room, and less than a segment is unsent. */
 static void a_program_that_leaves_windows_and_buffer_unused_is_the_limit(void)
@@ -881,6 +901,7 @@ int main(void)
     RUN(a_message_under_way_is_not_the_wait_behind_it);
     RUN(a_full_window_for_which_nothing_waited_is_not_the_limit);
     RUN(a_window_that_the_kernel_counts_is_the_limit_although_it_has_room);
+    RUN(a_full_congestion_window_lets_the_windows_counter_decide);
     RUN(what_nothing_paces_is_not_paced);
     RUN(few_packets_at_the_programs_rate_are_paced);
     RUN(what_a_program_had_in_a_recovery_does_not_count_behind_it);
