@@ -23,14 +23,16 @@ _DRAINED_S = 40  # the slowest path is empty by then; virtual time that nobody u
 _BY_THE_CLOCK = ("lateness", "last_out_ns", "out_frames", "held_bytes", "held_peak_bytes", "record")
 
 
-def different(first: int, n: int, programs: str) -> list[str]:
-    """Of the paths with these seeds, those on which the two homes decide differently, with how."""
+def different(first: int, n: int, programs: str, replayed_as: int = 0) -> list[str]:
+    """Of the paths with these seeds, those on which the two homes decide differently, with how. ``replayed_as`` is
+    added to the seed that the process decides with."""
     with two_hosts() as hosts:
-        found = [(seed, _compare(seed, hosts.left, Path(programs))) for seed in range(first, first + n)]
+        seeds = range(first, first + n)
+        found = [(seed, _compare(seed, seed + replayed_as, hosts.left, Path(programs))) for seed in seeds]
     return [f"seed {seed}: {why}" for seed, why in found if why]
 
 
-def _compare(seed: int, netns: str, programs: Path) -> str | None:
+def _compare(seed: int, replayed_as: int, netns: str, programs: Path) -> str | None:
     chance = random.Random(seed)
     paths = [path(chance) for _ in range(2)]
     own = {"granularity_ns": chance.choice([0, 20_000, 100_000, 500_000]), "memory_bytes": 256 << 20}
@@ -44,9 +46,8 @@ def _compare(seed: int, netns: str, programs: Path) -> str | None:
             in_netns(netns, str(programs / "lfp-box-frames"), str(seed), str(FRAMES), "wa", "wb")
             time.sleep(_DRAINED_S)
             end = box.stop()
-        done = subprocess.run(
-            [str(programs / "lfp-box-replay"), str(record), *box.argv[2:]], capture_output=True, text=True, check=False
-        )
+        asked = [str(programs / "lfp-box-replay"), str(record), *box.argv[2:], "--seed", str(replayed_as)]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode:
         return f"{paths}: {done.stdout or done.stderr}"
     skipped = [end["statistics"][which]["record"]["skipped_packets"] for which in ("ab", "ba")]

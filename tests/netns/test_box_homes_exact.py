@@ -22,3 +22,9 @@ def test_arrivals_are_decided_alike(first: int) -> None:
     departure and the same marks, packet by packet, and everything counted is the same, to the bit."""
     found = in_virtual_time(box_homes.different, first=first, n=EACH, programs=str(PROGRAMS), timeout_s=400)
     assert not found, "\n".join(found)
+
+
+def test_another_seed_is_noticed() -> None:
+    """Most of the paths have a stage of chance, which decides otherwise then."""
+    found = in_virtual_time(box_homes.different, first=1, n=8, programs=str(PROGRAMS), replayed_as=1, timeout_s=400)
+    assert len(found) >= 4
