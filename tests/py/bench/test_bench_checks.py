@@ -66,6 +66,21 @@ def test_a_kernel_that_is_idle_waits_for_its_program(idle: bool, cause: str, bre
     assert bool(list(checks.idle(trial))) == breaks
 
 
+@pytest.mark.parametrize(
+    ("pairs", "what", "breaks"),
+    [(2, "outages 1", False), (1, "outages 1", True), (2, "rx_overflows 3", True), (1, "", False)],
+)
+def test_a_tunnel_is_down_only_where_gateways_overfill_the_line(pairs: int, what: str, breaks: bool) -> None:
+    """Each pair of gateways sends at the line's rate."""
+    pair = {"near": {"parameters": {"rate_bps": 5_000_000}}}
+    causes = [{"kind": "gateway", "short": f"far gateway {what}"}] if what else []
+    trial = SimpleNamespace(
+        status={"state": "done", "asked": [], "verdict": {"causes": causes, "reasons": causes}}, gateway="router",
+        rows=[{"rate_bps": 5_000_000}], json=lambda name: pair | {"others": {"2": pair} if pairs > 1 else {}},
+    )  # fmt: skip
+    assert bool(list(checks.ends(cast(Trial, trial)))) == breaks
+
+
 def test_a_trial_that_cannot_be_judged_is_broken(tmp_path: Path) -> None:
     """Whatever its files lack, the next draw is judged, too."""
     (said,) = checks.broken(Trial(draw(1, 0), tmp_path, [])).items()
