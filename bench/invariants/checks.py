@@ -51,7 +51,7 @@ def _overfilled(trial: Trial) -> bool:
         return False
     first = trial.json("gateway")
     pairs = [first, *(first.get("others") or {}).values()]
-    return sum(pair["near"]["parameters"]["rate_bps"] for pair in pairs) > int(trial.rows[0]["rate_bps"])
+    return sum(int(pair["near"]["parameters"]["rate_bps"]) for pair in pairs) > int(trial.rows[0]["rate_bps"])
 
 
 def _falls_back(trial: Trial, row: Json) -> bool | None:
