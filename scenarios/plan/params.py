@@ -104,6 +104,7 @@ def gateway_columns(gateway: Gateway) -> dict[str, Scalar]:
     """The kind, and the settings that this kind heeds; all others are null."""
     columns: dict[str, Scalar] = {
         "gateway_model": gateway.model,
+        "gateway_proxy": gateway.proxy if gateway.is_proxy else None,
         "gateway_rate_bps": gateway.rate,
         "gateway_host_rate_bps": gateway.host_rate,
         "gateway_rate_mode": gateway.rate_mode,
@@ -115,7 +116,7 @@ def gateway_columns(gateway: Gateway) -> dict[str, Scalar]:
         "gateway_far": gateway.far,
         "gateway_settle_ns": gateway.settle,
     }
-    of_commands = ("gateway_model", "gateway_near", "gateway_far", "gateway_settle_ns")
-    of_lft = tuple(name for name in columns if name not in of_commands[1:])
+    of_commands = ("gateway_model", "gateway_proxy", "gateway_near", "gateway_far", "gateway_settle_ns")
+    of_lft = tuple(name for name in columns if name not in of_commands[2:])
     heeded = {"none": (), "command": of_commands, "lft": of_lft}[gateway.kind]
     return {"gateway": gateway.kind} | {name: value if name in heeded else None for name, value in columns.items()}
