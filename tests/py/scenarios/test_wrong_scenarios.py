@@ -566,7 +566,7 @@ def test_settings_of_gateways_rest_where_another_layer_has_none(folder: Path) ->
 def test_netem_says_what_it_refuses(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "channels.toml").write_text(RIGHT.replace(QUEUE, f"{QUEUE}\nchannels = 2"))
     said = refused(capsys, "explain", "channels.toml", "--time", "virtual", "--box", "netem")
-    assert said == "--box netem: netem cannot do channels; use --box comet"
+    assert said == "--box netem: netem cannot do channels; use --box kernel or comet"
 
 
 def test_a_run_refuses_the_same_before_it_makes_anything(folder: Path) -> None:
