@@ -105,8 +105,8 @@ def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_m
     seen = [limit for limit in limits_of(alone) if limit[2] == "path_down"]
     assert seen[0][0] == pytest.approx(down[0], abs=1.0)
     assert all(down[0] - 0.02 <= one[0] and one[1] <= down[1] + 0.02 for one in seen), "so long at least, never longer"
-    # Acknowledgements that had passed the box let the sender go on for 20 ms, less a packet's time or two; and a copy was
-    # lost in the second half of an outage, if that was long.
+    # Acknowledgements that had passed the box let the sender go on for 20 ms, but for a packet's time or two. Of a long
+    # outage a copy was lost in the second half.
     assert sum(one[1] - one[0] for one in seen) >= min(0.4 * lasts_ms, 19)
     shutil.rmtree(tmp_path / "runs")
 
@@ -202,7 +202,7 @@ def true_queues(folder: Path, flow: dict[str, Any]) -> tuple[Times, Times]:
 def test_a_longer_path_is_no_queue(tmp_path: Path, change: str, control: str) -> None:
     """The least queue of each limit is the box's to 0.1 ms, with its record and without. So a path that becomes longer
     or shorter, in one direction or both, by a lot or by little, is no queue. The box looks at arrivals and departures
-    each RTT/400. Without its record a packet's two waits for a look are in its queue; among many, one waits for none."""
+    each RTT/400. Without its record a packet's two waits for a look are in its queue; of many, one waits for none."""
     folder = trial_of(tmp_path, LONGER.format(change=change, control=control))
     flow = main_flow(folder)
     sent, wait = true_queues(folder, flow)

@@ -133,7 +133,8 @@ def test_whatever_sets_a_guest_up_the_results_are_the_same(tmp_path: Path, monke
 
 @pytest.mark.timeout(900)  # fifty guests
 def test_results_depend_on_the_seed_where_the_table_says_so_and_nowhere_else(tmp_path: Path) -> None:
-    """Every congestion control of the kernel, with three seeds. NV draws after four seconds, and its rate shows it some seconds later."""
+    """Every congestion control of the kernel, with three seeds. NV draws after four seconds, which shows some seconds
+    later."""
     listed = program.run(["cat", "/proc/sys/net/ipv4/tcp_available_congestion_control"], folder=ROOT).output.split()
     controls = sorted(set(LINUX) & set(listed))
     assert {"bbr", "cubic", "reno", "dctcp", "cdg", "nv"} <= set(controls)
