@@ -16,7 +16,7 @@ sender's samples, because with gateways its bytes are acknowledged by the near o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,14 @@ from numpy.typing import NDArray
 from netcommon import quantity
 from scenarios.plan.path import PathTable
 from scenarios.trial import arrivals, clock
+from scenarios.trial.concerned import ALL, Concerned, by
 from scenarios.trial.files import read_json, write_json
 
 BACK = 0.9  # of the rate before
 SPAN_NS = 10**9
 LEAST_NS = SPAN_NS // 2  # of a span that the next outage or the end cuts short
 ROUND_NS = 10**7  # of a round trip: a shorter one holds too few packets
-VERSION = 3
+VERSION = 4
 TABLE = "recovery.json"
 ENDED, NEXT, NEVER_BEFORE = "the transfer ended before", "the next outage came before", "no rate before the outage"
 _ALL = 10**9  # a loss of 100 %, ppb
@@ -55,18 +56,18 @@ def of_arrivals(t_ns: I64, octets: I64) -> Series:
 
 def of_trial(
     params: Mapping[str, Any], receiver: Mapping[str, Any], box: Mapping[str, Any], origin_ns: int,
-    came: arrivals.Series | None = None,
+    came: arrivals.Series | None = None, concerned: Concerned | None = None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """The outages that lie within a flow's transfer, in order: ``begin_ns`` and ``end_ns`` since ``origin_ns`` (the
     trial's, CLOCK_MONOTONIC), ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. From its params, the
-    receiver's account and the box's end; ``came``: its arrivals, in CLOCK_REALTIME. Empty without outages, and without
-    the moments to compare."""
+    receiver's account and the box's end; ``came``: its arrivals, in CLOCK_REALTIME; ``concerned``: whether an outage is
+    the flow's own. Empty without outages, and without the moments to compare."""
     intervals = receiver.get("intervals")
     if not intervals or not box.get("clock"):
         return []
     # The box counts outages from its clock's moment, the receiver its intervals from t0; both are CLOCK_MONOTONIC.
     shift_ns = box["clock"]["monotonic_ns"] - receiver["t0_monotonic_ns"]
-    moved = [(begin + shift_ns, end + shift_ns) for begin, end in outages(params)]
+    moved = [(begin + shift_ns, end + shift_ns) for begin, end in outages(params, concerned)]
     series = of_arrivals(came[0] - receiver["t0_realtime_ns"], came[1]) if came else of_intervals(intervals)
     within = [one for one in moved if one[1] > 0 and one[0] < series[0][-1]]
     found = recoveries(series, within, int(params.get("rtt_ns") or 0), exact=came is not None)
@@ -100,9 +101,10 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
     if not outages(params) or origin_ns is None:
         return {}
     return {
-        name: of_trial(own, end.get("receiver") or {}, box, origin_ns, _came(folder, own, end, alone=not beside))
+        name: of_trial(own, end.get("receiver") or {}, box, origin_ns, _came(folder, own, end, alone=not beside),
+                       by(own, end))
         for name, own, end in each
-    }
+    }  # fmt: skip
 
 
 def _came(folder: Path, params: Mapping[str, Any], end: Mapping[str, Any], *, alone: bool) -> arrivals.Series | None:
@@ -163,9 +165,16 @@ def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: i
     return int(own[np.argmax(fine)]) if fine.any() else None
 
 
-def outages(params: Mapping[str, Any]) -> list[Outage]:
-    """The outages of a path, in either direction, by the box's clock; those that touch are one."""
-    found = sorted(one for prefix in ("", "ba_") for key in _KEYS for one in _of_key(params, prefix, key))
+def outages(params: Mapping[str, Any], concerned: Concerned | None = None) -> list[Outage]:
+    """The outages of a path, in either direction, by the box's clock; those that touch are one. ``concerned``: those
+    alone that take packets of a flow (`[path] only`)."""
+    ways = [(prefix, key) for prefix in ("", "ba_") for key in _KEYS]
+    found = sorted(
+        both
+        for prefix, key in ways
+        for one in _of_key(params, prefix, key)
+        for both in _while_concerned(one, params, prefix, concerned)
+    )
     joined: list[Outage] = []
     for begin, end in found:
         if joined and begin <= joined[-1][1]:
@@ -178,12 +187,33 @@ def outages(params: Mapping[str, Any]) -> list[Outage]:
 def _of_key(params: Mapping[str, Any], prefix: str, key: str) -> Iterator[Outage]:
     """The outages that one loss of one direction makes: its model from the beginning, and those of changes."""
     first: int | str = params.get(f"{prefix}{key}") or params.get(f"{prefix}{key}_ppb") or 0
-    phases = [(0, first), *_changes(str(params.get("change") or "none"), prefix, key)]
-    for (begin, value), (end, _) in zip(phases, [*phases[1:], (2**63, None)], strict=True):
-        for one in _ranges(value):
-            inside = max(one[0], begin), min(one[1], end)
-            if inside[0] < inside[1]:
-                yield inside
+    for phase, value in _phases(params, prefix, key, first):
+        yield from _overlaps(_ranges(value), phase)
+
+
+def _while_concerned(
+    outage: Outage, params: Mapping[str, Any], prefix: str, concerned: Concerned | None
+) -> Iterator[Outage]:  # fmt: skip
+    """The parts of an outage in which the direction's filter chooses packets of the flow."""
+    phases = _phases(params, prefix, "only", str(params.get(f"{prefix}only") or ALL))
+    own = [phase for phase, text in phases if concerned is None or concerned(prefix, str(text))]
+    return _overlaps(own, outage)
+
+
+def _phases(
+    params: Mapping[str, Any], prefix: str, key: str, first: int | str
+) -> Iterator[tuple[Outage, int | str]]:  # fmt: skip
+    """The values of a direction's key, each with the time in which it holds."""
+    values = [(0, first), *_changes(str(params.get("change") or "none"), prefix, key)]
+    for (begin, value), (end, _) in zip(values, [*values[1:], (2**63, 0)], strict=True):
+        yield (begin, end), value
+
+
+def _overlaps(ranges: Iterable[Outage], other: Outage) -> Iterator[Outage]:
+    for one in ranges:
+        inside = max(one[0], other[0]), min(one[1], other[1])
+        if inside[0] < inside[1]:
+            yield inside
 
 
 def _changes(text: str, prefix: str, key: str) -> list[tuple[int, int | str]]:

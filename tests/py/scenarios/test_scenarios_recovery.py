@@ -13,7 +13,7 @@ from netcommon import binaries
 from netcommon.errors import UsageError
 from scenarios.plan import params, profiles
 from scenarios.plan.plan import load_plan
-from scenarios.trial import recovery, transfer_tool
+from scenarios.trial import concerned, recovery, transfer_tool
 
 MS, S = 10**6, 10**9
 STEP = 100 * MS
@@ -193,3 +193,38 @@ def test_the_interval_is_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert line[line.index("--interval") + 1] == "50000000ns"
     with pytest.raises(UsageError, match=r"transfer\.interval = '50ms': iperf3"):
         sender(interval="50ms", tool="iperf3", pace="0")
+
+
+def test_an_outage_of_other_flows_packets_is_not_this_flows() -> None:
+    """`only` says whom losses concern: here pair 2 alone, by its addresses, or packets that the flow does not send."""
+    ends = {"local": "10.77.0.1:40000", "remote": "10.77.2.2:50000"}
+    end = {"sender": {"streams": [ends]}}
+
+    def own(end: dict[str, Any] = end, **params: Any) -> list[tuple[int, int]]:
+        return recovery.outages(params, concerned.by(params, end))
+
+    forth: dict[str, Any] = {"loss": "time:6s-7s"}
+    back: dict[str, Any] = {"ba_loss": "time:6s-7s"}
+    hit = [(6 * S, 7 * S)]
+    assert own(**forth) == own(**back) == hit
+    assert own(**forth, only="src=10.77.3.0/24") == [] and own(**back, ba_only="dst=10.77.3.0/24") == []
+    assert own(**forth, only="src=10.77.0.0/24") == hit and own(**forth, only="!src=10.77.3.0/24,tcp") == hit
+    assert own(**forth, only="src=fd77::/64") == []
+    assert own(**forth, only="dport=50000") == hit and own(**forth, only="!dport=50000") == []
+    assert own(**forth, only="syn") == own(**forth, only="udp") == own(**forth, only="ack-only") == []
+    assert own(**back, ba_only="ack-only") == hit and own(**back, ba_only="data") == []
+    assert own(**forth, only="min-size=1000") == hit and own(**back, ba_only="min-size=1000") == []
+    assert own(**forth, only="max-size=100") == []
+    assert own(loss="time:1s-9s", change="3s only=udp; 5s only=all") == [(S, 3 * S), (5 * S, 9 * S)]
+    assert own(**forth, only="src=10.77.3.0/24", gateway="lft") == hit, "of a tunnel's packets nobody knows"
+    assert own({}, **forth, only="dport=50000") == hit, "iperf3's ports are not known"
+
+
+def test_responses_and_the_other_way_of_both_at_once_are_a_flows_packets_too() -> None:
+    there, here = "10.77.2.2:50000", "10.77.0.1:40000"
+    sides = {"sender": {"local": here, "remote": there}, "receiver": {"local": there, "remote": here}}
+    exchange = sides | {"summary": {"exchange": {"exchanges": 1}}}
+    back = {"sender": sides["receiver"], "receiver": sides["sender"]}
+    for end in (exchange, sides | {"reverse": back}):
+        for path in ({"ba_loss": "time:6s-7s", "ba_only": "data"}, {"loss": "time:6s-7s", "only": "ack-only"}):
+            assert recovery.outages(path, concerned.by(path, end)) == [(6 * S, 7 * S)]
