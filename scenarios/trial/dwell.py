@@ -6,10 +6,14 @@ although the shortest dwell of the transfer had passed since they came and those
 the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
 
     near      none left the near gateway, until the one that ended the stall
-    tunnel    some left it, and none arrived at the far gateway, or one was lost: its repair is waited for
-    far       all that left arrived, and the far gateway kept it
+    tunnel    some left it, and none arrived at the far gateway, or one that may have carried the octets was lost: a
+              gateway that gives octets in order waits for its repair, and then for that of the next one; or one just
+              before, of any connection, whose repair the tunnel's own order awaits
+    far       all that may have carried them arrived, and the far gateway kept them
 
-Times at the near gateway are earlier by the shortest dwell.
+Times at the near gateway are earlier by the shortest dwell. A packet may have carried octets from when they could have
+arrived at the far gateway on: the shortest dwell after they came, or, by the amounts below, later. A repair takes a
+round trip and what it takes to see the loss: `_REPAIR_ROUNDS` round trips count as just before.
 
 A tunnel's packets are sealed, so nobody outside sees which octets are in which packet. The dwell of each side therefore
 comes from amounts (`_sides`): octets are carried in the order in which they leave, and each takes the same share of
@@ -43,6 +47,7 @@ PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
 _EDGE_NS = STALL_NS // 4  # at both ends of a stall, where packets of before and after it are
 _SETTLED = 20  # the share is judged when a 20th of all octets is through: first packets are filled up
 _CONTRADICTS = 0.25  # of the median dwell, and no less than a millisecond: what the error may be
+_REPAIR_ROUNDS = 2  # of the path, in which a loss is repaired
 _DATA_BYTES = 200  # of a packet at least; shorter ones are acknowledgements
 I64 = NDArray[np.int64]
 
@@ -51,24 +56,29 @@ Missed = tuple[I64, I64]  # times, in order, and how many packets of the tunnel 
 
 
 def of_flow(
-    t_in_ns: I64, t_out_ns: I64, out_near: I64 | None, in_far: I64 | None, path_ns: int, missed: Missed | None = None
+    t_in_ns: I64, t_out_ns: I64, out_near: I64 | None, in_far: I64 | None, path_ns: int, missed: Missed | None = None,
+    carried_ns: I64 | None = None, round_ns: int | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     """Dwell and stalls of one connection, its segments in the order of the stream. ``out_near``, ``in_far``: sorted
     times of the tunnel's packets with data at gw1-out and gw2-in, each as often as it has wire packets; None where
     these were not captured. ``path_ns``: the path's own delay, before which no packet arrives. ``missed``: by the box's
-    record; without it, by the captures, as far as the path keeps that delay."""
+    record; without it, by the captures, as far as the path keeps that delay. ``carried_ns``: when each segment can have
+    arrived at the far gateway at the earliest; None: the shortest dwell after it came. ``round_ns``: the path's round
+    trip; None: twice its delay."""
     dwell = t_out_ns - t_in_ns
+    least_ns = int(dwell.min())
     found: dict[str, Any] = {**_percentiles(dwell)}
-    stalls = _stalls(t_in_ns, t_out_ns, int(dwell.min()))
+    stalls = _stalls(t_in_ns, t_out_ns, least_ns, t_in_ns + least_ns if carried_ns is None else carried_ns)
     found["stalls"] = len(stalls)
+    repair_ns = _REPAIR_ROUNDS * (2 * path_ns if round_ns is None else round_ns)
     for side in SIDES:
         found |= {side: None, f"{side}_max_ns": None}
     if out_near is None or in_far is None:
         return found
     lasted: dict[str, list[int]] = {side: [] for side in SIDES}
     missed = missed or (in_far, _lost(path_ns, out_near, in_far) if stalls else in_far)
-    for begin, end in stalls:
-        lasted[_side(begin, end, int(dwell.min()), out_near, in_far, missed)].append(end - begin)
+    for begin, end, carried in stalls:
+        lasted[_side(begin, end, carried - repair_ns, least_ns, out_near, in_far, missed)].append(end - begin)
     for side, times in lasted.items():
         found |= {side: len(times), f"{side}_max_ns": max(times, default=0)}
     return found
@@ -78,15 +88,16 @@ def _percentiles(times: I64) -> dict[str, int]:
     return {name: int(np.percentile(times, share, method="inverted_cdf")) for name, share in PERCENTILES.items()}
 
 
-def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int) -> list[tuple[int, int]]:
-    """Begin and end of each stall, as the far gateway's outer side saw it."""
+def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int, carried_ns: I64) -> list[tuple[int, int, int]]:
+    """Begin and end of each stall, as the far gateway's outer side saw it, and when what it kept can have arrived."""
     left = np.maximum.accumulate(t_out_ns)
     due = np.maximum(t_in_ns + least_ns, np.concatenate([t_in_ns[:1], left[:-1]]))
     rows = np.flatnonzero(t_out_ns - due >= STALL_NS)
-    return [(int(due[row]), int(t_out_ns[row])) for row in rows]
+    return [(int(due[row]), int(t_out_ns[row]), int(min(due[row], carried_ns[row]))) for row in rows]
 
 
-def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, missed: Missed) -> str:
+def _side(begin: int, end: int, since: int, least_ns: int, out_near: I64, in_far: I64, missed: Missed) -> str:
+    """``since``: from when on a packet that is lost may be awaited."""
     first, last = begin + _EDGE_NS, end - _EDGE_NS
     if not _between(in_far, first, end + 1):  # all had come before
         return "far"
@@ -95,7 +106,7 @@ def _side(begin: int, end: int, least_ns: int, out_near: I64, in_far: I64, misse
     if not _between(in_far, first, last):
         return "tunnel"
     times, lost = missed
-    before, after = int(np.searchsorted(times, begin)) - 1, min(int(np.searchsorted(times, end)), len(lost) - 1)
+    before, after = int(np.searchsorted(times, since)) - 1, min(int(np.searchsorted(times, end)), len(lost) - 1)
     return "tunnel" if lost[after] > (lost[before] if before >= 0 else 0) else "far"
 
 
@@ -185,14 +196,18 @@ def write(folder: Path) -> None:
     flow, t_in, t_out, octets = (table[name].to_numpy().astype(np.int64) for name in table.column_names)
     tunnel = folder / "tunnel.parquet"
     near, far = _tunnel(parquet.read_table(tunnel)) if tunnel.exists() else (None, None)
-    path_ns = int((read_json(folder / "params.json") or {}).get("delay_ns") or 0)
+    params = read_json(folder / "params.json") or {}
+    path_ns = int(params.get("delay_ns") or 0)
+    back_ns = params.get("ba_delay_ns")
+    round_ns = path_ns + (path_ns if back_ns is None else int(back_ns))
     sides = _sides(t_in, t_out, octets, near, far, path_ns) if near and far and flow.size else None
     times = (near.t_ns if near else None, far.t_ns if far else None)
     missed = _missed(folder) if tunnel.exists() else None
     found = {}
     for one in np.unique(flow):
         own = flow == one
-        found[str(one)] = of_flow(t_in[own], t_out[own], *times, path_ns, missed)
+        carried = None if sides is None else (t_out - sides[0][SIDES.index("far")] - sides[1])[own]
+        found[str(one)] = of_flow(t_in[own], t_out[own], *times, path_ns, missed, carried, round_ns)
         if sides:
             each, error_ns = sides
             found[str(one)] |= {"dwell_error": error_ns} | {

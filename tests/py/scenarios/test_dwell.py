@@ -78,6 +78,52 @@ def test_the_boxs_record_says_what_was_lost_on_a_path_that_becomes_longer(lost: 
     assert dwell._missed(tmp_path / "none") is None
 
 
+def in_order(gone: list[int], repair_ns: int, held_ns: int = 0) -> tuple[np.ndarray, ...]:
+    """Segments that each wait ``held_ns`` in the near gateway; frames ``gone`` are lost, and their repairs come one
+    after the other, each ``repair_ns`` after the one before."""
+    came = np.arange(COUNT, dtype=np.int64) * STEP_NS
+    out_near = came + held_ns
+    in_far = out_near + PATH_NS
+    due = in_far.copy()
+    due[gone] = in_far[gone[0]] + repair_ns * np.arange(1, len(gone) + 1)
+    left = np.maximum.accumulate(due)
+    far = np.sort(due)
+    repairs = due[gone] - PATH_NS
+    return came, left, np.sort(np.concatenate([out_near, repairs])), far
+
+
+@pytest.mark.parametrize("held_ns", [0, 300 * MS])
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_gateway_that_waits_for_the_repair_of_an_earlier_loss_waits_for_the_tunnel(
+    held_ns: int, recorded: bool
+) -> None:  # fmt: skip
+    """Two frames are lost 20 ms apart. The first repair comes after 150 ms, the second 150 ms later: the second wait
+    begins when both were lost long ago, and nothing is lost meanwhile."""
+    gone = [AT, AT + 20]
+    came, left, out_near, in_far = in_order(gone, 150 * MS, held_ns)
+    lost = np.isin(np.arange(COUNT), gone)
+    on_time = came + held_ns + PATH_NS
+    record = (on_time[~lost], np.cumsum(lost, dtype=np.int64)[~lost])
+    found = dwell.of_flow(came, left, out_near, in_far, PATH_NS, record if recorded else None)
+    assert {one: found[one] for one in dwell.SIDES} == {"near": 0, "tunnel": 2, "far": 0}
+
+
+def test_what_was_lost_just_before_the_octets_came_is_waited_for_where_the_tunnel_keeps_one_order() -> None:
+    """Another connection's frame is lost 15 ms before these octets come, and its repair lets them pass 150 ms later."""
+    came, left, out_near, in_far = carried("far")
+    lost = np.arange(COUNT) == AT - 15
+    record = (in_far[~lost], np.cumsum(lost, dtype=np.int64)[~lost])
+    assert dwell.of_flow(came[AT:], left[AT:], out_near, in_far[~lost], PATH_NS, record)["tunnel"] == 1
+
+
+def test_a_far_gateway_that_rests_after_a_repair_is_the_far_one() -> None:
+    """A loss long ago, of octets that have left: by the amounts, what is kept had not been sent yet."""
+    came, left, out_near, in_far = carried("far")
+    lost = AT - 300
+    record = (np.delete(in_far, lost), np.delete(np.cumsum(np.arange(COUNT) == lost), lost))
+    assert dwell.of_flow(came, left, out_near, in_far, PATH_NS, record)["far"] == 1
+
+
 FRAME, SEGMENT = 1500, 1448
 
 
