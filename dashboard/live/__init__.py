@@ -1,1 +1,1 @@
-"""The pages of running tools: a gateway, a delay box."""
+"""Tools that run now: one thread for each control socket keeps what it answers, and pages ask tools to change."""

@@ -72,8 +72,8 @@ def print_summary(run_dir: Path, metric: str) -> None:
     ])  # fmt: skip
     out.print(f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
               f"{intervals.ENOUGH} repeats that differ", markup=False)  # fmt: skip
-    if left_out := len(table.rows) - len(good):
-        out.print(f"left out: {left_out} without a valid {metric}", markup=False)
+    for line in compare.left_out(metric, compare.invalid_trials(table.rows), compare.lacking(table.rows, metric)):
+        out.print(line, markup=False)
 
 
 def _interval(metric: str, ends: tuple[float, float] | None) -> str:

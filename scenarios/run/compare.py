@@ -26,7 +26,7 @@ from scenarios.trial.files import read_json
 class Comparison:
     """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
     ``unmatched``: how many settings only one of the sides has, ``unjudged`` of them the run; ``left_out``: how many
-    trials are not valid.
+    trials are not valid; ``without``: how many rows of valid ones, a trial's or one of its flows', lack the metric.
     ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``: the setting, its base and
     its new value, where both sides are of one run. ``also``: what else differs, because of that setting or as
     ``across`` allows. ``ran``: the names of what both runs ran that was not the same: programs, kernel, C library,
@@ -39,6 +39,7 @@ class Comparison:
     unjudged: int
     left_out: int
     margin: float
+    without: int = 0
     by: tuple[str, str, str] | None = None
     also: str = ""
     ran: tuple[str, ...] = ()
@@ -91,6 +92,7 @@ def compare(
     differ."""
     ours, theirs = Table.load(base), Table.load(run)
     check_metric(metric, ours, theirs)
+    check_measured(metric, ours, theirs)
     aside = _aside(across, ours, theirs)
     names = _names(ours, theirs, aside)
     grouped = [_unmixed(table, table.good(metric), names) for table in (ours, theirs)]
@@ -100,14 +102,16 @@ def compare(
     pairs = [judgement.pair(grouped[0][key], grouped[1][key], metric) for key in shared]
     settings = [dict(zip(names, key, strict=True)) for key in shared]
     found = judge(settings, pairs, margin, lower_is_better)
-    left_out = sum(len(table.rows) - len(table.good(metric)) for table in (ours, theirs))
+    left_out = sum(invalid_trials(table.rows) for table in (ours, theirs))
+    without = sum(lacking(table.rows, metric) for table in (ours, theirs))
     unmatched, unjudged = sum(len(sides) for sides in grouped) - 2 * len(shared), len(grouped[1]) - len(shared)
     rows = [[row for key in shared for row in side[key]] for side in grouped]
     allowed = [name for name in columns.settings() if name in aside and name not in columns.OF_THE_CLOCK]
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
     also = differences(apart, rows)
     ran = tuple(manifests.apart(*(read_json(path / "manifest.json") for path in (base, run))))
-    return Comparison(metric, _varied(settings, ours), found, unmatched, unjudged, left_out, margin, also=also, ran=ran)
+    return Comparison(metric, _varied(settings, ours), found, unmatched, unjudged, left_out, margin, without,
+                      also=also, ran=ran)  # fmt: skip
 
 
 def apart(base: Path, run: Path) -> list[str]:
@@ -145,6 +149,23 @@ def check_metric(metric: str, *tables: Table, option: str = "--metric") -> None:
             )
         if table.rows and metric not in table.rows[0]:
             raise UsageError(f"{option} {metric}: {table.path.name} has no such column; an older version wrote it")
+
+
+def check_measured(metric: str, *tables: Table) -> None:
+    """UsageError when a run has valid trials, and none of them the metric."""
+    for table in tables:
+        if not table.good(metric) and any(row.get("valid") for row in table.rows):
+            raise UsageError(f"--metric {metric}: no valid trial of {table.path.name} has it; choose another --metric")
+
+
+def invalid_trials(rows: Iterable[Row]) -> int:
+    """How many trials of these rows are not valid, however many flows they have."""
+    return len({row["trial"] for row in rows if not row.get("valid")})
+
+
+def lacking(rows: Iterable[Row], metric: str) -> int:
+    """How many rows of valid trials lack the metric."""
+    return sum(bool(row.get("valid")) and row.get(metric) is None for row in rows)
 
 
 def _aside(across: Sequence[str], *tables: Table) -> frozenset[str]:
@@ -318,8 +339,15 @@ def remarks(found: Comparison) -> Iterator[str]:
     if found.unmatched:
         verb, where = "is" if found.unmatched == 1 else "are", "side" if found.by else "run"
         yield f"{_counted(found.unmatched, 'setting')} {verb} in one {where} only"
-    if found.left_out:
-        yield f"{_counted(found.left_out, 'trial')} left out: not valid"
+    yield from left_out(found.metric, found.left_out, found.without)
+
+
+def left_out(metric: str, invalid: int, without: int) -> Iterator[str]:
+    """Sentences about trials that are not valid, and rows of valid ones that lack the metric."""
+    if invalid:
+        yield f"{_counted(invalid, 'trial')} left out: not valid"
+    if without:
+        yield f"{_counted(without, 'row')} of valid trials left out: no {metric}"
 
 
 def _counted(number: int, what: str) -> str:

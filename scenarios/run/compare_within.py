@@ -18,7 +18,15 @@ from netcommon.errors import UsageError
 from scenarios.plan import columns
 from scenarios.plan.cells import Row
 from scenarios.run import judgement
-from scenarios.run.compare import Comparison, Table, check_metric, differences
+from scenarios.run.compare import (
+    Comparison,
+    Table,
+    check_measured,
+    check_metric,
+    differences,
+    invalid_trials,
+    lacking,
+)
 from scenarios.run.judgement import judge
 
 Point = tuple[int, ...]  # of a sweep: the place of each setting's value in its list; and the number of the flow
@@ -29,12 +37,15 @@ def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_b
     ``SETTING=BASE,NEW`` where more than two values are swept. UsageError names the settings or the values."""
     table = Table.load(run)
     check_metric(metric, table)
+    check_measured(metric, table)
     setting, *places = _asked(by, table)
     sides = [_by_point(table.good(metric), table, setting, place) for place in places]
     asked = [_by_point(table.rows, table, setting, place) for place in places]
     shared = [point for point in sides[0] if point in sides[1]]
+    rows = [row for side in asked for some in side.values() for row in some]
     if not shared:
-        raise UsageError(f"{run.name}: no setting with valid trials of both values of {setting}")
+        having = f" that have {metric}" if lacking(rows, metric) else ""
+        raise UsageError(f"{run.name}: no setting with valid trials of both values of {setting}{having}")
     ours, theirs = ([row for point in shared for row in side[point]] for side in sides)
     apart = [name for name in columns.settings() if any(
         sides[0][point][0].get(name) != sides[1][point][0].get(name) for point in shared)]  # fmt: skip
@@ -55,8 +66,9 @@ def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_b
         judge(settings, pairs, margin, lower_is_better),
         unmatched=sum(len(side) for side in sides) - 2 * len(shared),
         unjudged=len(sides[1]) - len(shared),
-        left_out=_trials(asked) - _trials(sides),
+        left_out=invalid_trials(rows),
         margin=margin,
+        without=lacking(rows, metric),
         by=(setting, values[0], values[1]),
         also=differences(follows, (ours, theirs)),
     )
@@ -120,10 +132,6 @@ def _by_point(rows: Iterable[Row], table: Table, setting: str, place: int) -> di
         if point[axis] == place:
             found.setdefault((*point[:axis], *point[axis + 1 :], int(row.get("flow") or 0)), []).append(row)
     return found
-
-
-def _trials(sides: Iterable[dict[Point, list[Row]]]) -> int:
-    return sum(len(rows) for side in sides for rows in side.values())
 
 
 def _texts(table: Table, point: Point, setting: str) -> Row:

@@ -17,11 +17,11 @@ from support import synthetic_run
 from support.waiting import wait_until
 
 from dashboard.cli import report
-from dashboard.core.runs import load_run
-from dashboard.report import pictures
-from dashboard.report.markdown import write_markdown
-from dashboard.timeline import timeline
-from dashboard.timeline.figure import timeline_figure
+from dashboard.data import timeline
+from dashboard.data.runs import load_run
+from dashboard.figures import pictures
+from dashboard.figures.timeline import timeline_figure
+from dashboard.markdown import write_markdown
 from netcommon.errors import LfpError, MissingError, UsageError
 from scenarios.plan.causes import ALL_LIMITS
 
@@ -34,7 +34,7 @@ def test_a_matrix_is_a_grid_for_each_series_with_the_papers_values(tmp_path: Pat
     assert grid[0].endswith(" | 0 ns | 20 ms | 200 ms |") and grid[1] == "| ---: | ---: | ---: | ---: |"
     assert grid[2].startswith("| 0 % |") and "(40 Mbit/s)" in grid[2] and "(4 Mbit/s)" in grid[2]
     assert [line.count("|") for line in grid] == [5] * 6
-    assert "1 trial failed or not valid: counted in no cell." in text
+    assert "1 trial failed, not valid or without a value: counted in no cell." in text
     assert "![" not in text
 
 

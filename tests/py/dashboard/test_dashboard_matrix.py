@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support import synthetic_run
 
-from dashboard.core.grouping import varied
-from dashboard.core.runs import Run, load_run
-from dashboard.report.html import render
-from dashboard.run import curves, matrix, tables
-from dashboard.run.matrix_figure import MOST_TEXTS, matrix_figure
+from dashboard.content import facts, tables
+from dashboard.data.runs import Run, load_run
+from dashboard.figures.matrix import MOST_TEXTS, matrix_figure
+from dashboard.report import render
+from dashboard.results import curves, matrix
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def test_an_invalid_trial_leaves_its_cell_empty_and_is_counted(run: Run) -> None
     built = grids(run)
     assert built.left_out == 1
     assert (1, 2) not in built.panels[0].cells  # MATRIX_INVALID: second loss, third round-trip time
-    assert tables.matrix_notes(built) == ["1 trial failed or not valid: counted in no cell."]
+    assert tables.matrix_notes(built) == ["1 trial failed, not valid or without a value: counted in no cell."]
 
 
 def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
@@ -88,7 +88,7 @@ def test_a_matrix_of_one_row_is_curves(run: Run) -> None:
 
 
 def test_report_and_trials_name_what_was_swept(run: Run, tmp_path: Path) -> None:
-    assert varied(run) == ["profile", "loss_ppb", "delay_ns"]
+    assert facts.varied(run) == ["profile", "loss_ppb", "delay_ns"]
     html = render(run)
     assert "Short-term throughput by round-trip time and path.loss" in html
     assert ">path.delay</th>" in html and ">path.loss</th>" in html

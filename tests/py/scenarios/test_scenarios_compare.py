@@ -308,3 +308,40 @@ def test_programs_and_kernels_that_are_not_the_same_are_named(
         assert cli.run(["compare", str(base), str(run)]) == 0
         line = next((line for line in capsys.readouterr().out.splitlines() if line.startswith("not the same")), None)
         assert line == (names and f"not the same in both runs: {names} (hashes and versions in manifest.json)")
+
+
+def test_what_lacks_the_metric_is_not_called_not_valid(
+    make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A trial of three flows of which one exchanges requests: the rows of the others have no rate of exchanges. And a
+    trial that is not valid counts once, however many flows it has."""
+
+    def flows(name: str, *, valid: bool = True) -> Path:
+        run = make(name, {0: [1e6]})
+        (one,) = parquet.read_table(run / "results.parquet").to_pylist()
+        rows = [one | {"flow": n, "valid": valid, "exchanges_per_s": 10.0 if n == 0 else None} for n in range(3)]
+        rows += [one | {"trial": 1, "flow": n, "valid": False, "exchanges_per_s": None} for n in range(2)]
+        parquet.write_table(pa.Table.from_pylist(rows), run / "results.parquet")
+        return run
+
+    base, run = flows("base"), flows("run")
+    found = compare(base, run, metric="exchanges_per_s", margin=0.05)
+    assert (len(found.cells), found.left_out, found.without) == (1, 2, 4)
+    cli.run(["compare", str(base), str(run), "--metric", "exchanges_per_s"])
+    said = capsys.readouterr().out
+    assert "2 trials left out: not valid" in said and "4 rows of valid trials left out: no exchanges_per_s" in said
+    cli.run(["show", str(run), "--summary", "exchanges_per_s"])
+    said = capsys.readouterr().out
+    assert "1 trial left out: not valid" in said and "2 rows of valid trials left out: no exchanges_per_s" in said
+
+
+def test_a_metric_that_no_valid_trial_has_is_said_to_be_missing(
+    make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was "no combination of settings is in both", of a run compared with itself."""
+    run = make("run", {0: [1e6]}, recovery_ns=None)
+    (one,) = parquet.read_table(run / "results.parquet").to_pylist()
+    schema = pa.Table.from_pylist([one]).schema
+    parquet.write_table(pa.Table.from_pylist([one], schema), run / "results.parquet")
+    assert cli.run(["compare", str(run), str(run), "--metric", "recovery_ns"]) == 2
+    assert "--metric recovery_ns: no valid trial of run has it; choose another" in capsys.readouterr().err

@@ -14,6 +14,7 @@ from support.synthetic_results import random_plan, write_plan
 from support.synthetic_results import rows as synthetic_rows
 
 from lfp import cli
+from netcommon.errors import UsageError
 from scenarios.plan import columns
 from scenarios.plan.cells import key
 from scenarios.plan.document import Document
@@ -188,3 +189,20 @@ def test_200_comparisons_of_a_gateway_with_itself_give_few_false_alarms() -> Non
         (cell,) = judge([{}], [(Side(base, base), Side(run, run))], 0.0, False)
         alarms += cell.verdict in ("worse", "better")
     assert alarms <= most, f"{alarms} of 200, seed {seed}"
+
+
+def test_a_value_whose_trials_lack_the_metric_is_not_called_not_valid(tmp_path: Path) -> None:
+    plan = make_plan(Document("x", TWO_RATES), 1)
+    table = measured(plan, 0.001)
+    for row in table:  # nothing of 99 Mbit/s recovered
+        row["recovery_ns"] = None if row["gateway_rate_bps"] == 99_000_000 else 1_000_000
+    run = write_plan(tmp_path / "run", plan, table)
+    with pytest.raises(UsageError, match=r"no setting with valid trials of both values of gateway\.rate that have rec"):
+        compare_within(run, by="gateway.rate=100Mbit,99Mbit", metric="recovery_ns", margin=0.05)
+    found = compare_within(run, by="gateway.rate=100Mbit,50Mbit", metric="recovery_ns", margin=0.05)
+    assert (found.left_out, found.without) == (0, 0)
+    for row in table:
+        row["recovery_ns"] = None
+    run = write_plan(tmp_path / "none", plan, table)
+    with pytest.raises(UsageError, match="--metric recovery_ns: no valid trial of none has it"):
+        compare_within(run, by="gateway.rate=100Mbit,99Mbit", metric="recovery_ns", margin=0.05)

@@ -1,1 +1,0 @@
-"""The class page: demonstrations, their figures, texts in several languages."""

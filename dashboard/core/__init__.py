@@ -1,1 +1,0 @@
-"""What two or more of pages, report and server share."""

@@ -1,1 +1,0 @@
-"""The page and the plot of a metric over all runs."""

@@ -1,1 +1,0 @@
-"""A run as one file: HTML, and Markdown with pictures."""

@@ -1,0 +1,1 @@
+"""All trials of a run as curves, grids and pairs: numbers, not drawings."""

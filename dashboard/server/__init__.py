@@ -1,1 +1,0 @@
-"""The processes that serve the pages: addresses, access, the confined server and its keeper."""
