@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from netcommon import quantity
 from netcommon.readable import spoken as spoken  # others take it from here
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario
@@ -14,6 +16,8 @@ from scenarios.plan.transfer import Transfer
 _OVERHEAD_S = 0.4  # starting box and tools, writing the profile
 _CAPTURE_S = 1.5  # opening captures and analysing them
 _FASTEST_BPS = 10**10
+_RTO_S = 1.0  # the least time-out of the profiles' oldest TCP
+_HEADERS = 72  # of IPv6 and TCP with time stamps
 _HOSTS_S = 20e-6  # of an exchange, without the path
 
 
@@ -60,6 +64,40 @@ def moved_bytes(setting: Scenario) -> float:
 
 def _ways(setting: Scenario) -> int:
     return 2 if setting.transfer.bidir else 1
+
+
+def longest_s(setting: Scenario) -> float:
+    """Expected duration of all transfers where the path loses packets, and TCP of the Reno kind gives way to each loss:
+    at least `transfer_s`."""
+    return max(transfer_s(setting), *(_given_way_s(one.setting) for one in flows.of(setting)))
+
+
+def _given_way_s(setting: Scenario) -> float:
+    """How long a flow's amount takes at the rate that chance leaves (Padhye, Firoiu, Towsley, Kurose 1998) on the worst
+    the path becomes; 0 of flows without an amount, and without chance."""
+    transfer = setting.transfer
+    phases = list(zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True))
+    ways = (0, 1) if _ways(setting) == 2 or transfer.request is not None else (0,)
+    share = max(_lost(pair[way]) for pair in phases for way in ways)
+    rtt_s = max(forth.delay_ns + back.delay_ns for forth, back in phases) / 1e9
+    amount = transfer.bytes or (transfer.exchanges or 0) * _exchange_bytes(setting)
+    if not 0 < share < 1 or not amount:
+        return 0.0
+    waits_s = rtt_s * math.sqrt(2 * share / 3)
+    waits_s += _RTO_S * min(1.0, 3 * math.sqrt(3 * share / 8)) * share * (1 + 32 * share**2)
+    return amount / transfer.parallel / (setting.path.mtu - _HEADERS) * waits_s
+
+
+def _lost(line: Direction) -> float:
+    """The share of packets that chance takes in a direction: of a ratio, and of `gilbert` its mean."""
+    return sum(_share(line.values[key]) for key in ("loss", "loss_after"))
+
+
+def _share(loss: int | str) -> float:
+    if isinstance(loss, int):
+        return loss / quantity.RATIO_ONE_PPB
+    kind, _, rest = loss.partition(":")
+    return quantity.parse(quantity.RATIO, rest.partition(",")[0]) / quantity.RATIO_ONE_PPB if kind == "gilbert" else 0.0
 
 
 def _exchange_bytes(setting: Scenario) -> int:

@@ -190,4 +190,4 @@ def _receiver_ended(flow: _Flow) -> str:
 def _timeout_s(setting: Scenario) -> float:
     if setting.run.timeout is not None:
         return setting.run.timeout / 1e9
-    return 60.0 + 10.0 * estimate.transfer_s(setting)
+    return 60.0 + 10.0 * estimate.longest_s(setting)
