@@ -46,7 +46,7 @@ def dashboard(
     RUN, the page of that tool comes first, and there need not be any run. Ctrl-C ends the dashboard.
     """
     extras.require("dashboard", "dashboard")
-    from dashboard.launch import Shown, launch
+    from dashboard.server.launch import Shown, launch
     from netcommon.sandbox import Choice
     from scenarios.run import runs
 
@@ -79,8 +79,8 @@ def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bo
     file for a paper or a pull request.
     """
     extras.require("dashboard", "report")
-    from dashboard.markdown import write_markdown
-    from dashboard.report import write_report
+    from dashboard.report.html import write_report
+    from dashboard.report.markdown import write_markdown
     from scenarios.run import runs
 
     if output and markdown:
@@ -97,7 +97,7 @@ def report_after_run(run_dir: Path) -> Path | None:
     """Writes the report of a run that has ended; None without the extra `dashboard`."""
     if extras.missing("dashboard"):
         return None
-    from dashboard.report import write_report
+    from dashboard.report.html import write_report
 
     return write_report(run_dir)
 
@@ -117,7 +117,7 @@ def certify(run: str, output: Path | None, check: bool, entered: datetime | None
     the run has changed.
     """
     extras.require("dashboard", "certify")
-    from dashboard.dossier import write_dossier
+    from dashboard.certificate.dossier import write_dossier
     from scenarios.certify import dossier
     from scenarios.run import runs
 
@@ -147,7 +147,7 @@ def tag(run: str, words: tuple[str, ...], remove: bool, runs_dir: Path) -> None:
 
     RUN is a run directory, a run's name, or "last".
     """
-    from dashboard.data import tags
+    from dashboard.core import tags
     from scenarios.run import runs
 
     path = runs.find(run, runs_dir)

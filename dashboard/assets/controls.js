@@ -1,4 +1,4 @@
-/* The controls of dashboard/pages/controls.py, as what browsers have: a select, a slider, and radio buttons or checkboxes in a
+/* The controls of dashboard/core/controls.py, as what browsers have: a select, a slider, and radio buttons or checkboxes in a
    fieldset. Keyboard, labels and screen readers need nothing else. A value is known by its option's number, so that it
    keeps its type. */
 (() => {

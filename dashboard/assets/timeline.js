@@ -1,4 +1,4 @@
-/* The timeline of a trial. It asks the server for each view (pages/timeline_view.py) and draws it with plotly.js. A
+/* The timeline of a trial. It asks the server for each view (timeline/views.py) and draws it with plotly.js. A
    request that a later one makes useless is given up. Hover texts of lines come once the view is drawn.
 
    A trial's document brings `lfp_first`: what its first view needs (document.py). That view is drawn before Dash has made

@@ -1,1 +1,1 @@
-"""Tools that run now: one thread for each control socket keeps what it answers, and pages ask tools to change."""
+"""The pages of running tools: a gateway, a delay box."""

@@ -27,11 +27,11 @@ import pyarrow.parquet as pq
 from playwright.sync_api import sync_playwright
 from plotly.subplots import make_subplots
 
-from dashboard.data.runs import load_run
-from dashboard.figures.congestion import congestion_figure
-from dashboard.figures.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS
-from dashboard.results import congestion
-from dashboard.results.intervals import interval
+from dashboard.core import congestion
+from dashboard.core.congestion_figure import congestion_figure
+from dashboard.core.intervals import interval
+from dashboard.core.runs import load_run
+from dashboard.core.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS
 from netcommon import readable
 
 HERE = Path(__file__).parent

@@ -26,9 +26,9 @@ from live import at_work
 from playwright.sync_api import Page, sync_playwright
 from werkzeug.serving import make_server
 
-from dashboard.app import NOTHING_LIVE, make_app
-from dashboard.data.runs import load_run
+from dashboard.core.runs import load_run
 from dashboard.live.live import Live, watch
+from dashboard.server.app import NOTHING_LIVE, make_app
 from netcommon.binaries import find
 
 HERE = Path(__file__).parent

@@ -21,10 +21,10 @@ from support.served_dashboard import browsed
 from werkzeug.serving import make_server
 
 from bench.zoom import columns
-from dashboard.app import make_app
-from dashboard.dossier import write_dossier
-from dashboard.pages import class_page
-from dashboard.report import write_report
+from dashboard.certificate.dossier import write_dossier
+from dashboard.classroom import page as class_page
+from dashboard.report.html import write_report
+from dashboard.server.app import make_app
 from scenarios.certify import dossier
 from scenarios.virtual import kernel
 

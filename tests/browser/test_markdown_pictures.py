@@ -9,7 +9,7 @@ import pytest
 from support import synthetic_run
 from support.chromium import CHROMIUM
 
-from dashboard.markdown import write_markdown
+from dashboard.report.markdown import write_markdown
 
 
 @pytest.mark.skipif(not Path(CHROMIUM).exists(), reason=f"{CHROMIUM} is not installed")

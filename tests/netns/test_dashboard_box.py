@@ -10,9 +10,9 @@ from comet_box import RIGHT, Box, in_netns, two_hosts
 from support.pressed import pressed, said
 from support.waiting import wait_until
 
-from dashboard.app import make_app
 from dashboard.live import live
 from dashboard.live.box import BoxState
+from dashboard.server.app import make_app
 
 pytestmark = pytest.mark.netns
 OUTPUT = "..box-said.children...box-delay.value...box-rate.value...box-loss.value.."

@@ -30,7 +30,7 @@ from support.pressed import outputs
 from support.waiting import wait_until
 from test_sandbox import promise, status
 
-from dashboard.data.demonstration import CHOICES, Setting
+from dashboard.classroom.demonstration import CHOICES, Setting
 from scenarios.virtual import kernel
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -63,20 +63,20 @@ def probe(*_):
     }
     sys.stderr.write("probe: " + json.dumps(said) + "\\n")
     sys.stderr.flush()
-if "dashboard.serving" in sys.orig_argv:
+if "dashboard.server.serving" in sys.orig_argv:
     signal.signal(signal.SIGUSR1, probe)
 """
 LONG = """
 import os, sys
 from pathlib import Path
-from dashboard.data import apart, kept_files
+from dashboard.timeline import apart, kept_files
 from netcommon import sandbox
 run, cache = map(Path, sys.argv[1:])
 os.environ[kept_files.OWN] = str(cache)
 sandbox.enter([run.parent], [cache], sandbox.Choice())
 apart.begin()
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
+from dashboard.timeline import timeline
+from dashboard.core.runs import load_run
 timeline.STORED_FROM = 1000
 found = load_run(run)
 print(timeline.load(found, found.trial(0)).store.done, os.getuid())
@@ -279,10 +279,10 @@ def test_what_cannot_be_given_up_is_one_line(folder: Path) -> None:
 
 def test_with_read_only_there_is_no_keeper(folder: Path) -> None:
     with served(folder, "--read-only") as server:
-        assert [one for one in server.children() if "dashboard.keeper" in one] == []
+        assert [one for one in server.children() if "dashboard.server.keeper" in one] == []
         assert_confined(server)
     with served(folder) as server:
-        assert len([one for one in server.children() if "dashboard.keeper" in one]) == 1
+        assert len([one for one in server.children() if "dashboard.server.keeper" in one]) == 1
 
 
 def test_a_wrong_user_is_one_line_and_status_2(folder: Path) -> None:

@@ -16,10 +16,10 @@ import pyarrow.parquet as parquet
 import pytest
 from socat_relays import SOCAT_RELAYS
 
-from dashboard.data import timeline
-from dashboard.data.flow import SPURIOUS
-from dashboard.data.runs import load_run
-from dashboard.results import congestion
+from dashboard.core import congestion
+from dashboard.core.runs import load_run
+from dashboard.timeline import timeline
+from dashboard.timeline.flow import SPURIOUS
 from scenarios.run import results
 from scenarios.trial import legs
 from scenarios.virtual import kernel

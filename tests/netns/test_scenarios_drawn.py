@@ -14,8 +14,8 @@ from support.planted import planted
 
 from bench.invariants.checks import CHECKS, broken
 from bench.invariants.trials import Trial
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
+from dashboard.core.runs import load_run
+from dashboard.timeline import timeline
 from scenarios.virtual import kernel
 
 pytestmark = [

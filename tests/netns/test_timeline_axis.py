@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from support.virtual import virtual
 
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
-from dashboard.figures.timeline import timeline_figure
+from dashboard.core.runs import load_run
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import timeline_figure
 from lfp import cli
 
 MARGIN_S = 0.2  # samples before the first segment, a bin of the rates

@@ -8,8 +8,8 @@ import numpy as np
 
 from bench.registry import load
 from bench.zoom import columns
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
+from dashboard.core.runs import load_run
+from dashboard.timeline import timeline
 
 
 def test_it_is_listed() -> None:

@@ -19,13 +19,13 @@ from plotly.io.json import to_json_plotly
 from support import synthetic_run
 from support.served_dashboard import served
 
-from dashboard import server
-from dashboard.app import Runs, make_app, page_at
-from dashboard.auth import is_loopback, require_token
 from dashboard.cli import dashboard, report
-from dashboard.document import Application
-from dashboard.launch import bound
 from dashboard.live.live import Live
+from dashboard.server import server
+from dashboard.server.app import Runs, make_app, page_at
+from dashboard.server.auth import is_loopback, require_token
+from dashboard.server.document import Application
+from dashboard.server.launch import bound
 from netcommon.errors import LfpError
 
 ROOT = Path(__file__).parents[3]

@@ -11,13 +11,13 @@ from support import synthetic_plan
 from support.page_texts import texts_of_page
 from support.synthetic_results import random_plan, rows
 
-from dashboard.data.runs import Run, load_run
-from dashboard.figures.curves import curves_figure
-from dashboard.figures.matrix import matrix_figure
-from dashboard.pages.run_page import page
-from dashboard.report import render
-from dashboard.results import curves, matrix, sweep
-from dashboard.results.asked import chosen_axes
+from dashboard.core.asked import chosen_axes
+from dashboard.core.runs import Run, load_run
+from dashboard.report.html import render
+from dashboard.run import curves, matrix, sweep
+from dashboard.run.curves_figure import curves_figure
+from dashboard.run.matrix_figure import matrix_figure
+from dashboard.run.page import page
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
 

@@ -12,11 +12,12 @@ from support import synthetic_plan
 from support.page_texts import texts_of_page
 from support.synthetic_results import rows
 
-from dashboard.app import Runs, page_at
-from dashboard.data.runs import Run, load_run
-from dashboard.figures.curves import curves_figure
-from dashboard.results import choice, curves, matrix, sweep
-from dashboard.results.choice import Choice
+from dashboard.core import choice
+from dashboard.core.choice import Choice
+from dashboard.core.runs import Run, load_run
+from dashboard.run import curves, matrix, sweep
+from dashboard.run.curves_figure import curves_figure
+from dashboard.server.app import Runs, page_at
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
 

@@ -17,17 +17,17 @@ import pytest
 from plotly.io.json import to_json_plotly
 from support import synthetic_run
 
-from dashboard.app import Runs, make_app, page_at
-from dashboard.auth import refuse_other_sites
-from dashboard.content.translated import translated, translator
-from dashboard.content.words import STEPS, explained, languages, words
-from dashboard.data import box, timeline
-from dashboard.data.demonstration import CHOICES, Demonstrations, Setting, scenario_text, setting_of
-from dashboard.data.flow import KINDS
-from dashboard.data.runs import load_run
-from dashboard.figures.demonstration import demonstration_figure
-from dashboard.figures.timeline import timeline_figure
-from dashboard.results.demonstrated import Demonstrated, demonstrated, limits
+from dashboard.classroom.curve_figure import demonstration_figure
+from dashboard.classroom.demonstrated import Demonstrated, demonstrated, limits
+from dashboard.classroom.demonstration import CHOICES, Demonstrations, Setting, scenario_text, setting_of
+from dashboard.classroom.translated import translated, translator
+from dashboard.classroom.words import STEPS, explained, languages, words
+from dashboard.core.runs import load_run
+from dashboard.server.app import Runs, make_app, page_at
+from dashboard.server.auth import refuse_other_sites
+from dashboard.timeline import box, timeline
+from dashboard.timeline.figure import timeline_figure
+from dashboard.timeline.flow import KINDS
 from netcommon.errors import LfpError
 from scenarios.plan.causes import ALL_LIMITS
 from scenarios.plan.plan import load_plan
@@ -55,7 +55,7 @@ def run_is(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
             assert argv[1:4] == ["-m", "lfp", "run"] and not options.get("shell")
             return real([sys.executable, "-c", text, argv[4]], **options)
 
-        monkeypatch.setattr("dashboard.data.demonstration.subprocess.Popen", popen)
+        monkeypatch.setattr("dashboard.classroom.demonstration.subprocess.Popen", popen)
 
     return put
 

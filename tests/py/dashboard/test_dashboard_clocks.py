@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 from support import synthetic_gateway, synthetic_run, synthetic_slow
 
-from dashboard.app import Runs, page_at
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
-from dashboard.data.timeline import Timeline
-from dashboard.figures.timeline import timeline_figure
-from dashboard.report import render
+from dashboard.core.runs import load_run
+from dashboard.report.html import render
+from dashboard.server.app import Runs, page_at
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import timeline_figure
+from dashboard.timeline.timeline import Timeline
 
 MARGIN = 0.05  # of the trial's length: a bin of the rates, samples before the first segment
 WRITERS = {

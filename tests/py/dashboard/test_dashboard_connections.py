@@ -15,7 +15,7 @@ import pytest
 from support import synthetic_run
 from support.served_dashboard import served
 
-from dashboard.connections import SETTINGS, SHARE
+from dashboard.server.connections import SETTINGS, SHARE
 
 IDLE = 200  # more than there are places
 

@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 import pytest
 from support import synthetic_run
 
-from dashboard.content import tables
-from dashboard.data.runs import load_run
-from dashboard.figures.congestion import congestion_figure
-from dashboard.report import render
-from dashboard.results import congestion, sweep
-from dashboard.results.intervals import interval
+from dashboard.core import congestion
+from dashboard.core.congestion_figure import congestion_figure
+from dashboard.core.intervals import interval
+from dashboard.core.runs import load_run
+from dashboard.report.html import render
+from dashboard.run import sweep, tables
 
 SAMPLES = 400
 

@@ -10,10 +10,10 @@ import pyarrow.parquet as pq
 import pytest
 from support import synthetic_run
 
-from dashboard.content import tables
-from dashboard.data import first_stop, reference, timeline
-from dashboard.data.runs import Run, list_runs, load_run
-from dashboard.results import sweep
+from dashboard.core.runs import Run, list_runs, load_run
+from dashboard.report import first_stop
+from dashboard.run import reference, sweep, tables
+from dashboard.timeline import timeline
 from netcommon.errors import LfpError
 
 
@@ -167,7 +167,7 @@ def test_the_first_stop_stands_beside_the_papers(collapsed: Run) -> None:
     assert measured.stop_ends_s - measured.stop_begins_s == pytest.approx(1.02)
     facts = reference.facts(collapsed)
     assert facts["seq_rate_bps"][0] == 65e6
-    assert "65 Mbit/s" in [row[1] for row in tables.fact_table(facts, measured).rows]
+    assert "65 Mbit/s" in [row[1] for row in first_stop.fact_table(facts, measured).rows]
 
 
 def test_reference_names_never_become_paths(tmp_path: Path) -> None:

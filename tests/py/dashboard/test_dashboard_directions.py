@@ -14,10 +14,10 @@ from support import synthetic_gateway, synthetic_run
 from support.page_texts import texts_of_page
 from support.synthetic_gateway import LINK_NS, PASSAGE_NS
 
-from dashboard.app import Runs, make_app, page_or_problem
-from dashboard.data import prepare, timeline
-from dashboard.data.runs import Run, load_run
-from dashboard.document import RUN_ADDRESS
+from dashboard.core.runs import Run, load_run
+from dashboard.server.app import Runs, make_app, page_or_problem
+from dashboard.server.document import RUN_ADDRESS
+from dashboard.timeline import prepare, timeline
 from netcommon.errors import LfpError
 
 RESPONSES = {"request_bytes": 100, "response_bytes": 900, "rate_bps": 10**7, "ba_rate_bps": 2 * 10**7}

@@ -12,12 +12,13 @@ from support import synthetic_gateway, synthetic_plan, synthetic_run, synthetic_
 from support.page_texts import Page, texts_of_figure, texts_of_page
 from support.synthetic_results import random_plan, rows
 
-from dashboard.app import Runs, page_at
-from dashboard.content import facts, tables
-from dashboard.data.runs import Run, load_run
-from dashboard.figures.sweep import sweep_figure
-from dashboard.report import render
-from dashboard.results import sweep
+from dashboard.core.runs import Run, load_run
+from dashboard.report.html import render
+from dashboard.run import sweep, tables
+from dashboard.run.facts import run_facts
+from dashboard.run.sweep_figure import sweep_figure
+from dashboard.server.app import Runs, page_at
+from dashboard.trial import facts
 from scenarios.plan import columns
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan
@@ -154,7 +155,7 @@ def test_cpu_time_is_no_fact_of_virtual_time(tmp_path: Path) -> None:
         run = load_run(synthetic_gateway.gateway(tmp_path / str(virtual), virtual=virtual))
         said = dict(facts.trial_facts(run, run.trial(0)))
         assert ("CPU time of both gateways" in said) is not virtual
-    said_of_run = dict(facts.run_facts(run))
+    said_of_run = dict(run_facts(run))
     assert said_of_run["Time"] == "virtual"
 
 

@@ -12,15 +12,14 @@ import plotly.graph_objects as go
 import pytest
 from support import synthetic_run
 
-from dashboard.data import timeline
-from dashboard.data.flow import SPURIOUS, TIMEOUT, Events
-from dashboard.data.runs import load_run
-from dashboard.data.series import Series
-from dashboard.data.timeline import Timeline
-from dashboard.figures import view
-from dashboard.figures.sweep import sweep_figure
-from dashboard.figures.timeline import timeline_figure
-from dashboard.results import sweep
+from dashboard.core.runs import load_run
+from dashboard.core.series import Series
+from dashboard.run import sweep
+from dashboard.run.sweep_figure import sweep_figure
+from dashboard.timeline import timeline, view
+from dashboard.timeline.figure import timeline_figure
+from dashboard.timeline.flow import SPURIOUS, TIMEOUT, Events
+from dashboard.timeline.timeline import Timeline
 from netcommon import readable
 
 

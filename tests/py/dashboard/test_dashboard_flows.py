@@ -13,14 +13,15 @@ from support.synthetic_capture import CONTROL_FLOW, MAIN_FLOW
 from support.synthetic_competitor import WINDOWS
 
 import lfp
-from dashboard.content.tables import outage_table
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
-from dashboard.figures.congestion import congestion_figure
-from dashboard.figures.flows import flows_figure
-from dashboard.figures.timeline import timeline_figure
-from dashboard.pages import trial_page
-from dashboard.results import congestion, flows
+from dashboard.core import congestion
+from dashboard.core.congestion_figure import congestion_figure
+from dashboard.core.runs import load_run
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import timeline_figure
+from dashboard.trial import flows
+from dashboard.trial import page as trial_page
+from dashboard.trial.flows_figure import flows_figure
+from dashboard.trial.tables import outage_table
 
 
 @pytest.fixture

@@ -11,17 +11,16 @@ import pytest
 from support import synthetic_gateway, synthetic_run
 from support.synthetic_gateway import DROP_EVERY, LINK_NS, PASSAGE_NS, SEGMENTS
 
-from dashboard.content import facts, tables
-from dashboard.data import timeline, tunnel
-from dashboard.data.runs import load_run
-from dashboard.data.timeline import Timeline
-from dashboard.data.tunnel import BACK, FAR, FORTH, NEAR
-from dashboard.figures import view
-from dashboard.figures.curves import curves_figure
-from dashboard.figures.matrix import matrix_figure
-from dashboard.figures.timeline import timeline_figure
-from dashboard.report import render
-from dashboard.results import curves, matrix
+from dashboard.core.runs import load_run
+from dashboard.report.html import render
+from dashboard.run import curves, matrix, tables
+from dashboard.run.curves_figure import curves_figure
+from dashboard.run.matrix_figure import matrix_figure
+from dashboard.timeline import timeline, tunnel, view
+from dashboard.timeline.figure import timeline_figure
+from dashboard.timeline.timeline import Timeline
+from dashboard.timeline.tunnel import BACK, FAR, FORTH, NEAR
+from dashboard.trial import facts
 
 
 @pytest.fixture(scope="module")

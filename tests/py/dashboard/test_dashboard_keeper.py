@@ -17,12 +17,12 @@ import pytest
 from support import synthetic_run
 from support.pretended import PretendedGateway, pretended
 
-from dashboard import keeper
-from dashboard.data import tags
-from dashboard.data.changes import Changes
-from dashboard.data.demonstration import CHOICES, Setting
-from dashboard.kept import GONE, LONGEST, Channel, KeptChanges, KeptGateway
+from dashboard.classroom.demonstration import CHOICES, Setting
+from dashboard.core import tags
 from dashboard.live import gateway
+from dashboard.server import keeper
+from dashboard.server.changes import Changes
+from dashboard.server.kept import GONE, LONGEST, Channel, KeptChanges, KeptGateway
 from lft_ref import Control
 from netcommon.control import ControlError
 from netcommon.errors import LfpError
@@ -39,7 +39,7 @@ def kept(runs_dir: Path, *, read_only: bool = False, **sockets: Path) -> Iterato
     given = {"runs_dir": str(runs_dir), "read_only": read_only, "sockets": {n: str(p) for n, p in sockets.items()},
              "channels": {name: theirs.fileno() for name, (_, theirs) in pairs.items()}}  # fmt: skip
     process = subprocess.Popen(
-        [sys.executable, "-m", "dashboard.keeper", json.dumps(given)], cwd=ROOT,
+        [sys.executable, "-m", "dashboard.server.keeper", json.dumps(given)], cwd=ROOT,
         pass_fds=[theirs.fileno() for _, theirs in pairs.values()], process_group=0,
     )  # fmt: skip
     for _, theirs in pairs.values():
@@ -228,7 +228,7 @@ def test_whoever_ends_cancels_what_runs_and_waits_for_it(tmp_path: Path, monkeyp
         assert process.stdout and process.stdout.readline() == "up\n"
         return process
 
-    monkeypatch.setattr("dashboard.data.demonstration.subprocess.Popen", popen)
+    monkeypatch.setattr("dashboard.classroom.demonstration.subprocess.Popen", popen)
     changes = Changes(tmp_path)
     changes.demonstrations.start(Setting())
     assert list(tmp_path.iterdir())

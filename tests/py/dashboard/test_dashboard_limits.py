@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support import synthetic_slow
 
-from dashboard.data import timeline
-from dashboard.data.limits import Limits
-from dashboard.data.runs import load_run
-from dashboard.data.timeline import Timeline
-from dashboard.figures.timeline import headline, timeline_figure
+from dashboard.core.runs import load_run
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import headline, timeline_figure
+from dashboard.timeline.limits import Limits
+from dashboard.timeline.timeline import Timeline
 from scenarios.plan.causes import ALL_LIMITS
 
 ROOT = Path(__file__).resolve().parents[3]

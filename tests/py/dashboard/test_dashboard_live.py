@@ -13,14 +13,13 @@ from support.pressed import pressed, said
 from support.pretended import PretendedBox, PretendedGateway, pretended
 from support.waiting import wait_until
 
-from dashboard.app import Runs, make_app, page_at
-from dashboard.auth import refuse_other_sites
-from dashboard.content.live import box_line, box_table, gateway_facts, gateway_line, numbers_table
-from dashboard.figures.live import live_figure
-from dashboard.live import box, gateway, live, watcher
+from dashboard.live import box, box_page, gateway, live, watcher
+from dashboard.live.figure import live_figure
+from dashboard.live.gateway_page import changed, ended
 from dashboard.live.recent import Recent, Sample
-from dashboard.pages import box_page
-from dashboard.pages.gateway_page import changed, ended
+from dashboard.live.texts import box_line, box_table, gateway_facts, gateway_line, numbers_table
+from dashboard.server.app import Runs, make_app, page_at
+from dashboard.server.auth import refuse_other_sites
 from lft_ref import Control, Gateway, Settings, write_key
 from netcommon.errors import LfpError
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dashboard.data.mapping import mapped, taken
+from dashboard.core.mapping import mapped, taken
 
 VALUES = 8_000_000
 MOST_BYTES = 1_000_000  # of 64 MB

@@ -17,11 +17,11 @@ from support import synthetic_run
 from support.waiting import wait_until
 
 from dashboard.cli import report
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
-from dashboard.figures import pictures
-from dashboard.figures.timeline import timeline_figure
-from dashboard.markdown import write_markdown
+from dashboard.core.runs import load_run
+from dashboard.report import pictures
+from dashboard.report.markdown import write_markdown
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import timeline_figure
 from netcommon.errors import LfpError, MissingError, UsageError
 from scenarios.plan.causes import ALL_LIMITS
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from support import synthetic_run
 
-from dashboard.content import facts, tables
-from dashboard.data.runs import Run, load_run
-from dashboard.figures.matrix import MOST_TEXTS, matrix_figure
-from dashboard.report import render
-from dashboard.results import curves, matrix
+from dashboard.core.grouping import varied
+from dashboard.core.runs import Run, load_run
+from dashboard.report.html import render
+from dashboard.run import curves, matrix, tables
+from dashboard.run.matrix_figure import MOST_TEXTS, matrix_figure
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +88,7 @@ def test_a_matrix_of_one_row_is_curves(run: Run) -> None:
 
 
 def test_report_and_trials_name_what_was_swept(run: Run, tmp_path: Path) -> None:
-    assert facts.varied(run) == ["profile", "loss_ppb", "delay_ns"]
+    assert varied(run) == ["profile", "loss_ppb", "delay_ns"]
     html = render(run)
     assert "Short-term throughput by round-trip time and path.loss" in html
     assert ">path.delay</th>" in html and ">path.loss</th>" in html

@@ -13,17 +13,17 @@ from support import synthetic_plan
 from support.page_texts import texts_of_page
 from support.synthetic_results import random_plan, rows
 
-from dashboard.content import tables
-from dashboard.data.runs import Run, behind_gateway, load_run
-from dashboard.figures.congestion import congestion_figure
-from dashboard.figures.curves import curves_figure
-from dashboard.figures.matrix import matrix_figure
-from dashboard.figures.sweep import sweep_figure
-from dashboard.pages.run_page import page
-from dashboard.report import render
-from dashboard.results import congestion, curves, matrix, sweep
-from dashboard.results.asked import asked
-from dashboard.results.grouping import heading
+from dashboard.core import congestion
+from dashboard.core.asked import asked
+from dashboard.core.congestion_figure import congestion_figure
+from dashboard.core.grouping import heading
+from dashboard.core.runs import Run, behind_gateway, load_run
+from dashboard.report.html import render
+from dashboard.run import curves, matrix, sweep, tables
+from dashboard.run.curves_figure import curves_figure
+from dashboard.run.matrix_figure import matrix_figure
+from dashboard.run.page import page
+from dashboard.run.sweep_figure import sweep_figure
 from scenarios.plan import cells, columns
 from scenarios.plan.document import Document
 from scenarios.plan.plan import Plan, make_plan

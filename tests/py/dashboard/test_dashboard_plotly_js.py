@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.figures import plotly_js
+from dashboard.core import plotly_js
 
 TRACE = 'var %s=W((a,b)=>{"use strict";b.exports={plot:P(),moduleType:"trace",name:"%s",meta:{}}});'
 LISTED = 'var %s=W((a,b)=>{"use strict";b.exports=%s()});'

@@ -11,9 +11,9 @@ from support import synthetic_run
 from support.page_texts import Page
 
 from bench.zoom import columns
-from dashboard.content import tables
-from dashboard.data.runs import load_run
-from dashboard.report import render, write_report
+from dashboard.core.runs import load_run
+from dashboard.report.html import render, write_report
+from dashboard.run import tables
 
 
 @pytest.fixture(scope="module")

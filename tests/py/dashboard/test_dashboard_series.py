@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dashboard.data.downsample import aggregate, inside, thin, visible, with_corners
-from dashboard.data.levels import Points
-from dashboard.data.series import nice_bin_ns, unacknowledged_bytes
-from dashboard.data.stream import APART, Stream
+from dashboard.core.downsample import aggregate, inside, thin, visible, with_corners
+from dashboard.core.levels import Points
+from dashboard.core.series import nice_bin_ns, unacknowledged_bytes
+from dashboard.timeline.stream import APART, Stream
 
 
 def arr(*values: int) -> np.ndarray:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from dashboard.figures.sides import sides_figure
-from dashboard.results.sides import SidePoint, Sides, sides
+from dashboard.compare.sides import SidePoint, Sides, sides
+from dashboard.compare.sides_figure import sides_figure
 
 HEADINGS = {"loss_ppb": "path.loss", "tcp_congestion": "profile.congestion"}
 CELLS: list[tuple[int, str, tuple[float, ...], tuple[float, ...], float | None, tuple[float, float] | None]] = [

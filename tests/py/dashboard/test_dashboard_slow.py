@@ -11,14 +11,14 @@ import pytest
 from support import synthetic_gateway, synthetic_run, synthetic_slow
 from support.synthetic_slow import DENT, DENT_END, DIP, DIP_END, RESENT
 
-from dashboard.app import Runs, page_at
-from dashboard.content import tables
-from dashboard.data import timeline
-from dashboard.data.runs import load_run
-from dashboard.data.series import Series
-from dashboard.data.timeline import Timeline
-from dashboard.figures.timeline import headline, timeline_figure
-from dashboard.report import render
+from dashboard.core.runs import load_run
+from dashboard.core.series import Series
+from dashboard.report.html import render
+from dashboard.server.app import Runs, page_at
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import headline, timeline_figure
+from dashboard.timeline.timeline import Timeline
+from dashboard.trial import tables
 
 
 def loaded(path: Path) -> Timeline:

@@ -13,12 +13,12 @@ from support import synthetic_run
 from support.page_texts import texts_of_page
 from support.scenario_runs import TINY, FakeTrials
 
-from dashboard.app import Runs, make_app, page_at
-from dashboard.content.under_way import running_table, state_line
-from dashboard.data.runs import load_run
-from dashboard.data.under_way import LIVE, MOST_SAMPLES, Growing, TrialUnderWay, UnderWay, under_way
-from dashboard.figures.growing import growing_figure
-from dashboard.pages import run_under_way
+from dashboard.core.runs import load_run
+from dashboard.run import under_way_part as run_under_way
+from dashboard.run.growing_figure import growing_figure
+from dashboard.run.under_way import LIVE, MOST_SAMPLES, Growing, TrialUnderWay, UnderWay, under_way
+from dashboard.run.under_way_table import running_table, state_line
+from dashboard.server.app import Runs, make_app, page_at
 from netcommon import sock_diag
 from scenarios.plan.document import Document
 from scenarios.plan.plan import make_plan

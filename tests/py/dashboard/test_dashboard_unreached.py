@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dashboard.figures.unreached import without_unreached
+from dashboard.core.unreached import without_unreached
 
 HELPERS = (
     "var Ea=(e,t,r)=>()=>{if(r)throw r[0];try{return e&&(t=e(e=0)),t}catch(i){throw r=[i],i}};"

@@ -18,13 +18,13 @@ import pytest
 from flask.testing import FlaskClient
 from support import synthetic_run
 
-from dashboard.app import Runs, make_app, page_at, page_or_problem
-from dashboard.content.tables import limit_table
-from dashboard.data import prepare, timeline
-from dashboard.data.flow import KINDS
-from dashboard.data.runs import load_run
-from dashboard.data.store import KEPT
-from dashboard.pages.timeline_view import Asked, asked
+from dashboard.core.runs import load_run
+from dashboard.server.app import Runs, make_app, page_at, page_or_problem
+from dashboard.timeline import prepare, timeline
+from dashboard.timeline.flow import KINDS
+from dashboard.timeline.store import KEPT
+from dashboard.timeline.views import Asked, asked
+from dashboard.trial.tables import limit_table
 from scenarios.plan.causes import ALL_LIMITS
 
 

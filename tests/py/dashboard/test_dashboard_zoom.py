@@ -9,16 +9,17 @@ import numpy as np
 import pytest
 from support import synthetic_run
 
-from dashboard.data import downsample, timeline
-from dashboard.data.downsample import thin_line
-from dashboard.data.flow import FAST, SPURIOUS, TIMEOUT
-from dashboard.data.levels import BLOCK, FACTOR, Levels
-from dashboard.data.runs import load_run
-from dashboard.data.series import Series
-from dashboard.data.timeline import Timeline
-from dashboard.figures.sheet import Sheet, Trace
-from dashboard.figures.timeline import timeline_figure, timeline_sheet
-from dashboard.figures.view import View
+from dashboard.core import downsample
+from dashboard.core.downsample import thin_line
+from dashboard.core.levels import BLOCK, FACTOR, Levels
+from dashboard.core.runs import load_run
+from dashboard.core.series import Series
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import timeline_figure, timeline_sheet
+from dashboard.timeline.flow import FAST, SPURIOUS, TIMEOUT
+from dashboard.timeline.sheet import Sheet, Trace
+from dashboard.timeline.timeline import Timeline
+from dashboard.timeline.view import View
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from support.scenario_runs import FakeTrials
 from support.served_dashboard import served
 
 import lfp
-from dashboard.app import Runs, page_at
+from dashboard.server.app import Runs, page_at
 from lfp import cli
 from netcommon import run_format
 from netcommon.errors import LfpError

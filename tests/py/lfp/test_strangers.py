@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from support import synthetic_run
 
-from dashboard.app import Runs, page_at
-from dashboard.data import kept_files, tags
-from dashboard.data.runs import list_runs, load_run
-from dashboard.report import write_report
+from dashboard.core import tags
+from dashboard.core.runs import list_runs, load_run
+from dashboard.report.html import write_report
+from dashboard.server.app import Runs, page_at
+from dashboard.timeline import kept_files
 from lfp import cli as lfp
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links, replacing, write_text

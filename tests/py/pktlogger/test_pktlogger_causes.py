@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from support.pktlogger_conversation import Conversation
 
-from dashboard.content.words import words
-from dashboard.figures.limits import COLOURS
+from dashboard.classroom.words import words
+from dashboard.timeline.limits_band import COLOURS
 from netcommon.binaries import find
 from scenarios.plan.columns import LIMITS, LOSS_CAUSES
 
@@ -80,7 +80,7 @@ import pathlib, sys
 real = pathlib.Path.read_text
 ours = pathlib.Path(sys.argv[1])
 pathlib.Path.read_text = lambda self, **more: real(ours if self.name == "causes.json" else self, **more)
-from dashboard.figures.limits import COLOURS
+from dashboard.timeline.limits_band import COLOURS
 from scenarios.plan.columns import COLUMNS
 print(COLOURS["full_moon"], COLUMNS["lost_eaten"].label, COLUMNS["limited_full_moon"].label, sep="\\n")
 """

@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner
 from support.certified_run import SECOND, write_run
 
+from dashboard.certificate import page as certificate_page
+from dashboard.certificate import texts as certificate
+from dashboard.certificate.dossier import write_dossier
 from dashboard.cli import certify
-from dashboard.content import certificate
-from dashboard.data.runs import Run
-from dashboard.dossier import write_dossier
-from dashboard.pages import certificate_page
+from dashboard.core.runs import Run
+from dashboard.run import page as run_page
 from netcommon.errors import LfpError, UsageError
 from scenarios.certify import distance, dossier, records, seal
 from scenarios.plan.plan import load_plan
@@ -217,8 +218,8 @@ def test_the_page_of_a_run_shows_its_certificate(tmp_path: Path) -> None:
     path = write_run(tmp_path / "lsr")
     manifest = json.loads((path / "manifest.json").read_text())
     run = Run(path, manifest, (), frozenset())
-    assert "/run/lsr/certificate" in str(certificate_page.part(run))
-    assert certificate_page.part(Run(path, manifest | {"scenario": {}}, (), frozenset())) == []
+    assert "/run/lsr/certificate" in str(run_page.page(run))
+    assert "certificate" not in str(run_page.page(Run(path, manifest | {"scenario": {}}, (), frozenset())))
     said = str(certificate_page.page(run))
     assert certificate.HOLDS in said and "294000 Tbit·m/s" in said and "R2 cannot be shown by emulation" in said
     assert "'Tokyo'" in said and "Judged now" in said

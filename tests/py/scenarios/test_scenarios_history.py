@@ -13,8 +13,8 @@ from support.page_texts import texts_of_page
 from support.synthetic_results import rows as synthetic_rows
 from support.synthetic_results import write_plan
 
-from dashboard.app import Runs, page_at
-from dashboard.content.history import Asked
+from dashboard.history.table import Asked
+from dashboard.server.app import Runs, page_at
 from lfp import cli
 from netcommon import binaries
 from scenarios.plan.document import Document

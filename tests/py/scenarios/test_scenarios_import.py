@@ -20,9 +20,9 @@ from support.pktlogger_numbers import renumber
 from support.relayed_capture import relayed
 
 import lfp
-from dashboard.data import export, timeline
-from dashboard.data.runs import load_run
-from dashboard.report import render
+from dashboard.core.runs import load_run
+from dashboard.report.html import render
+from dashboard.timeline import export, timeline
 from lfp import cli
 from netcommon import binaries
 from netcommon.strangers import refuse_links

@@ -1,0 +1,1 @@
+"""A run by the Land Speed Record's rules: its page and its dossier."""

@@ -1,0 +1,1 @@
+"""The class page: demonstrations, their figures, texts in several languages."""

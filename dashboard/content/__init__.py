@@ -1,1 +1,0 @@
-"""Tables and lists of facts that pages and the report show, as plain strings."""

@@ -1,0 +1,1 @@
+"""The page and the plot of a metric over all runs."""

@@ -1,0 +1,98 @@
+"""The figure of a metric over runs: a line for each cell with bars from its least to its greatest trial.
+
+Each run has a place of its own on the x axis, oldest first, under the build of its gateway (or of lfp, without
+gateways). There is a panel for each scenario and kind of time, because their figures have nothing in common. Rejected:
+time as the x axis. Ten runs of one evening and one of last month would be two points.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from itertools import groupby
+
+import plotly.graph_objects as go
+
+from dashboard.core.theme import AXIS, LAYOUT, SERIES_COLOURS
+from netcommon import readable
+from scenarios.plan import cells, columns
+from scenarios.run.history import Entry
+
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The entries of one scenario in one kind of time, oldest run first."""
+
+    scenario: str
+    time: str
+    entries: Sequence[Entry]
+
+
+def panels(entries: Sequence[Entry]) -> list[Panel]:
+    """The panels of these entries, which are in the order of their runs."""
+    def of(entry: Entry) -> tuple[str, str]:
+        return str(entry.manifest["name"]), entry.time
+
+    return [Panel(name, time, list(found)) for (name, time), found in groupby(sorted(entries, key=of), key=of)]
+
+
+def panel_figure(panel: Panel, metric: str) -> go.Figure:
+    """The figure of a panel."""
+    figure = go.Figure()
+    settings = [entry.setting for entry in panel.entries]
+    told = cells.telling(settings)
+    names = cells.texts(settings, told)
+    unit = readable.unit(metric, max((abs(entry.most) for entry in panel.entries), default=0.0))
+    runs = list(dict.fromkeys(entry.run for entry in panel.entries))
+    for number, (key, name) in enumerate(names.items()):
+        found = [entry for entry in panel.entries if cells.key(entry.setting, told) == key]
+        _add(figure, metric, unit.size, name or "all trials", found, number)
+    labels = _ticks(panel.entries)
+    figure.update_layout(**LAYOUT, height=520, title_text=f"{escape(panel.scenario)}, {panel.time} time")
+    figure.update_xaxes(
+        **AXIS, title_text="run, by the build of its gateway", type="category", categoryorder="array",
+        categoryarray=[run.name for run in runs], tickmode="array", tickvals=[run.name for run in runs],
+        ticktext=[labels[run.name] for run in runs],
+    )  # fmt: skip
+    figure.update_yaxes(**AXIS, title_text=unit.title(columns.label(metric)), rangemode="tozero")
+    return figure
+
+
+def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence[Entry], number: int) -> None:
+    again, colour = divmod(number, len(SERIES_COLOURS))
+    figure.add_scatter(
+        x=[entry.run.name for entry in found], y=[entry.median / size for entry in found], name=escape(name),
+        mode="lines+markers", line={"color": SERIES_COLOURS[colour]},
+        marker={"color": SERIES_COLOURS[colour], "size": 9, "symbol": SYMBOLS[(colour + again) % len(SYMBOLS)]},
+        error_y={
+            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
+            "array": [(entry.most - entry.median) / size for entry in found],
+            "arrayminus": [(entry.median - entry.least) / size for entry in found],
+        },
+        customdata=[[readable.named(metric, entry.median), entry.trials, _label(entry), entry.started, _ratio(entry),
+                     escape(entry.run.name)] for entry in found],
+        hovertemplate=f"<b>{escape(name)}</b><br>%{{customdata[5]}}, %{{customdata[3]}}<br>build %{{customdata[2]}}<br>"
+                      "median %{customdata[0]} of %{customdata[1]}%{customdata[4]}<extra></extra>",
+    )  # fmt: skip
+
+
+def _ticks(entries: Sequence[Entry]) -> dict[str, str]:
+    """The label of each run. Runs of one build are told apart by when they started, and then by their names."""
+    labels = {entry.run.name: _label(entry) for entry in entries}
+    for more in ({entry.run.name: entry.started[:16].replace("T", " ") for entry in entries},
+                 {entry.run.name: escape(entry.run.name) for entry in entries}):  # fmt: skip
+        often = Counter(labels.values())
+        labels = {run: f"{text}<br>{more[run]}" if often[text] > 1 else text for run, text in labels.items()}
+    return labels
+
+
+def _label(entry: Entry) -> str:
+    return escape(entry.gateway_build or entry.build("lfp") or entry.run.name)
+
+
+def _ratio(entry: Entry) -> str:
+    return "" if entry.ratio is None else f"<br>to the run before: {entry.against_before}"

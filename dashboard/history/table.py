@@ -1,0 +1,93 @@
+"""A metric over the runs of a folder, for its page: what an address asks for, the entries of `lfp history`, and their
+table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import parse_qs, urlencode
+
+from dashboard.core.parts import Table, between
+from netcommon import readable
+from netcommon.errors import UsageError
+from scenarios.plan import cells, columns
+from scenarios.run import history
+from scenarios.run.history import Entry
+
+METRIC, ALL = "short_term_bps", "all"
+LASTS = (10, 20, 50, 100)
+RUN_AT = 3  # of the columns of figures: the place of the run's name
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What an address asks for: a measured column, a scenario (`all`; empty: that of the newest run), and how many of
+    the newest runs."""
+
+    metric: str = METRIC
+    scenario: str = ""
+    last: int = LASTS[1]
+
+    @classmethod
+    def of(cls, search: str) -> Asked:
+        """From `?metric=…&scenario=…&last=…`. UsageError for what is not offered."""
+        given = {name: values[0] for name, values in parse_qs(search.lstrip("?")).items()}
+        last = given.get("last", str(LASTS[1]))
+        if last not in map(str, LASTS):
+            raise UsageError(f"last={last}: not offered; choose one of {', '.join(map(str, LASTS))}")
+        return cls(given.get("metric", METRIC), given.get("scenario", ""), int(last))
+
+    @property
+    def search(self) -> str:
+        """The part of the address that asks for it."""
+        return "?" + urlencode({"metric": self.metric, "scenario": self.scenario or ALL, "last": self.last})
+
+
+def metrics() -> list[str]:
+    """The measured columns that have numbers."""
+    known = columns.COLUMNS.items()
+    return [name for name, one in known if one.role == "outcome" and one.kind in ("int", "float")]
+
+
+def scenarios(runs_dir: Path) -> list[str]:
+    """The scenarios of the folder's runs, that of the newest run first."""
+    found = sorted(history.readable_manifests(runs_dir).values(), key=lambda one: -int(one["started_realtime_ns"]))
+    return list(dict.fromkeys(str(one["name"]) for one in found))
+
+
+def found(runs_dir: Path, asked: Asked) -> list[Entry]:
+    """The entries, oldest run first. UsageError where there are none, or where the metric is not one."""
+    names = scenarios(runs_dir)
+    scenario = asked.scenario or (names[0] if names else ALL)
+    entries = history.entries(runs_dir, asked.metric, scenario=None if scenario == ALL else scenario, last=asked.last)
+    if not entries:
+        raise UsageError(f"no valid trial with {asked.metric} in these runs")
+    return entries
+
+
+def history_table(entries: Sequence[Entry], metric: str) -> Table:
+    """The entries of one scenario and kind of time, cell by cell, each from its oldest run to its newest."""
+    settings = [entry.setting for entry in entries]
+    told = cells.telling(settings)
+    texts = cells.texts_by_column(settings, told)
+    order = {key: place for place, key in enumerate(cells.groups(settings, told))}
+    rows = sorted(entries, key=lambda entry: order[cells.key(entry.setting, told)])
+    head = (*(cells.heading(name) for name in told), "Started (UTC)", "lfp", "Gateway", "Trials", "Run", "Median",
+            "Least to greatest", "To the run before")  # fmt: skip
+    numeric = frozenset({*range(len(told)), len(told) + 3, *range(len(told) + 5, len(head))})
+    return Table(head, tuple((*(texts[name][entry.setting.get(name)] for name in told), *_figures(entry, metric))
+                             for entry in rows), numeric)  # fmt: skip
+
+
+def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
+    return (
+        entry.started[:16].replace("T", " "),
+        entry.build("lfp") or readable.NOTHING,
+        entry.gateway_build or readable.NOTHING,
+        str(entry.trials),
+        entry.run.name,
+        readable.named(metric, entry.median),
+        between(readable.named(metric, entry.least), readable.named(metric, entry.most)),
+        entry.against_before or readable.NOTHING,
+    )

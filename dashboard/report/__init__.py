@@ -1,0 +1,1 @@
+"""A run as one file: HTML, and Markdown with pictures."""

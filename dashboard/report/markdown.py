@@ -1,0 +1,160 @@
+"""A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables.
+
+A matrix is a grid for each series, because a reader compares a row with a row; the HTML report lists its cells. The
+pictures are PNGs beside the file, named after it and the figure, and have the report's figures. All files are
+written under temporary names first and then renamed, so that a full disk leaves none.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import plotly.graph_objects as go
+
+from dashboard.core import congestion
+from dashboard.core.asked import asked
+from dashboard.core.congestion_figure import congestion_figure
+from dashboard.core.parts import Facts, Table
+from dashboard.core.runs import Run, load_run
+from dashboard.report.environment import environment_facts
+from dashboard.report.pictures import write_pictures
+from dashboard.run import curves, matrix, sweep, tables
+from dashboard.run.curves_figure import curves_figure
+from dashboard.run.expected import expected_table
+from dashboard.run.facts import run_facts
+from dashboard.run.matrix_figure import matrix_figure
+from dashboard.run.sweep_figure import sweep_figure
+from dashboard.timeline import timeline
+from dashboard.timeline.figure import STILL_HEIGHT, STILL_POINTS, headline, timeline_figure
+from dashboard.trial.facts import trial_name
+from dashboard.trial.tables import visit_table
+from netcommon.errors import UsageError
+from scenarios.plan.shared_settings import shared_settings
+
+_SPECIAL = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " "})
+
+
+@dataclass(frozen=True)
+class Part:
+    """A heading, a figure with its name, sentences and named tables."""
+
+    heading: str
+    name: str = ""
+    figure: go.Figure | None = None
+    notes: Sequence[str] = ()
+    tables: Sequence[tuple[str, Table]] = ()
+
+
+def write_markdown(run_dir: Path, target: Path, *, pictures: bool) -> list[Path]:
+    """Writes `target` and, if asked, its pictures beside it; returns all paths, the Markdown's first.
+
+    Raises LfpError when `run_dir` is not a run, or a file cannot be written.
+    """
+    run = load_run(run_dir)
+    parts = _parts(run)
+    names = {part.name: f"{target.stem}-{part.name}.png" for part in parts if part.figure and pictures}
+    try:
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".markdown-") as temporary:
+            folder = Path(temporary)
+            (folder / target.name).write_text(render(run, parts, names), encoding="utf-8")
+            drawn = [(folder / names[part.name], part.figure) for part in parts if part.name in names and part.figure]
+            if drawn:
+                write_pictures(drawn)
+            written = [target.name, *names.values()]
+            return [(folder / name).rename(target.parent / name) for name in written]
+    except OSError as error:
+        remedy = "name a file in a folder that can be written"
+        raise UsageError(f"--markdown {target}: {error.strerror}; {remedy}") from error
+
+
+def render(run: Run, parts: list[Part], pictures: dict[str, str]) -> str:
+    """The Markdown. `pictures`: the file of each part that has one."""
+    lines = [f"# {_text(run.title)}", ""]
+    lines += [_text(run.description), ""] if run.description else []
+    lines += [f"**This run: {run.verdict.word}**", ""]
+    lines += _list([("Not valid", reason) for reason in run.verdict.reasons])
+    lines += [f"{_text(note)}\n" for note in asked(run).notes]
+    lines += _list(run_facts(run))
+    lines += [line for part in parts for line in _part(part, pictures.get(part.name))]
+    trials = tables.trial_table(run)
+    count = f"{len(trials.rows)} trial{'s' if len(trials.rows) != 1 else ''}"
+    lines += [f"<details><summary>{count}</summary>", "", *_table(trials), "</details>", ""]
+    lines += ["## Settings of all trials", "", *_list(list(shared_settings(run.rows, run.sweep)))]
+    lines += ["## Environment", "", *_list(environment_facts(run))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _part(part: Part, picture: str | None) -> list[str]:
+    lines = [f"## {part.heading}", ""]
+    lines += [f"![{part.heading}]({picture})", ""] if picture else []
+    lines += [f"{_text(note)}\n" for note in part.notes]
+    for name, table in part.tables:
+        lines += [f"### {name}", ""] if name else []
+        lines += _table(table)
+    return lines
+
+
+def _parts(run: Run) -> list[Part]:
+    expected = expected_table(run)
+    parts = [Part("Expectations", tables=(("", expected),))] if expected.rows else []
+    parts += _result_parts(run)
+    chosen, pairs = congestion.chosen(run), tables.pair_table(congestion.pairs(run))
+    if pairs.rows:
+        parts.append(Part("Beside the kernel's own", tables=(("", pairs),)))
+    if chosen:
+        heading = "Congestion window over time"
+        parts.append(Part(heading, "congestion", congestion_figure(chosen.controls), (chosen.note,)))
+    return [*parts, *_first_timeline(run)]
+
+
+def _result_parts(run: Run) -> list[Part]:
+    """The figure of all trials, whichever the run has, with its tables and notes."""
+    if grids := matrix.build(run):
+        heading = f"{grids.value_name} by {grids.x.name.lower()} and {grids.y.name.lower()}"
+        notes = ["Each cell: the median over the valid trials; in brackets what the paper has there."]
+        notes += tables.matrix_notes(grids)
+        return [Part(heading, "matrix", matrix_figure(grids), notes, tables.matrix_grids(grids))]
+    if lines := curves.build(run):
+        heading = f"{lines.y_name} by {lines.x_name.lower()}"
+        notes = tables.curves_notes(lines)
+        spread = "Large marks are medians over the valid trials; bars reach from the least to the greatest, which the "
+        notes = [f"{spread}table has in brackets behind the median.", *notes]
+        return [Part(heading, "curves", curves_figure(lines), notes, (("", tables.curve_table(lines)),))]
+    if built := sweep.build(run):
+        named = [("By region", tables.region_table(built)), ("Median, least to greatest", tables.level_table(built)),
+                 ("Means with 95 % intervals", tables.interval_table(built))]  # fmt: skip
+        notes = ["Large marks are medians over the valid trials; bars reach from the least to the greatest.",
+                 *tables.sweep_notes(built), *tables.interval_notes(built)]  # fmt: skip
+        shown = tuple((name, table) for name, table in named if table.rows)
+        return [Part("Throughput by transfer.window", "sweep", sweep_figure(built), notes, shown)]
+    return []
+
+
+def _first_timeline(run: Run) -> list[Part]:
+    """The first captured trial. The report has three, and the dashboard all."""
+    captured = [number for number in run.trial_numbers() if number in run.captured]
+    if not captured:
+        return []
+    trial = run.trial(captured[0])
+    loaded = timeline.load(run, trial)
+    figure = timeline_figure(loaded, loaded.first_view_ns(), points=STILL_POINTS, height=STILL_HEIGHT, still=True)
+    stops = visit_table(loaded)
+    named = (("Stops" if loaded.stops else "Slowest spans", stops),) if stops.rows else ()
+    return [Part(trial_name(run, trial), "timeline", figure, (f"{headline(loaded)}.", *loaded.notes), named)]
+
+
+def _text(words: str) -> str:
+    return " ".join(words.split()).translate(_SPECIAL)
+
+
+def _list(pairs: Facts) -> list[str]:
+    return [*(f"- {_text(label)}: {_text(value)}" for label, value in pairs), ""] if pairs else []
+
+
+def _table(table: Table) -> list[str]:
+    marks = ["---:" if number in table.numeric else "---" for number in range(len(table.head))]
+    rows = [table.head, tuple(marks), *table.rows]
+    return [*("| " + " | ".join(_text(cell) for cell in row) + " |" for row in rows), ""]

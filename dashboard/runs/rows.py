@@ -1,0 +1,43 @@
+"""The list of runs as rows of a table that a browser searches, sorts and filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from dashboard.core.parts import when
+from dashboard.core.runs import Run
+from netcommon import readable
+
+COLUMNS = {
+    "run": "Run", "reproduces": "Reproduces", "started": "Started", "trials": "Trials", "state": "State",
+    "verdict": "Verdict", "tags": "Tags",
+}  # fmt: skip
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+.!|~-])")
+
+
+def run_rows(runs: Sequence[Run]) -> list[dict[str, str]]:
+    """A row for each run: `COLUMNS`, `id` (the run's name), `words` (what the search looks at, in lower case) and `why`
+    (reasons for the verdict). `run` is Markdown: a link to the run's page."""
+    return [_row(run) for run in runs]
+
+
+def _row(run: Run) -> dict[str, str]:
+    row = {
+        "id": run.name,
+        "run": f"[{_plain(run.title)}](/run/{run.name})",
+        "reproduces": run.paper or readable.NOTHING,
+        "started": when(run.manifest.get("started_realtime_ns")),
+        "trials": f"{len(run.trial_numbers())} of {run.manifest.get('plan') or '?'}",
+        "state": run.state,
+        "verdict": run.verdict.word,
+        "tags": " ".join(run.tags),
+        "why": "; ".join(run.verdict.reasons),
+    }
+    said = (run.title, run.name, run.description, *(row[name] for name in COLUMNS if name != "run"))
+    return row | {"words": " ".join(said).lower()}
+
+
+def _plain(text: str) -> str:
+    """A text that Markdown shows as it is."""
+    return _MARKDOWN.sub(r"\\\1", text)

@@ -1,0 +1,159 @@
+"""The timeline figure (lfp-1995/fig4): Seq and Ack of both ends over time. Under it, on the same time axis, are
+unacknowledged data with cwnd, RTT and throughput. With gateways it has client, gateway in, gateway out, server and the
+tunnel.
+
+The figure is made again for every visible span, so that its size does not depend on the capture's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plotly.graph_objects as go
+
+from dashboard.core.theme import AXIS, LAYOUT
+from dashboard.core.units import scale
+from dashboard.timeline.flow import Stop
+from dashboard.timeline.panels import GATEWAY_PANELS, LIMITS, PANELS, Panel
+from dashboard.timeline.sheet import Sheet, y_axis
+from dashboard.timeline.stops import FULL_LABEL_PX, add_stops
+from dashboard.timeline.timeline import Timeline
+from dashboard.timeline.view import BACK_FIRST, CLIENT, PLAIN, PLOT_WIDTH_PX, View
+from netcommon import readable
+from scenarios.plan.causes import ALL_LIMITS
+
+SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the width of a plot that has room for short labels of stops only
+LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
+POINTS = 1000  # of a line: one for each of the plot's pixels on a screen of 1,500
+STILL_POINTS, STILL_HEIGHT = 1500, 980  # of a report's figure, which cannot ask for finer points
+LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all again when legends change the margin
+BAND: dict[str, Any] = {"range": [-1, 1], "fixedrange": True, "showticklabels": False, "showgrid": False,
+                        "zeroline": False, "automargin": False}  # fmt: skip
+SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close zoom alike
+
+
+def timeline_figure(
+    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
+    width_px: int = PLOT_WIDTH_PX, still: bool = False,
+) -> go.Figure:
+    """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
+    points, and bands have labels that a plot of `width_px` has room for. It is drawn once, so its margin may follow its
+    legends. `still`: a picture that nobody can zoom, so it has short labels of stops, which do not cover the curves."""
+    room = SHORT_LABELS_PX if still else width_px
+    sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=room)
+    sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
+    return sheet.figure()
+
+
+def timeline_sheet(
+    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
+    bin_ns: int = 0, width_px: int = PLOT_WIDTH_PX,
+) -> Sheet:  # fmt: skip
+    """The same as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0: the
+    one that suits the span."""
+    t0, t1 = span_ns or timeline.first_view_ns()
+    panels = GATEWAY_PANELS if timeline.server else PANELS
+    if timeline.limits:
+        panels = (panels[0], LIMITS, *panels[1:])
+    words = (BACK_FIRST if timeline.back else CLIENT) if timeline.server else PLAIN
+    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, width_px, words=words)
+    sheet = Sheet([panel.height for panel in panels])
+    for row, panel in enumerate(panels, start=1):
+        panel.draw(sheet, view, row)
+        if panel.band:
+            sheet.layout[y_axis(row)] |= BAND | {"title": AXIS["title"] | {"text": panel.title}}
+            continue
+        _name_axis(sheet, panel, row)
+        _add_legend(sheet, row)
+    add_stops(sheet, view, sheet.layout["yaxis"]["domain"][0] + LABEL_ABOVE)
+    _lay_out(sheet, view, height)
+    return sheet
+
+
+def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
+    """Gives a panel its unit. `meta` tells the page which size it has: a vertical zoom is in that unit. A vertical zoom
+    that the browser keeps ends where the unit changes."""
+    title, name = panel.title, ""
+    if panel.base:
+        unit = scale(sheet.traces_of(row), "y", panel.base)
+        title, name = unit.title(title), unit.name
+        sheet.layout.setdefault("meta", {})[y_axis(row)] = unit.size
+    sheet.layout[y_axis(row)] |= AXIS | {
+        "title": AXIS["title"] | {"text": title}, "ticklabeloverflow": "allow",
+        "rangemode": "tozero" if panel.base else "normal",
+        "uirevision": f"timeline {name}",
+    }  # fmt: skip
+
+
+def _add_legend(sheet: Sheet, row: int) -> None:
+    """Gives a panel a legend of its own, beside it."""
+    top = sheet.layout[y_axis(row)]["domain"][1]
+    sheet.layout["legend" if row == 1 else f"legend{row}"] = {
+        "x": 1.01, "y": top, "yanchor": "top", "font": {"size": 14}, "tracegroupgap": 0,
+    }  # fmt: skip
+
+
+def headline(timeline: Timeline) -> str:
+    """One line: how long sending was stopped, in words and as lfp-1995's s. If it never was, what held it back, and the
+    slowest span."""
+    if timeline.stops:
+        stops = f"{len(timeline.stops):,} stop{'s' if len(timeline.stops) != 1 else ''}"
+        share = timeline.stopped_share
+        if share is None:
+            return f"{stops}, stopped share not analysed"
+        return f"Sending stopped {readable.share(share, 3)} of the time (s = {readable.number(share, 3)}, {stops})"
+    held = _held_back(timeline)
+    if timeline.slow_spans:
+        return f"No stops. {held}Slowest span: {between(timeline.slow_spans[0])}, {timeline.slow_spans[0].text}"
+    if timeline.stopped_share is None:
+        return "Stopped share not analysed"
+    return f"No stops. {held}No span is much slower than the rest"
+
+
+def _held_back(timeline: Timeline) -> str:
+    """A sentence about the host's part that limited most of the transfer; empty where there is none."""
+    most = timeline.limits.most_of_the_time() if timeline.limits else None
+    cause = ALL_LIMITS.get(most[0]) if most else None
+    if most is None or cause is None or cause.role != "host":
+        return ""
+    comma = "," if "," in cause.words else ""
+    return f"Limited by {cause.words}{comma} for {readable.share(most[1], 2)} of the time. "
+
+
+def between(visit: Stop) -> str:
+    """`1.2 s to 1.9 s`, on the time axis."""
+    return f"{readable.number(visit.t0_ns / 1e9)} s to {readable.number(visit.t1_ns / 1e9)} s"
+
+
+def _title(timeline: Timeline) -> str:
+    """The headline without the text about the slowest span, which the span's label has."""
+    if timeline.stops or not timeline.slow_spans:
+        return headline(timeline)
+    slowest, held = timeline.slow_spans[0], _held_back(timeline)
+    rate = "" if held else f", {slowest.text.partition(':')[0]}"
+    return f"No stops. {held}Slowest span: {between(slowest)}{rate}"
+
+
+def _span_text(view: View) -> str:
+    """`1.2 to 1.9 s of 60 s`, with as many digits as it takes to tell the ends apart."""
+    for digits in range(readable.DIGITS, 16):
+        start, end = (readable.number(ns / 1e9, digits) for ns in (view.t0, view.t1))
+        if start != end:
+            break
+    return f"{start} to {end} s of {readable.number(view.timeline.duration_ns / 1e9)} s"
+
+
+def _lay_out(sheet: Sheet, view: View, height: int) -> None:
+    tl, span = view.timeline, _span_text(view)
+    note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, "every packet drawn"])
+    sheet.layout |= LAYOUT | {
+        "height": height, "dragmode": "zoom", "uirevision": "timeline",
+        "margin": LAYOUT["margin"] | {"t": 80, "r": LEGEND_PX, "autoexpand": False},
+        "title": {"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
+                  "subtitle": {"text": note, "font": {"size": 14}}},
+    }  # fmt: skip
+    sheet.layout["yaxis"]["tickformat"] = SEQUENCE
+    sheet.layout["xaxis"] |= AXIS | {
+        "range": [view.t0 / 1e9, view.t1 / 1e9], "ticklabeloverflow": "allow",
+        "title": AXIS["title"] | {"text": "Time since the first segment (s)"},
+    }  # fmt: skip

@@ -1,0 +1,209 @@
+"""The panels under the Seq/Ack plot, on the same time axis: unacknowledged data and cwnd, RTT, throughput. With
+gateways they also show how much data is inside the gateways and for how long, and there is a panel for the tunnel.
+
+Panels are drawn in bytes, ns and bit/s; the timeline's figure gives each the unit that suits its view (units.py). The
+rows of `PANELS` are all that the figure knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dashboard.core.physics import full_bytes
+from dashboard.core.runs import behind_gateway
+from dashboard.core.series import Series, nice_bin_ns
+from dashboard.core.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
+from dashboard.core.units import said
+from dashboard.timeline.box import label
+from dashboard.timeline.limits_band import add_limits
+from dashboard.timeline.seqack import add_seqack
+from dashboard.timeline.sheet import Later, Sheet
+from dashboard.timeline.stream import Stream
+from dashboard.timeline.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
+from dashboard.timeline.view import MOST_MARKS, View, facts_of, seconds, tally, thinned
+from netcommon import readable
+
+MOST_BINS = 2000
+TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE, (NEAR, BACK): SKY}
+
+
+def add_flight(figure: Sheet, view: View, row: int) -> None:
+    """Unacknowledged bytes and congestion window, beside the capacity of path and queue where the run has it."""
+    tl = view.timeline
+    if tl.server:
+        first, last = ("far", "near") if tl.back else ("near", "far")
+        hover = f"arrived at the {first} gateway, not sent by the {last} one"
+        _add_steps(figure, view, row, "bytes", tl.inside_gateways, "in gateways and tunnel", hover, GREEN)
+    hover = "unacknowledged (SACKed and lost data count)"
+    _add_steps(figure, view, row, "bytes", tl.unacknowledged, "unacknowledged", hover, BLUE)
+    if tl.cwnd.t_ns.size:
+        _add_steps(figure, view, row, "bytes", tl.cwnd, "cwnd (TCP_INFO)", "congestion window", PURPLE)
+    if tl.box and tl.box_rows.size:
+        _add_steps(figure, view, row, "bytes", tl.box_queue, "queue in the delay box", "in the box's queue", VERMILLION)
+    _add_capacity(figure, view, row)
+
+
+def _add_steps(
+    figure: Sheet, view: View, row: int, base: str, series: Series, name: str, hover: str, colour: str
+) -> None:
+    """Draws a quantity that keeps its value until the next change. `base`: its unit."""
+    drawn = view.line(series)
+    figure.add_trace(scatter(
+        x=seconds(drawn.t_ns), y=drawn.value, mode="lines", name=name,
+        line={"color": colour, "width": 2, "shape": drawn.shape},
+        customdata=Later(drawn.size, lambda: said(base, drawn.value)),
+        hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
+    ), row)  # fmt: skip
+
+
+def _add_capacity(figure: Sheet, view: View, row: int) -> None:
+    params = view.timeline.params
+    rate, queue, delay = (float(params.get(key) or 0) for key in ("rate_bps", "queue_bytes", "delay_ns"))
+    if not (rate and queue) or behind_gateway(params):
+        return
+    round_trip = delay + float(params.get("ba_delay_ns") or delay)
+    held = full_bytes(rate, round_trip, queue)
+    name = f"path and queue full ({readable.size(held, 3)})"
+    figure.add_trace(scatter(
+        x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
+        line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
+    ), row)  # fmt: skip
+
+
+def add_rtt(figure: Sheet, view: View, row: int) -> None:
+    """Draws the samples of the round-trip time, and the kernel's smoothed one. Many samples are a step line, which a
+    browser draws far faster than marks. It is broken where ACKs of new data give no sample."""
+    tl = view.timeline
+    if tl.srtt.t_ns.size:
+        _add_steps(figure, view, row, "ns", tl.srtt, "smoothed RTT (TCP_INFO)", "smoothed RTT", PURPLE)
+    drawn = view.line(tl.rtt)
+    marks = drawn.size <= MOST_MARKS
+    t_ns, value = (drawn.t_ns, drawn.value) if marks else view.broken(drawn, tl.rtt, tl.rtt_gaps)
+    figure.add_trace(scatter(
+        x=seconds(t_ns), y=value, mode="markers" if marks else "lines",
+        name=f"RTT to the {'far' if tl.back else 'near'} gateway" if behind_gateway(tl.params) else "RTT",
+        marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": drawn.shape},
+        customdata=Later(value.size, lambda: said("ns", value)),
+        hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
+    ), row)  # fmt: skip
+
+
+def add_passage(figure: Sheet, view: View, row: int) -> None:
+    """Draws what `add_rtt` draws, and how long data took from the first gateway to the last, by the time of leaving."""
+    add_rtt(figure, view, row)
+    words = "far to near gateway" if view.timeline.back else "gateway in to gateway out"
+    _add_steps(figure, view, row, "ns", view.timeline.through_gateways, words, words, VERMILLION)
+
+
+def _bin_of_packets_ns(view: View) -> float:
+    """A bin that holds about ten packets at the line rate. Shorter ones would show packets, not a rate."""
+    rate = float(view.timeline.params.get("rate_bps") or 0)
+    return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
+
+
+def _bin_ns(view: View) -> int:
+    """The width of bins: the one that the reader chose, unless that makes more bins than a screen can show."""
+    span = view.t1 - view.t0
+    if view.bin_ns and span <= MOST_BINS * view.bin_ns:
+        return view.bin_ns
+    if view.bin_ns:
+        view.notes.append(f"rates in wider bins than {readable.duration(view.bin_ns)} (zoom in for those)")
+    return nice_bin_ns(span, least_ns=_bin_of_packets_ns(view))
+
+
+def add_throughput(figure: Sheet, view: View, row: int) -> None:
+    """Draws the rates of sent data (all transmissions) and of newly arrived data, in bins that follow the zoom."""
+    tl = view.timeline
+    if tl.server:
+        first, last = ("server", "client") if tl.back else ("client", "server")
+        _add_rate(figure, view, row, f"{first} sent", tl.sent, BLUE)
+        _add_rate(figure, view, row, f"{last} got, new to it", tl.server.arrived, GREEN)
+    else:
+        _add_rate(figure, view, row, "sent, all", tl.sent, SKY)
+        _add_rate(figure, view, row, "arrived for the first time", tl.arrived, ORANGE)
+    _add_level(figure, view, row, "line rate", float(tl.params.get("rate_bps") or 0))
+
+
+def add_tunnel(figure: Sheet, view: View, row: int) -> None:
+    """Draws the frames between the gateways: the rate of all classes at either gateway's interface, headers included,
+    and a mark for each frame that the path dropped."""
+    found = view.timeline.tunnel
+    if found is None:
+        return
+    for (point, way), colour in TUNNEL_COLOURS.items():
+        stream, dash = found.streams[point, way], "dot" if way == BACK else None
+        name = f"{'near' if point == NEAR else 'far'} gateway {'sent' if (point == NEAR) == (way == FORTH) else 'got'}"
+        name += "" if way == FORTH else ", way back"
+        _add_rate(figure, view, row, name, stream, colour, dash)
+    _add_level(figure, view, row, "the gateways' limit", float(view.timeline.params.get("gateway_rate_bps") or 0))
+    for fate in np.unique(found.drop_fate):
+        _add_drops(figure, view, row, found, str(fate))
+
+
+def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) -> None:
+    own = np.flatnonzero(found.drop_fate == fate)
+    rows, counts = view.marks(own, found.drop_ns[own])
+    if not rows.size:
+        return
+    name, ways = label(fate), np.where(found.drop_way[rows] == FORTH, "towards the receiver", "on the way back")
+    gathered = "<br>the first of %{customdata[1]:,} here" if thinned(counts) else ""
+    figure.add_trace(scatter(
+        x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
+        name=tally(f"frames lost: {name}", counts),
+        customdata=facts_of(ways, counts),
+        marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
+        hovertemplate=f"<b>frame lost: {name}</b><br>%{{customdata[0]}} at %{{x:.6f}} s{gathered}<extra></extra>",
+    ), row)  # fmt: skip
+
+
+def _add_rate(
+    figure: Sheet, view: View, row: int, name: str, moved: Stream, colour: str, dash: str | None = None
+) -> None:
+    """Draws a rate."""
+    width = _bin_ns(view)
+    edges, rate = moved.rate_bps(view.t0 // width * width, view.t1, width)
+    figure.add_trace(scatter(
+        x=seconds(edges), y=rate, mode="lines", customdata=Later(rate.size, lambda: said("bps", rate)),
+        line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
+        name=f"{name} ({readable.duration(width)} bins)",
+        hovertemplate=f"<b>{name}</b><br>%{{customdata}} from %{{x:.6f}} s<extra></extra>",
+    ), row)  # fmt: skip
+
+
+def _add_level(figure: Sheet, view: View, row: int, name: str, bps: float) -> None:
+    """Draws a horizontal line across the view; none for 0."""
+    if bps:
+        figure.add_trace(scatter(
+            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
+            line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
+        ), row)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One row of the figure: the title of its axis without unit, its share of the height, the function that draws it,
+    and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`, nothing."""
+
+    title: str
+    height: float
+    draw: Callable[[Sheet, View, int], None]
+    base: str = ""
+    band: bool = False
+
+
+PANELS = (
+    Panel("Sequence number (bytes)", 0.5, add_seqack),
+    Panel("Unacked", 0.19, add_flight, "bytes"),
+    Panel("RTT", 0.13, add_rtt, "ns"),
+    Panel("Rate", 0.18, add_throughput, "bps"),
+)
+LIMITS = Panel("Limit", 0.03, add_limits, band=True)
+GATEWAY_PANELS = (
+    Panel("Sequence number (bytes)", 0.42, add_seqack),
+    Panel("Unacked", 0.15, add_flight, "bytes"),
+    Panel("Time", 0.12, add_passage, "ns"),
+    Panel("Rate", 0.14, add_throughput, "bps"),
+    Panel("Tunnel", 0.17, add_tunnel, "bps"),
+)

@@ -1,0 +1,198 @@
+"""Where a transfer that never stopped lost most time: its slowest spans, with what is known of each.
+
+Rates are those of data new to the receiver, in windows of a few round trips (of one round trip in a short transfer). A
+window is slow if its rate is below SLOW_SHARE of the line's rate (of the gateways' limit). Where half of the windows
+are slow by that measure (a small TCP window, heavy loss), the transfer's own median rate is the measure. Slow windows
+side by side are one span. Spans are ranked by the time that they cost: length × (1 − share of the measure). A transfer
+that is slow throughout, and evenly so, is one span itself. Rejected: ranking by rate alone, which finds the shortest
+dips.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.core.downsample import inside
+from dashboard.core.series import F64, I64
+from dashboard.timeline import box, one_end
+from dashboard.timeline.flow import Flow
+from netcommon import readable
+
+SLOW_SHARE = 0.5
+MOST = 5
+WINDOW_RTTS = 4
+ENOUGH_WINDOWS = 20  # a transfer with fewer windows of WINDOW_RTTS is divided into windows of one round trip
+LEAST_WINDOWS = 4  # fewer windows cannot be compared with one another
+MOST_WINDOWS = 20_000
+PACKETS = 10  # a window holds at least so many at the average rate: fewer would show packets, not a rate
+MEASURE = (
+    f"A span is slow if its rate is below {readable.share(SLOW_SHARE)} of the line's rate (of the gateways' limit), or "
+    "of the transfer's own median rate where half of the transfer is slower than that. Rates are taken over "
+    f"{WINDOW_RTTS} round trips, or over one in a short transfer. The span that cost most time comes first."
+)
+EVENTS = {
+    "rto": ("retransmission time-out", "retransmission time-outs"),
+    "zero_window": ("zero window", "zero windows"),
+    "receiver_window": ("time limited by the receiver's window", "times limited by the receiver's window"),
+    "idle": ("time with nothing outstanding", "times with nothing outstanding"),
+}
+
+
+@dataclass(frozen=True)
+class Slow:
+    """One span, ns from the timeline's origin. `bps`: rate of data new to the receiver; `lost_ns`: the time that the
+    span cost."""
+
+    t0_ns: int
+    t1_ns: int
+    bps: float
+    lost_ns: float
+
+
+@dataclass(frozen=True)
+class Measure:
+    """The rate that others are compared with, and its name."""
+
+    bps: float
+    name: str
+
+
+def spans(timeline: Flow) -> tuple[tuple[Slow, str], ...]:
+    """At most MOST spans, each with a text, the one that cost most first; empty where the transfer was even."""
+    rates, start, width = _windows(timeline)
+    line, own = _line(timeline), Measure(float(np.median(rates)) if rates.size else 0.0, "this transfer's median rate")
+    measure = line if line.bps and own.bps >= SLOW_SHARE * line.bps else own
+    found = []
+    if rates.size >= LEAST_WINDOWS:
+        found = _merged(rates, rates < SLOW_SHARE * measure.bps, start, width, measure.bps)
+        found.sort(key=lambda span: -span.lost_ns)
+    if not found and (whole := _whole(timeline, line)):
+        found, measure = [whole], line
+    return tuple((span, _text(timeline, span, measure, line)) for span in found[:MOST])
+
+
+def _windows(timeline: Flow) -> tuple[F64, int, int]:
+    """The rates of all windows in bit/s, the first window's start, and the width of windows in ns."""
+    arrived = (timeline.server or timeline).arrived
+    t, total = arrived.t_ns, arrived.bytes_until
+    if t.size < 2 or t[-1] == t[0]:
+        return np.zeros(0), 0, 1
+    length = int(t[-1] - t[0])
+    packets = PACKETS * float(timeline.params.get("mtu") or 1500) * length / max(float(total[-1]), 1.0)
+    least = max(packets, length / MOST_WINDOWS, 1e6)
+    width = int(max(WINDOW_RTTS * _round_trip_ns(timeline), least))
+    if length // width < ENOUGH_WINDOWS:
+        width = int(max(_round_trip_ns(timeline), least))
+    count = length // width
+    if not count:
+        return np.zeros(0), 0, 1
+    _, rates = arrived.rate_bps(int(t[0]), int(t[0]) + count * width - 1, width)
+    return rates, int(t[0]), width
+
+
+def _round_trip_ns(timeline: Flow) -> float:
+    """The path's round-trip time. Behind a gateway the sender's own RTT is the way to the gateway only."""
+    rtt = timeline.rtt_quantiles_ns
+    return max(float(rtt[1]) if rtt.size else 0.0, float(timeline.params.get("rtt_ns") or 0))
+
+
+def _line(timeline: Flow) -> Measure:
+    """The greatest rate that can pass; 0: no limit is known."""
+    limit = float(timeline.params.get("gateway_rate_bps") or 0)
+    if limit:
+        return Measure(limit, "the gateways' limit")
+    return Measure(float(timeline.params.get("rate_bps") or 0), "the line")
+
+
+def _whole(timeline: Flow, line: Measure) -> Slow | None:
+    """The whole transfer as one span, if it was slow compared with the line."""
+    arrived = (timeline.server or timeline).arrived
+    t, total = arrived.t_ns, arrived.bytes_until
+    if t.size < 2 or t[-1] == t[0]:
+        return None
+    bps = float(total[-1]) * 8e9 / float(t[-1] - t[0])
+    if bps >= SLOW_SHARE * line.bps:
+        return None
+    return Slow(int(t[0]), int(t[-1]), bps, float(t[-1] - t[0]) * (1 - bps / line.bps))
+
+
+def _merged(rates: F64, slow: NDArray[np.bool_], start: int, width: int, bps: float) -> list[Slow]:
+    """Slow windows side by side as one span each."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], slow, [False])).astype(np.int8)))
+    return [
+        Slow(start + int(first) * width, start + int(end) * width, float(rates[first:end].mean()),
+             float((1 - rates[first:end] / bps).sum() * width))
+        for first, end in edges.reshape(-1, 2)
+    ]  # fmt: skip
+
+
+def _text(timeline: Flow, span: Slow, measure: Measure, line: Measure) -> str:
+    """A text about a span: `12.3 Mbit/s (27 % of the line): 14 retransmissions, …`."""
+    measures = dict.fromkeys((measure, line) if line.bps else (measure,))
+    shares = ", ".join(f"{readable.share(span.bps / one.bps, 2)} of {one.name}" for one in measures)
+    rate = f"{readable.rate(span.bps, 3)} ({shares})"
+    return f"{rate}: {', '.join(_known(timeline, span)) or 'no loss and no time-out in it'}"
+
+
+def _known(timeline: Flow, span: Slow) -> Iterator[str]:
+    """What the capture shows of a span, and of the round trip before it, where the causes lie."""
+    t0, t1 = int(span.t0_ns - _round_trip_ns(timeline)), span.t1_ns
+    legs = [(timeline, ""), (timeline.server, f" on the {'client' if timeline.back else 'server'} side")]
+    arrivals = (timeline.server or timeline).arrived.t_ns
+    if span.t0_ns <= arrivals[0]:
+        yield "all of the transfer" if span.t1_ns >= arrivals[-1] else "start of the transfer"
+    for leg, where in legs:
+        if leg is not None:
+            yield from (said + where for said in _of_leg(leg, t0, t1))
+    yield from _dropped_frames(timeline, t0, t1)
+    rtt = _values(timeline.rtt.t_ns, timeline.rtt.value, t0, t1)
+    if rtt.size and not timeline.server:  # behind a gateway the sender's RTT ends there
+        median, least = float(np.median(rtt)), float(timeline.rtt_quantiles_ns[0])
+        yield f"RTT {readable.duration(median, 3)} (least {readable.duration(least, 3)})"
+    cwnd = _values(timeline.cwnd.t_ns, timeline.cwnd.value, t0, t1)
+    if cwnd.size and cwnd.min() < cwnd[0]:
+        yield f"cwnd down to {readable.size(int(cwnd.min()), 3)}"
+
+
+def _values(t: I64, value: I64, t0: int, t1: int) -> I64:
+    return value[inside(t, t0, t1)]
+
+
+def _of_leg(leg: Flow, t0: int, t1: int) -> Iterator[str]:
+    """Retransmissions, losses by fate, and events of one connection."""
+    rows = inside(leg.sent_ns, t0, t1)
+    if resent := int((leg.kind[rows] != 0).sum()):
+        yield _many(resent, "retransmission", "retransmissions")
+    lost = np.flatnonzero(leg.received_ns[rows] == one_end.LOST) + rows.start
+    if lost.size:
+        found = np.unique(leg.box.fate[lost], return_counts=True) if leg.box else ((), ())
+        fates = {leg.box.name(int(fate)): int(many) for fate, many in zip(*found, strict=True)} if leg.box else {}
+        yield _many(lost.size, "lost segment", "lost segments") + _by_fate(fates)
+    events = leg.events
+    for kind, words in EVENTS.items():
+        own = events.of(kind)
+        if count := int(((events.t1_ns[own] >= t0) & (events.t0_ns[own] <= t1)).sum()):
+            yield _many(count, *words)
+
+
+def _dropped_frames(timeline: Flow, t0: int, t1: int) -> Iterator[str]:
+    tunnel = timeline.tunnel
+    rows = inside(tunnel.drop_ns, t0, t1) if tunnel else slice(0, 0)
+    if tunnel and rows.stop > rows.start:
+        found = np.unique(tunnel.drop_fate[rows], return_counts=True)
+        fates = {str(fate): int(many) for fate, many in zip(*found, strict=True)}
+        yield _many(sum(fates.values()), "lost frame", "lost frames") + " in the tunnel" + _by_fate(fates)
+
+
+def _by_fate(fates: dict[str, int]) -> str:
+    """` (12 queue full, 2 by the path's loss)`; empty where the fates are not known."""
+    said = [f"{count:,} {box.label(fate)}" for fate, count in fates.items()]
+    return f" ({', '.join(said)})" if said else ""
+
+
+def _many(count: int, one: str, more: str) -> str:
+    return f"{count:,} {one if count == 1 else more}"

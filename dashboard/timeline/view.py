@@ -1,0 +1,200 @@
+"""The part of a timeline that is drawn, and its resolution; shared by the timeline's panels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dashboard.core.downsample import aggregate, inside, thin_line, visible, with_corners
+from dashboard.core.levels import Points
+from dashboard.core.mapping import taken
+from dashboard.core.series import I64, Series
+from dashboard.core.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
+from dashboard.core.units import said
+from dashboard.timeline import one_end
+from dashboard.timeline.flow import KINDS
+from dashboard.timeline.timeline import Timeline
+
+PLOT_WIDTH_PX = 1150  # on a common screen
+EVENT_LIMIT = 100  # more marks of one kind would touch each other, and each takes a browser 0.1 ms
+EVENT_BINS = 60
+CORNER_POINTS = 2  # a step between points that are nearer is drawn as a slope: two pixels on a common screen
+MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
+Facts = NDArray[np.object_]
+_KINDS = np.asarray(KINDS, object)
+
+
+@dataclass(frozen=True)
+class Words:
+    """The names of the lines of one connection, and their colours. `where` is added to the names of marks. A dash
+    leaves the line below visible where two places are too near each other to tell apart."""
+
+    sent: str = "sender: new data sent"
+    received: str = "receiver: data arrived"
+    acks: str = "sender: ACK received"
+    at_receiver: str = "at the receiver"
+    where: str = ""
+    sent_colour: str = BLUE
+    received_colour: str = SKY
+    ack_colour: str = ORANGE
+    received_dash: str | None = None
+
+
+PLAIN = Words()
+CLIENT = Words(
+    "client: new data sent", "gateway in: data arrived", "client: ACK received", "at the near gateway",
+    received_dash="dot",
+)  # fmt: skip
+SERVER = Words(
+    "gateway out: new data sent", "server: data arrived", "gateway out: ACK received", "at the server",
+    " (server side)", PURPLE, GREEN, VERMILLION, "dot",
+)  # fmt: skip
+# What the server sends: first to the far gateway, then from the near one to the client.
+BACK_FIRST = Words(
+    "server: new data sent", "far gateway: data arrived", "server: ACK received", "at the far gateway",
+    received_dash="dot",
+)  # fmt: skip
+BACK_LAST = Words(
+    "near gateway: new data sent", "client: data arrived", "near gateway: ACK received", "at the client",
+    " (client side)", PURPLE, GREEN, VERMILLION, "dot",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Steps(Points):
+    """The points of a line that keeps each value until the next point. `shape`: how plotly.js joins them."""
+
+    shape: str = "hv"
+    thinned: bool = False
+
+
+@dataclass
+class View:
+    """A span of a timeline, ns from its first segment, and the greatest number of points that a line may have.
+
+    `notes` collects sentences that a reader must know about the drawing (thinned, aggregated).
+    """
+
+    timeline: Timeline
+    t0: int
+    t1: int
+    points: int = 2000
+    bin_ns: int = 0  # of rates; 0: as the span needs
+    width_px: int = PLOT_WIDTH_PX  # of the plot, by which a band's label is chosen
+    notes: list[str] = field(default_factory=list)
+    words: Words = PLAIN
+
+    def line(self, series: Series, thinned_to: int | None = None) -> Steps:
+        """The points of a dense line that are drawn: all, or where they are more than `points` so many and corners. A
+        thinned line gets the corners that a screen can show as points of their own, which halves a browser's work:
+        plotly.js would make one for every point."""
+        span = visible(series.t_ns, self.t0, self.t1)
+        rows = span.stop - span.start
+        drawn = thin_line(series, self.t0, self.t1, thinned_to or self.points if rows > self.points else rows)
+        if drawn.size == rows:
+            return Steps(drawn.rows, drawn.t_ns, drawn.value)
+        cornered = with_corners(drawn, CORNER_POINTS * (self.t1 - self.t0) // self.points)
+        return Steps(cornered.rows, cornered.t_ns, cornered.value, "linear", thinned=True)
+
+    def broken(self, drawn: Steps, series: Series, gaps: I64) -> tuple[I64, NDArray[np.float64]]:
+        """The points of a line, and a break in each of `gaps` (rows of `series`, after which the line ends until the
+        next row) that a screen can show. A row between two breaks is a line of one point's length."""
+        begin, end = series.t_ns[gaps], series.t_ns[gaps + 1]
+        point_ns = (self.t1 - self.t0) // self.points
+        shown = (begin < self.t1) & (end > self.t0) & (end - begin > point_ns)
+        begin, end, gaps = begin[shown], end[shown], gaps[shown]
+        # the corner at a gap's end would draw the value before it
+        outside = np.searchsorted(begin, drawn.t_ns, side="left") == np.searchsorted(end, drawn.t_ns, side="left")
+        none = np.full(gaps.size, np.nan)
+        alone = (gaps == 0) | np.isin(gaps - 1, gaps)
+        last = gaps[gaps + 2 == series.t_ns.size] + 1
+        stop = begin + np.where(alone, point_ns, 0)
+        t = np.concatenate([drawn.t_ns[outside], stop, stop, end, series.t_ns[last] + point_ns])
+        value = np.concatenate(
+            [drawn.value[outside], series.value[gaps], none, series.value[gaps + 1], series.value[last]]
+        )
+        order = np.argsort(t, kind="stable")
+        return t[order], value[order]
+
+    def rising(self, series: Series) -> Steps:
+        """The same for a line that only rises. Between two points it cannot leave their box, so where it is thinned
+        half as many show it."""
+        return self.line(series, self.points // 2)
+
+    def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:
+        """All of `rows` in the span, and how many packets each mark stands for. `times`: the times of `rows`, sorted.
+
+        Beyond EVENT_LIMIT there is one mark for each bin of time, and `notes` says so: none is dropped silently.
+        """
+        span = inside(times, self.t0, self.t1)
+        own = rows[span]
+        if own.size <= EVENT_LIMIT:
+            return own, np.ones(own.size, np.int64)
+        first, counts = aggregate(times[span], self.t0, self.t1, EVENT_BINS)
+        self.notes.append("marks thinned, their numbers in the legend (zoom in for each)")
+        return own[first], counts
+
+
+def tally(name: str, counts: I64) -> str:
+    """The legend's entry for marks: `lost (23)`, or `lost (1,813, thinned)` where a mark may stand for several."""
+    return f"{name} ({int(counts.sum()):,}{', thinned' if thinned(counts) else ''})"
+
+
+def thinned(counts: I64) -> bool:
+    """Whether some of these marks stand for more than one packet."""
+    return bool((counts > 1).any())
+
+
+def seconds(ns: I64) -> NDArray[np.float64]:
+    """int64 ns as float seconds, for axes."""
+    return ns / 1e9
+
+
+def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
+    """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay, and
+    `more`. Numbers that name a packet (seq, time) have all their digits. All are texts: a number that the page still
+    waits for would be shown as NaN."""
+    received, sent = taken(timeline.received_ns, rows), taken(timeline.sent_ns, rows)
+    why = timeline.box.sentences(rows) if timeline.box else "never arrived"
+    lost = received == one_end.LOST
+    arrived = _arrival(timeline, received, sent)
+    return facts_of(
+        _KINDS[np.minimum(taken(timeline.kind, rows), len(KINDS) - 1)],
+        grouped(taken(timeline.seq, rows)),
+        grouped(taken(timeline.length, rows)),
+        taken(timeline.transmission, rows),
+        np.char.mod("%.6f", sent / 1e9),
+        np.where(lost, np.char.add("LOST: ", why), arrived) if lost.any() else arrived,
+        *more,
+    )
+
+
+def _arrival(timeline: Timeline, received: I64, sent: I64) -> Any:
+    """The words for the arrival of each segment, as far as it is known."""
+    if timeline.ends == one_end.SENDER:
+        return np.full(sent.shape, "arrival not captured")
+    if timeline.ends == one_end.RECEIVER:
+        return np.full(sent.shape, "time of arrival; sending not captured")
+    return "arrived " + said("ns", np.where(received < 0, 0, received - sent)) + " later"
+
+
+def grouped(values: NDArray[Any]) -> list[str]:
+    """Whole numbers with commas between thousands."""
+    return [f"{value:,}" for value in values.tolist()]
+
+
+def facts_of(*columns: Any) -> Facts:
+    """Columns side by side as one array. Lists of lists would be checked by plotly value by value."""
+    facts = np.empty((len(columns[0]), len(columns)), object)
+    for number, column in enumerate(columns):
+        facts[:, number] = column
+    return facts
+
+
+SEGMENT_HOVER = (
+    "<b>%{customdata[0]}</b><br>seq %{customdata[1]}, %{customdata[2]} bytes, transmission %{customdata[3]}"
+    "<br>sent at %{customdata[4]} s<br>%{customdata[5]}"
+)
