@@ -93,6 +93,11 @@ def duration(ns: float | None, digits: int = DIGITS) -> str:
     return _scaled(ns, _LONG + _DURATIONS if long else _DURATIONS, digits)
 
 
+def seconds(ns: float) -> str:
+    """`1.02 s`: seconds with their hundredths, as pktlogger writes them."""
+    return f"{ns / 1e9:.2f} s"
+
+
 def distance(metres: float | None, digits: int = DIGITS) -> str:
     """``880 km``; ``15770 km``: the digits before the point are all shown."""
     whole = len(str(int(abs(metres) / 1000))) if metres is not None and math.isfinite(metres) else 0

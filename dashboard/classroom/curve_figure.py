@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
 
 from dashboard.classroom.demonstrated import Demonstrated
 from dashboard.classroom.demonstration import CHOICES
+from dashboard.core.messages import Messages
 from dashboard.core.theme import AXIS, BLACK, GREY, LAYOUT, SERIES_COLOURS
 from netcommon import readable
 
@@ -16,25 +17,26 @@ FONT_PX = 22
 SYMBOLS = ("circle", "square", "diamond")  # a series is known by its shape, too
 
 
-def demonstration_figure(shown: Sequence[Demonstrated], words: Mapping[str, str], *, height: int = 760) -> go.Figure:
-    """The demonstrations on the path of the last one of `shown`, which has a ring. `words`: the texts of the figure."""
+def demonstration_figure(shown: Sequence[Demonstrated], say: Messages, *, height: int = 760) -> go.Figure:
+    """The demonstrations on the path of the last one of `shown`, which has a ring. `say`: the texts of the page."""
     last = shown[-1]
     same = [one for one in shown if one.path == last.path]
     figure = go.Figure()
-    _add_theory(figure, last, words)
+    _add_theory(figure, last, say)
     for number, profile in enumerate(CHOICES["profile"]):
         own = sorted((one for one in same if one.setting.profile == profile), key=lambda one: one.setting.window_bytes)
         if own:
             _add_points(figure, own, str(profile), number)
     figure.add_scatter(
-        x=[last.setting.window_bytes / 1024], y=[last.bps / 1e6], mode="markers", name=words["last"], hoverinfo="skip",
+        x=[last.setting.window_bytes / 1024], y=[last.bps / 1e6], mode="markers", name=say("figure.last"),
+        hoverinfo="skip",
         marker={"symbol": "circle-open", "size": 32, "color": BLACK, "line": {"width": 3}},
     )  # fmt: skip
-    _lay_out(figure, words, height)
+    _lay_out(figure, say, height)
     return figure
 
 
-def _add_theory(figure: go.Figure, last: Demonstrated, words: Mapping[str, str]) -> None:
+def _add_theory(figure: go.Figure, last: Demonstrated, say: Messages) -> None:
     rtt_ns, rate = last.setting.rtt_ns, last.limits.rate_bps
     offered = [float(window) for window in CHOICES["window_bytes"]]
     least, greatest = min(offered), max(offered)
@@ -42,11 +44,11 @@ def _add_theory(figure: go.Figure, last: Demonstrated, words: Mapping[str, str])
     windows = sorted([*np.geomspace(least, greatest, 100), *([knee] if least < knee < greatest else [])])
     figure.add_scatter(
         x=[window / 1024 for window in windows], y=[min(window * 8e9 / rtt_ns, rate) / 1e6 for window in windows],
-        mode="lines", name=words["theory"], line={"color": GREY, "width": 4, "dash": "dash"}, hoverinfo="skip",
+        mode="lines", name=say("figure.theory"), line={"color": GREY, "width": 4, "dash": "dash"}, hoverinfo="skip",
     )  # fmt: skip
     holds_kb = last.limits.holds_bytes / 1024
     figure.add_scatter(
-        x=[holds_kb, holds_kb], y=[0, 1.1 * rate / 1e6], mode="lines", name=words["holds"], hoverinfo="skip",
+        x=[holds_kb, holds_kb], y=[0, 1.1 * rate / 1e6], mode="lines", name=say("figure.holds"), hoverinfo="skip",
         line={"color": GREY, "width": 3, "dash": "dot"},
     )  # fmt: skip
 
@@ -60,11 +62,11 @@ def _add_points(figure: go.Figure, own: Sequence[Demonstrated], profile: str, nu
     )  # fmt: skip
 
 
-def _lay_out(figure: go.Figure, words: Mapping[str, str], height: int) -> None:
+def _lay_out(figure: go.Figure, say: Messages, height: int) -> None:
     ticks = [16 * 2**power for power in range(8)]
     figure.update_layout(LAYOUT | {
         "height": height, "font": LAYOUT["font"] | {"size": FONT_PX}, "margin": {"l": 90, "r": 30, "t": 20, "b": 80},
         "legend": {"orientation": "h", "y": -0.18, "font": {"size": FONT_PX - 2}},
     })  # fmt: skip
-    figure.update_xaxes(AXIS | {"type": "log", "tickvals": ticks, "title": {"text": words["x"]}})
-    figure.update_yaxes(AXIS | {"rangemode": "tozero", "title": {"text": words["y"]}})
+    figure.update_xaxes(AXIS | {"type": "log", "tickvals": ticks, "title": {"text": say("figure.x")}})
+    figure.update_yaxes(AXIS | {"rangemode": "tozero", "title": {"text": say("figure.y")}})

@@ -21,13 +21,14 @@ from dashboard.classroom import demonstration
 from dashboard.classroom.curve_figure import FONT_PX, demonstration_figure
 from dashboard.classroom.demonstrated import Demonstrated, demonstrated
 from dashboard.classroom.demonstration import CHOICES, DURATION_S, OfferedDemonstrations, Setting, setting_of
-from dashboard.classroom.translated import translated
-from dashboard.classroom.words import STEPS, Words, explained, languages, told, words
+from dashboard.classroom.words import STEPS, explained, languages, told, words
 from dashboard.core.controls import select, slider
 from dashboard.core.elements import graph
+from dashboard.core.messages import Messages
 from dashboard.core.runs import Run
 from dashboard.timeline import timeline
 from dashboard.timeline.figure import timeline_figure
+from dashboard.timeline.messages import TEXTS as timeline_texts
 from netcommon import readable
 from netcommon.errors import LfpError
 
@@ -40,12 +41,12 @@ THEMES = ("light", "dark")
 def page(search: str, *, read_only: bool = False) -> html.Div:
     """The page in the language and theme of an address (`?lang=…&theme=…`). `read_only`: without controls."""
     text, theme = words(_wanted(search, "lang")), _wanted(search, "theme")
-    forbidden = [html.P(text["read_only"])] if read_only else []
+    forbidden = [html.P(text("read_only"))] if read_only else []
     return html.Div(
         [
             html.Div(_switches(search), className="bar"),
-            html.H1(text["title"]),
-            html.P(text["lead"].format(seconds=DURATION_S), className="lead"),
+            html.H1(text("title")),
+            html.P(text("lead", seconds=DURATION_S), className="lead"),
             *forbidden,
             html.Div(_controls(text), hidden=read_only),
             html.P(id="class-state", role="status"),
@@ -73,8 +74,8 @@ def _switches(search: str) -> list[Any]:
     """Links to the other languages and to the other theme."""
     language, theme = _language(search), _wanted(search, "theme")
     other = THEMES[0] if theme == THEMES[1] else THEMES[1]
-    to = [(words(name)["language"], name, theme) for name in languages() if name != language]
-    to.append((words(language)[f"theme.{other}"], language, other))
+    to = [(words(name)("language"), name, theme) for name in languages() if name != language]
+    to.append((words(language)(f"theme.{other}"), language, other))
     return [_switch(said, lang, look) for said, lang, look in to]
 
 
@@ -83,52 +84,53 @@ def _switch(said: str, language: str, theme: str) -> dcc.Link:
     return dcc.Link(html.Span(said, lang=language), href=address)
 
 
-def _controls(text: Words) -> list[Any]:
+def _controls(text: Messages) -> list[Any]:
     chosen = [_choice(name, text) for name in CHOICES]
     buttons = [
-        html.Button(text["start"], id="class-start", className="go"),
-        html.Button(text["cancel"], id="class-cancel", className="go", disabled=True),
+        html.Button(text("start"), id="class-start", className="go"),
+        html.Button(text("cancel"), id="class-cancel", className="go", disabled=True),
     ]
     return [html.Div(chosen, className="chooser"), html.Div(buttons, className="bar")]
 
 
-def _choice(name: str, text: Words) -> html.Div:
-    labels = [text.get(f"{name}.{value}") or readable.named(name, value) for value in CHOICES[name]]
+def _choice(name: str, text: Messages) -> html.Div:
+    labels = [text(key) if (key := f"{name}.{value}") in text else readable.named(name, value)
+              for value in CHOICES[name]]  # fmt: skip
     options = [{"label": label, "value": value} for label, value in zip(labels, CHOICES[name], strict=True)]
     value = getattr(Setting(), name)
     control = slider if isinstance(value, int) else select
-    return control(f"class-{name}", text[f"control.{name}"], options, value)
+    return control(f"class-{name}", text(f"control.{name}"), options, value)
 
 
-def _lesson(text: Words, read_only: bool) -> list[Any]:
+def _lesson(text: Messages, read_only: bool) -> list[Any]:
     """The steps: a question, an answer that is hidden until it is asked for, and a button that sets the controls."""
-    steps: list[Any] = [html.H2(text["lesson"]), html.P(text["lesson.hint"], className="lead")]
+    steps: list[Any] = [html.H2(text("lesson")), html.P(text("lesson.hint"), className="lead")]
     for number, setting in enumerate(STEPS, start=1):
         values = told(setting)
-        question, answer = (text[f"step.{number}.{part}"].format(**values) for part in ("question", "answer"))
-        button = html.Button(text["set"], id=f"class-step-{number}", className="go", hidden=read_only)
-        shown = html.Details([html.Summary(text["answer"]), html.P(answer)])
+        question, answer = (text(f"step.{number}.{part}", **values) for part in ("question", "answer"))
+        button = html.Button(text("set"), id=f"class-step-{number}", className="go", hidden=read_only)
+        shown = html.Details([html.Summary(text("answer")), html.P(answer)])
         steps.append(html.Section([html.P(html.Strong(question)), button, shown], className="step"))
     return steps
 
 
-def result(text: Words, shown: list[Demonstrated], run: Run) -> list[Any]:
+def result(text: Messages, shown: list[Demonstrated], run: Run) -> list[Any]:
     """What the last demonstration, which is `run`, showed: explanation, curve and timeline."""
     last, trial = shown[-1], run.trial(0)
-    figure_words = {key.removeprefix("figure."): said for key, said in text.items() if key.startswith("figure.")}
-    curve = _graph("class-curve", demonstration_figure(shown, figure_words, height=PLOT_PX), text["curve.says"])
-    plots = [html.Div([html.H2(text["curve"]), curve])]
+    curve = _graph("class-curve", demonstration_figure(shown, text, height=PLOT_PX), text("curve.says"))
+    plots = [html.Div([html.H2(text("curve")), curve])]
     if trial.captured:
-        figure = translated(timeline_figure(timeline.load(run, trial), height=PLOT_PX, width_px=WIDTH_PX), text)
+        say = timeline_texts[text.language]
+        figure = timeline_figure(timeline.load(run, trial), height=PLOT_PX, width_px=WIDTH_PX, say=say)
         figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both in words
         figure.update_yaxes(title_font_size=FONT_PX - 6)
-        plots.append(html.Div([html.H2(text["timeline"]), _graph("class-timeline", figure, text["timeline.says"])]))
+        plots.append(html.Div([html.H2(text("timeline")), _graph("class-timeline", figure, text("timeline.says"))]))
     return [
-        html.H2(text["result"]),
-        html.P(text["last_setting"].format(**told(last.setting)), id="class-last"),
+        html.H2(text("result")),
+        html.P(text("last_setting", **told(last.setting)), id="class-last"),
         html.Ul([html.Li(said) for said in explained(text, last)], id="class-why"),
         html.Div(plots, className="side-by-side"),
-        html.P(dcc.Link(text["details"], href=f"/run/{run.name}/trial/0")),
+        html.P(dcc.Link(text("details"), href=f"/run/{run.name}/trial/0")),
     ]
 
 
@@ -136,7 +138,7 @@ def _graph(name: str, figure: go.Figure, says: str) -> html.Figure:
     return graph(name, figure, says, style={"height": f"{PLOT_PX}px"})
 
 
-def drawn(text: Words, names: tuple[str, ...], run_named: Callable[[str], Run]) -> list[Any]:
+def drawn(text: Messages, names: tuple[str, ...], run_named: Callable[[str], Run]) -> list[Any]:
     """The result part of the page, for these runs. Those that were deleted meanwhile are left out."""
     runs = []
     for name in names:
@@ -146,7 +148,7 @@ def drawn(text: Words, names: tuple[str, ...], run_named: Callable[[str], Run]) 
             continue
     shown = demonstrated(runs)
     if not shown:
-        return [html.P(text["nothing"])]
+        return [html.P(text("nothing"))]
     return result(text, shown, next(run for run in runs if run.name == shown[-1].run))
 
 
@@ -165,12 +167,12 @@ def _drawer(run_named: Callable[[str], Run]) -> Callable[[str, tuple[str, ...]],
     return draw
 
 
-def said_of(text: Words, state: demonstration.State) -> str:
+def said_of(text: Messages, state: demonstration.State) -> str:
     """The line under the buttons: ready, what runs and how long still, or why there was no result."""
     if state.running is not None:
         left = readable.duration(round(state.left_s or 0) * 1e9)
-        return text["running"].format(left=left, **told(state.running))
-    return text["failed"].format(error=state.error) if state.error else text["idle"]
+        return text("running", left=left, **told(state.running))
+    return text("failed", error=state.error) if state.error else text("idle")
 
 
 def register(
@@ -190,7 +192,7 @@ def register(
     def act(starts: int | None, cancels: int | None, *rest: Any) -> str:
         text = words(_wanted(rest[-1] or "", "lang"))
         if read_only:
-            return text["read_only"]
+            return text("read_only")
         try:
             if ctx.triggered_id == "class-start" and starts:
                 demonstrations.start(setting_of(dict(zip(CHOICES, rest[:-1], strict=True))))

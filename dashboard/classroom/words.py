@@ -1,24 +1,15 @@
-"""The texts of the class page: one JSON file for each language beside this module, `class.<language>.json`.
-
-A text may have placeholders as str.format has them. tests/py/dashboard/test_dashboard_class.py holds the languages
-against each other. Rejected: gettext, whose keys are English sentences, so that a better sentence loses its
-translation.
-"""
+"""The texts of the class page by their keys (messages.toml), and what they say of a demonstration."""
 
 from __future__ import annotations
 
-import json
-from functools import cache
 from pathlib import Path
 
 from dashboard.classroom.demonstrated import Demonstrated, limits
 from dashboard.classroom.demonstration import Setting
+from dashboard.core.messages import DEFAULT, Messages, load
 from netcommon import readable
-from scenarios.plan.causes import ALL_LIMITS
 
-DEFAULT = "en"
-HERE = Path(__file__).parent
-Words = dict[str, str]
+TEXTS = load(Path(__file__).with_name("messages.toml"))
 STEPS = (
     Setting(window_bytes=16 * 1024),
     Setting(window_bytes=128 * 1024),
@@ -28,18 +19,13 @@ STEPS = (
 
 
 def languages() -> list[str]:
-    """The languages that have a file, English first."""
-    found = (file.name.split(".")[1] for file in HERE.glob("class.*.json"))
-    return sorted(found, key=lambda name: (name != DEFAULT, name))
+    """The languages that the page speaks, English first."""
+    return list(TEXTS)
 
 
-@cache
-def words(language: str) -> Words:
-    """The texts in a language, and in English for a language that has none. English limits are in pktlogger's words."""
-    name = language if language in languages() else DEFAULT
-    found: Words = json.loads((HERE / f"class.{name}.json").read_text(encoding="utf-8"))
-    limits = {f"drawn.limit.{cause.name}": cause.words for cause in ALL_LIMITS.values()}
-    return limits | found if name == DEFAULT else found
+def words(language: str) -> Messages:
+    """The texts in a language, and in English for a language that the page does not speak."""
+    return TEXTS.get(language, TEXTS[DEFAULT])
 
 
 def told(setting: Setting) -> dict[str, str]:
@@ -54,7 +40,7 @@ def told(setting: Setting) -> dict[str, str]:
     }  # fmt: skip
 
 
-def explained(text: Words, shown: Demonstrated) -> list[str]:
+def explained(text: Messages, shown: Demonstrated) -> list[str]:
     """What is seen in a demonstration and why, a sentence or two each, from its figures."""
     values = told(shown.setting) | {
         "measured": readable.rate(shown.bps), "share": readable.share(shown.stopped_share, 3),
@@ -69,4 +55,4 @@ def explained(text: Words, shown: Demonstrated) -> list[str]:
         keys.append("seen.loss")
     if shown.valid is False:
         keys.append("seen.not_valid")
-    return [text[key].format(**values) for key in keys]
+    return [text(key, **values) for key in keys]

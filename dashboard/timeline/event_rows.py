@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dashboard.timeline.box import label
-from dashboard.timeline.flow import KINDS, Flow
+from dashboard.timeline.flow import Flow, kind_words
 from dashboard.timeline.happened import EVENT, LOSS, STOP, Happened
+from dashboard.timeline.messages import ENGLISH, fate_words
 from netcommon import readable
 from scenarios.plan.causes import loss_words
 
@@ -36,8 +36,8 @@ def _texts(flow: Flow, source: int, row: int) -> tuple[str, str, str]:
         return _event(flow, row)
     if source == LOSS:
         return _loss(flow, row)
-    kind = KINDS[min(int(flow.kind[row]), len(KINDS) - 1)]
-    return kind, readable.NOTHING, f"seq {flow.seq[row]:,}, transmission {flow.transmission[row]}"
+    (kind,) = kind_words(flow.kind[row : row + 1], ENGLISH)
+    return str(kind), readable.NOTHING, f"seq {flow.seq[row]:,}, transmission {flow.transmission[row]}"
 
 
 def _event(flow: Flow, row: int) -> tuple[str, str, str]:
@@ -53,7 +53,7 @@ def _loss(flow: Flow, row: int) -> tuple[str, str, str]:
     losses = flow.losses
     if losses is None:
         segment = int(flow.lost_rows[row])
-        why = label(flow.box.name(int(flow.box.fate[segment]))) if flow.box else "not analysed"
+        why = fate_words(ENGLISH, flow.box.name(int(flow.box.fate[segment]))) if flow.box else "not analysed"
         return "segment lost", why, f"seq {flow.seq[segment]:,} never arrived"
     name, run, queue = losses.names[losses.cause[row]], int(losses.run[row]), int(losses.queue_ns[row])
     shown = [f"seq {losses.seq[row]:,}", f"{run:,} lost in a row" if run > 1 else "lost alone"]

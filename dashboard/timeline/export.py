@@ -16,7 +16,8 @@ from dashboard.core.downsample import inside
 from dashboard.core.mapping import taken
 from dashboard.core.series import I64
 from dashboard.timeline import one_end
-from dashboard.timeline.flow import KINDS, Flow
+from dashboard.timeline.flow import Flow, kind_words
+from dashboard.timeline.messages import ENGLISH
 from netcommon.errors import LfpError
 
 MOST_ROWS = 2_000_000
@@ -33,7 +34,7 @@ def segments_csv(flow: Flow, t0: int, t1: int) -> bytes:
         "seq": taken(flow.seq, rows),
         "len": taken(flow.length, rows),
         "transmission": taken(flow.transmission, rows),
-        "kind": np.asarray(KINDS)[np.minimum(taken(flow.kind, rows), len(KINDS) - 1)],
+        "kind": kind_words(taken(flow.kind, rows), ENGLISH),
         "lost": received == one_end.LOST,
     })  # fmt: skip
     text = io.BytesIO()

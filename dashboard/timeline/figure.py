@@ -11,12 +11,15 @@ from typing import Any
 
 import plotly.graph_objects as go
 
+from dashboard.core.messages import Messages
 from dashboard.core.theme import AXIS, LAYOUT
 from dashboard.core.units import scale
+from dashboard.timeline import slow
 from dashboard.timeline.flow import Stop
+from dashboard.timeline.messages import ENGLISH, limit_words
 from dashboard.timeline.panels import GATEWAY_PANELS, LIMITS, PANELS, Panel
 from dashboard.timeline.sheet import Sheet, y_axis
-from dashboard.timeline.stops import FULL_LABEL_PX, add_stops
+from dashboard.timeline.stops import FULL_LABEL_PX, add_stops, stop_text
 from dashboard.timeline.timeline import Timeline
 from dashboard.timeline.view import BACK_FIRST, CLIENT, PLAIN, PLOT_WIDTH_PX, View
 from netcommon import readable
@@ -34,20 +37,20 @@ SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close
 
 def timeline_figure(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
-    width_px: int = PLOT_WIDTH_PX, still: bool = False,
+    width_px: int = PLOT_WIDTH_PX, still: bool = False, say: Messages = ENGLISH,
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
     points, and bands have labels that a plot of `width_px` has room for. It is drawn once, so its margin may follow its
     legends. `still`: a picture that nobody can zoom, so it has short labels of stops, which do not cover the curves."""
     room = SHORT_LABELS_PX if still else width_px
-    sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=room)
+    sheet = timeline_sheet(timeline, span_ns, points=points, height=height, width_px=room, say=say)
     sheet.layout["margin"] |= {"r": 20, "autoexpand": True}
     return sheet.figure()
 
 
 def timeline_sheet(
     timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
-    bin_ns: int = 0, width_px: int = PLOT_WIDTH_PX,
+    bin_ns: int = 0, width_px: int = PLOT_WIDTH_PX, say: Messages = ENGLISH,
 ) -> Sheet:  # fmt: skip
     """The same as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0: the
     one that suits the span."""
@@ -55,25 +58,25 @@ def timeline_sheet(
     panels = GATEWAY_PANELS if timeline.server else PANELS
     if timeline.limits:
         panels = (panels[0], LIMITS, *panels[1:])
-    words = (BACK_FIRST if timeline.back else CLIENT) if timeline.server else PLAIN
-    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, width_px, words=words)
+    leg = (BACK_FIRST if timeline.back else CLIENT) if timeline.server else PLAIN
+    view = View(timeline, int(t0), max(int(t1), int(t0) + 1), points, bin_ns, width_px, leg=leg, say=say)
     sheet = Sheet([panel.height for panel in panels])
     for row, panel in enumerate(panels, start=1):
         panel.draw(sheet, view, row)
         if panel.band:
-            sheet.layout[y_axis(row)] |= BAND | {"title": AXIS["title"] | {"text": panel.title}}
+            sheet.layout[y_axis(row)] |= BAND | {"title": AXIS["title"] | {"text": say(panel.title)}}
             continue
-        _name_axis(sheet, panel, row)
+        _name_axis(sheet, panel, row, say)
         _add_legend(sheet, row)
     add_stops(sheet, view, sheet.layout["yaxis"]["domain"][0] + LABEL_ABOVE)
     _lay_out(sheet, view, height)
     return sheet
 
 
-def _name_axis(sheet: Sheet, panel: Panel, row: int) -> None:
+def _name_axis(sheet: Sheet, panel: Panel, row: int, say: Messages) -> None:
     """Gives a panel its unit. `meta` tells the page which size it has: a vertical zoom is in that unit. A vertical zoom
     that the browser keeps ends where the unit changes."""
-    title, name = panel.title, ""
+    title, name = say(panel.title), ""
     if panel.base:
         unit = scale(sheet.traces_of(row), "y", panel.base)
         title, name = unit.title(title), unit.name
@@ -93,45 +96,46 @@ def _add_legend(sheet: Sheet, row: int) -> None:
     }  # fmt: skip
 
 
-def headline(timeline: Timeline) -> str:
+def headline(timeline: Timeline, say: Messages = ENGLISH) -> str:
     """One line: how long sending was stopped, in words and as lfp-1995's s. If it never was, what held it back, and the
     slowest span."""
     if timeline.stops:
-        stops = f"{len(timeline.stops):,} stop{'s' if len(timeline.stops) != 1 else ''}"
+        stops = say.count("title.stops", len(timeline.stops))
         share = timeline.stopped_share
         if share is None:
-            return f"{stops}, stopped share not analysed"
-        return f"Sending stopped {readable.share(share, 3)} of the time (s = {readable.number(share, 3)}, {stops})"
-    held = _held_back(timeline)
+            return say("title.stops.share_unknown", stops=stops)
+        return say("title.stopped", share=readable.share(share, 3), s=readable.number(share, 3), stops=stops)
+    held = _held_back(timeline, say)
     if timeline.slow_spans:
-        return f"No stops. {held}Slowest span: {between(timeline.slow_spans[0])}, {timeline.slow_spans[0].text}"
-    if timeline.stopped_share is None:
-        return "Stopped share not analysed"
-    return f"No stops. {held}No span is much slower than the rest"
+        slowest = timeline.slow_spans[0]
+        return say("title.slowest.why", held=held, between=_between(slowest, say), why=stop_text(say, slowest))
+    return say("title.share_unknown") if timeline.stopped_share is None else say("title.even", held=held)
 
 
-def _held_back(timeline: Timeline) -> str:
+def _held_back(timeline: Timeline, say: Messages) -> str:
     """A sentence about the host's part that limited most of the transfer; empty where there is none."""
     most = timeline.limits.most_of_the_time() if timeline.limits else None
     cause = ALL_LIMITS.get(most[0]) if most else None
     if most is None or cause is None or cause.role != "host":
         return ""
-    comma = "," if "," in cause.words else ""
-    return f"Limited by {cause.words}{comma} for {readable.share(most[1], 2)} of the time. "
+    words = limit_words(say, cause.name)
+    return say("title.held", cause=words, comma="," if "," in words else "", share=readable.share(most[1], 2))
 
 
-def between(visit: Stop) -> str:
+def _between(visit: Stop, say: Messages) -> str:
     """`1.2 s to 1.9 s`, on the time axis."""
-    return f"{readable.number(visit.t0_ns / 1e9)} s to {readable.number(visit.t1_ns / 1e9)} s"
+    return say("title.between", start=readable.number(visit.t0_ns / 1e9), end=readable.number(visit.t1_ns / 1e9))
 
 
-def _title(timeline: Timeline) -> str:
-    """The headline without the text about the slowest span, which the span's label has."""
+def _title(timeline: Timeline, say: Messages) -> str:
+    """The headline without the text about the slowest span, of which the span's label has more than the rate."""
     if timeline.stops or not timeline.slow_spans:
-        return headline(timeline)
-    slowest, held = timeline.slow_spans[0], _held_back(timeline)
-    rate = "" if held else f", {slowest.text.partition(':')[0]}"
-    return f"No stops. {held}Slowest span: {between(slowest)}{rate}"
+        return headline(timeline, say)
+    slowest, held = timeline.slow_spans[0], _held_back(timeline, say)
+    between = _between(slowest, say)
+    if held or slowest.said is None:
+        return say("title.slowest", held=held, between=between)
+    return say("title.slowest.why", held=held, between=between, why=say.of(slow.rate_of(slowest.said)))
 
 
 def _span_text(view: View) -> str:
@@ -140,20 +144,20 @@ def _span_text(view: View) -> str:
         start, end = (readable.number(ns / 1e9, digits) for ns in (view.t0, view.t1))
         if start != end:
             break
-    return f"{start} to {end} s of {readable.number(view.timeline.duration_ns / 1e9)} s"
+    return view.say("note.span", start=start, end=end, whole=readable.number(view.timeline.duration_ns / 1e9))
 
 
 def _lay_out(sheet: Sheet, view: View, height: int) -> None:
     tl, span = view.timeline, _span_text(view)
-    note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, "every packet drawn"])
+    note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, view.say("note.all")])
     sheet.layout |= LAYOUT | {
         "height": height, "dragmode": "zoom", "uirevision": "timeline",
         "margin": LAYOUT["margin"] | {"t": 80, "r": LEGEND_PX, "autoexpand": False},
-        "title": {"text": _title(tl), "x": 0, "xref": "paper", "font": {"size": 20},
+        "title": {"text": _title(tl, view.say), "x": 0, "xref": "paper", "font": {"size": 20},
                   "subtitle": {"text": note, "font": {"size": 14}}},
     }  # fmt: skip
     sheet.layout["yaxis"]["tickformat"] = SEQUENCE
     sheet.layout["xaxis"] |= AXIS | {
         "range": [view.t0 / 1e9, view.t1 / 1e9], "ticklabeloverflow": "allow",
-        "title": AXIS["title"] | {"text": "Time since the first segment (s)"},
+        "title": AXIS["title"] | {"text": view.say("axis.x")},
     }  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.core import series
+from dashboard.core.messages import Messages, Said
 from dashboard.core.runs import Json
 from dashboard.core.series import F64, I64, NO_SERIES, Series
 from dashboard.timeline import one_end
@@ -23,21 +24,26 @@ from dashboard.timeline.tunnel import Tunnel
 
 CE = 3  # of the ECN field of IP
 NEW, FAST, TIMEOUT, SPURIOUS, PROBE = range(5)
-KINDS = (
-    "new data", "fast retransmission", "retransmission after time-out", "spurious retransmission (had arrived)",
-    "tail-loss probe",
-)  # fmt: skip
+KINDS = ("new", "fast", "timeout", "spurious", "probe")
+
+
+def kind_words(kinds: NDArray[np.uint8], say: Messages) -> NDArray[np.object_]:
+    """The words for each of these kinds; one that a later pktlogger has counts as the last."""
+    words = np.asarray([say(f"kind.{name}") for name in KINDS], object)
+    return np.asarray(words[np.minimum(kinds, len(KINDS) - 1)], object)
 
 
 @dataclass(frozen=True)
 class Stop:
     """A time in which nothing was sent, with pktlogger's explanation; or, with `cause` "slow", a slow span with what is
-    known of it. Times are in ns from the first segment."""
+    known of it. Times are in ns from the first segment. `said`: the text by keys (messages.toml), for other languages;
+    None: an older pktlogger has written the text alone."""
 
     t0_ns: int
     t1_ns: int
     cause: str
     text: str
+    said: Said | None = None
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from dashboard.core.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, TEAL, VERMILLION, YELLOW, scatter
+from dashboard.timeline.messages import limit_words
 from dashboard.timeline.sheet import Sheet
-from dashboard.timeline.view import View, seconds
+from dashboard.timeline.view import END, VALUE, View, seconds
 from netcommon import readable
-from scenarios.plan.causes import ALL_LIMITS, limit_words
+from scenarios.plan.causes import ALL_LIMITS
 
 BINS = 500
 BAND_PX = 16
@@ -39,16 +40,17 @@ def add_limits(figure: Sheet, view: View, row: int) -> None:
         return
     t0, t1, cause, gathered = limits.band(view.t0, view.t1, BINS)
     if gathered:
-        view.notes.append(f"limits: the cause of most time in each of {BINS} parts of the view")
+        view.notes.append(view.say("note.limits", n=BINS))
     for number in np.unique(cause):
         own = np.flatnonzero(cause == number)
         gaps = np.full(own.size, np.nan)
         x = np.column_stack([seconds(t0[own]), seconds(t1[own]), gaps]).ravel()
         lasted = [readable.duration(ns) for ns in (t1[own] - t0[own]).tolist()]
         name = limits.names[number]
+        words = limit_words(view.say, name)
         figure.add_trace(scatter(
-            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=f"limited by {limit_words(name)}",
+            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=view.say("limited", cause=words),
             legend="legend", line={"color": COLOURS.get(name, GREY), "width": BAND_PX},
             customdata=np.repeat(np.asarray(lasted, object), 3),
-            hovertemplate=f"<b>limited by {limit_words(name)}</b><br>for %{{customdata}}<extra></extra>",
+            hovertemplate=view.say("limited.hover", cause=words, time=VALUE) + END,
         ), row)  # fmt: skip

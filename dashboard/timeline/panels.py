@@ -16,13 +16,13 @@ from dashboard.core.runs import behind_gateway
 from dashboard.core.series import Series, nice_bin_ns
 from dashboard.core.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
 from dashboard.core.units import said
-from dashboard.timeline.box import label
 from dashboard.timeline.limits_band import add_limits
+from dashboard.timeline.messages import fate_words
 from dashboard.timeline.seqack import add_seqack
 from dashboard.timeline.sheet import Later, Sheet
 from dashboard.timeline.stream import Stream
 from dashboard.timeline.tunnel import BACK, FAR, FORTH, NEAR, Tunnel
-from dashboard.timeline.view import MOST_MARKS, View, facts_of, seconds, tally, thinned
+from dashboard.timeline.view import AT, END, MOST_MARKS, VALUE, View, facts_of, gathered, seconds, tally
 from netcommon import readable
 
 MOST_BINS = 2000
@@ -33,28 +33,27 @@ def add_flight(figure: Sheet, view: View, row: int) -> None:
     """Unacknowledged bytes and congestion window, beside the capacity of path and queue where the run has it."""
     tl = view.timeline
     if tl.server:
-        first, last = ("far", "near") if tl.back else ("near", "far")
-        hover = f"arrived at the {first} gateway, not sent by the {last} one"
-        _add_steps(figure, view, row, "bytes", tl.inside_gateways, "in gateways and tunnel", hover, GREEN)
-    hover = "unacknowledged (SACKed and lost data count)"
-    _add_steps(figure, view, row, "bytes", tl.unacknowledged, "unacknowledged", hover, BLUE)
+        hover = f"flight.inside.{'back' if tl.back else 'forth'}"
+        _add_steps(figure, view, row, "bytes", tl.inside_gateways, "flight.inside", hover, GREEN)
+    _add_steps(figure, view, row, "bytes", tl.unacknowledged, "flight", "flight.what", BLUE)
     if tl.cwnd.t_ns.size:
-        _add_steps(figure, view, row, "bytes", tl.cwnd, "cwnd (TCP_INFO)", "congestion window", PURPLE)
+        _add_steps(figure, view, row, "bytes", tl.cwnd, "flight.cwnd", "flight.cwnd.what", PURPLE)
     if tl.box and tl.box_rows.size:
-        _add_steps(figure, view, row, "bytes", tl.box_queue, "queue in the delay box", "in the box's queue", VERMILLION)
+        _add_steps(figure, view, row, "bytes", tl.box_queue, "flight.queue", "flight.queue.what", VERMILLION)
     _add_capacity(figure, view, row)
 
 
 def _add_steps(
-    figure: Sheet, view: View, row: int, base: str, series: Series, name: str, hover: str, colour: str
+    figure: Sheet, view: View, row: int, base: str, series: Series, name: str, what: str, colour: str
 ) -> None:
-    """Draws a quantity that keeps its value until the next change. `base`: its unit."""
+    """Draws a quantity that keeps its value until the next change. `base`: its unit; `name`, `what`: the keys of its
+    name in the legend and in hover texts."""
     drawn = view.line(series)
     figure.add_trace(scatter(
-        x=seconds(drawn.t_ns), y=drawn.value, mode="lines", name=name,
+        x=seconds(drawn.t_ns), y=drawn.value, mode="lines", name=view.say(name),
         line={"color": colour, "width": 2, "shape": drawn.shape},
         customdata=Later(drawn.size, lambda: said(base, drawn.value)),
-        hovertemplate=f"<b>{hover}</b><br>%{{customdata}} at %{{x:.6f}} s<extra></extra>",
+        hovertemplate=view.say("steps.hover", what=view.say(what), value=VALUE, at=AT) + END,
     ), row)  # fmt: skip
 
 
@@ -65,7 +64,7 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
         return
     round_trip = delay + float(params.get("ba_delay_ns") or delay)
     held = full_bytes(rate, round_trip, queue)
-    name = f"path and queue full ({readable.size(held, 3)})"
+    name = view.say("flight.full", size=readable.size(held, 3))
     figure.add_trace(scatter(
         x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
         line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
@@ -77,24 +76,24 @@ def add_rtt(figure: Sheet, view: View, row: int) -> None:
     browser draws far faster than marks. It is broken where ACKs of new data give no sample."""
     tl = view.timeline
     if tl.srtt.t_ns.size:
-        _add_steps(figure, view, row, "ns", tl.srtt, "smoothed RTT (TCP_INFO)", "smoothed RTT", PURPLE)
+        _add_steps(figure, view, row, "ns", tl.srtt, "rtt.smoothed", "rtt.smoothed.what", PURPLE)
     drawn = view.line(tl.rtt)
     marks = drawn.size <= MOST_MARKS
     t_ns, value = (drawn.t_ns, drawn.value) if marks else view.broken(drawn, tl.rtt, tl.rtt_gaps)
     figure.add_trace(scatter(
         x=seconds(t_ns), y=value, mode="markers" if marks else "lines",
-        name=f"RTT to the {'far' if tl.back else 'near'} gateway" if behind_gateway(tl.params) else "RTT",
+        name=view.say(f"rtt.{'far' if tl.back else 'near'}" if behind_gateway(tl.params) else "rtt"),
         marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": drawn.shape},
         customdata=Later(value.size, lambda: said("ns", value)),
-        hovertemplate="<b>RTT</b> %{customdata} at %{x:.6f} s<extra></extra>",
+        hovertemplate=view.say("rtt.hover", value=VALUE, at=AT) + END,
     ), row)  # fmt: skip
 
 
 def add_passage(figure: Sheet, view: View, row: int) -> None:
     """Draws what `add_rtt` draws, and how long data took from the first gateway to the last, by the time of leaving."""
     add_rtt(figure, view, row)
-    words = "far to near gateway" if view.timeline.back else "gateway in to gateway out"
-    _add_steps(figure, view, row, "ns", view.timeline.through_gateways, words, words, VERMILLION)
+    key = f"passage.{'back' if view.timeline.back else 'forth'}"
+    _add_steps(figure, view, row, "ns", view.timeline.through_gateways, key, key, VERMILLION)
 
 
 def _bin_of_packets_ns(view: View) -> float:
@@ -109,7 +108,7 @@ def _bin_ns(view: View) -> int:
     if view.bin_ns and span <= MOST_BINS * view.bin_ns:
         return view.bin_ns
     if view.bin_ns:
-        view.notes.append(f"rates in wider bins than {readable.duration(view.bin_ns)} (zoom in for those)")
+        view.notes.append(view.say("note.bins", width=readable.duration(view.bin_ns)))
     return nice_bin_ns(span, least_ns=_bin_of_packets_ns(view))
 
 
@@ -118,12 +117,12 @@ def add_throughput(figure: Sheet, view: View, row: int) -> None:
     tl = view.timeline
     if tl.server:
         first, last = ("server", "client") if tl.back else ("client", "server")
-        _add_rate(figure, view, row, f"{first} sent", tl.sent, BLUE)
-        _add_rate(figure, view, row, f"{last} got, new to it", tl.server.arrived, GREEN)
+        _add_rate(figure, view, row, f"rate.{first}_sent", tl.sent, BLUE)
+        _add_rate(figure, view, row, f"rate.{last}_got", tl.server.arrived, GREEN)
     else:
-        _add_rate(figure, view, row, "sent, all", tl.sent, SKY)
-        _add_rate(figure, view, row, "arrived for the first time", tl.arrived, ORANGE)
-    _add_level(figure, view, row, "line rate", float(tl.params.get("rate_bps") or 0))
+        _add_rate(figure, view, row, "rate.sent", tl.sent, SKY)
+        _add_rate(figure, view, row, "rate.arrived", tl.arrived, ORANGE)
+    _add_level(figure, view, row, "rate.line", float(tl.params.get("rate_bps") or 0))
 
 
 def add_tunnel(figure: Sheet, view: View, row: int) -> None:
@@ -134,10 +133,10 @@ def add_tunnel(figure: Sheet, view: View, row: int) -> None:
         return
     for (point, way), colour in TUNNEL_COLOURS.items():
         stream, dash = found.streams[point, way], "dot" if way == BACK else None
-        name = f"{'near' if point == NEAR else 'far'} gateway {'sent' if (point == NEAR) == (way == FORTH) else 'got'}"
-        name += "" if way == FORTH else ", way back"
-        _add_rate(figure, view, row, name, stream, colour, dash)
-    _add_level(figure, view, row, "the gateways' limit", float(view.timeline.params.get("gateway_rate_bps") or 0))
+        sent = (point == NEAR) == (way == FORTH)
+        key = f"tunnel.{'near' if point == NEAR else 'far'}.{'sent' if sent else 'got'}"
+        _add_rate(figure, view, row, key, stream, colour, dash)
+    _add_level(figure, view, row, "tunnel.limit", float(view.timeline.params.get("gateway_rate_bps") or 0))
     for fate in np.unique(found.drop_fate):
         _add_drops(figure, view, row, found, str(fate))
 
@@ -147,44 +146,47 @@ def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) ->
     rows, counts = view.marks(own, found.drop_ns[own])
     if not rows.size:
         return
-    name, ways = label(fate), np.where(found.drop_way[rows] == FORTH, "towards the receiver", "on the way back")
-    gathered = "<br>the first of %{customdata[1]:,} here" if thinned(counts) else ""
+    say, cause = view.say, fate_words(view.say, fate)
+    ways = np.where(found.drop_way[rows] == FORTH, say("tunnel.forth"), say("tunnel.back"))
+    hover = say("tunnel.lost.hover", cause=cause, way="%{customdata[0]}", at=AT)
     figure.add_trace(scatter(
         x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
-        name=tally(f"frames lost: {name}", counts),
+        name=tally(say, say("tunnel.lost", cause=cause), counts),
         customdata=facts_of(ways, counts),
         marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
-        hovertemplate=f"<b>frame lost: {name}</b><br>%{{customdata[0]}} at %{{x:.6f}} s{gathered}<extra></extra>",
+        hovertemplate=hover + gathered(say, counts, 1) + END,
     ), row)  # fmt: skip
 
 
 def _add_rate(
-    figure: Sheet, view: View, row: int, name: str, moved: Stream, colour: str, dash: str | None = None
+    figure: Sheet, view: View, row: int, key: str, moved: Stream, colour: str, dash: str | None = None
 ) -> None:
-    """Draws a rate."""
-    width = _bin_ns(view)
+    """Draws a rate. `key`: of its name."""
+    width, name = _bin_ns(view), view.say(key)
     edges, rate = moved.rate_bps(view.t0 // width * width, view.t1, width)
     figure.add_trace(scatter(
         x=seconds(edges), y=rate, mode="lines", customdata=Later(rate.size, lambda: said("bps", rate)),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
-        name=f"{name} ({readable.duration(width)} bins)",
-        hovertemplate=f"<b>{name}</b><br>%{{customdata}} from %{{x:.6f}} s<extra></extra>",
+        name=view.say("rate", name=name, width=readable.duration(width)),
+        hovertemplate=view.say("rate.hover", name=name, value=VALUE, at=AT) + END,
     ), row)  # fmt: skip
 
 
-def _add_level(figure: Sheet, view: View, row: int, name: str, bps: float) -> None:
+def _add_level(figure: Sheet, view: View, row: int, key: str, bps: float) -> None:
     """Draws a horizontal line across the view; none for 0."""
     if bps:
+        name = view.say("rate.level", name=view.say(key), rate=readable.rate(bps))
         figure.add_trace(scatter(
-            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=f"{name} ({readable.rate(bps)})",
+            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=name,
             line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
         ), row)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One row of the figure: the title of its axis without unit, its share of the height, the function that draws it,
-    and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`, nothing."""
+    """One row of the figure: the key of its axis's title, which has no unit, its share of the height, the function that
+    draws it, and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`,
+    nothing."""
 
     title: str
     height: float
@@ -193,17 +195,17 @@ class Panel:
     band: bool = False
 
 
-PANELS = (
-    Panel("Sequence number (bytes)", 0.5, add_seqack),
-    Panel("Unacked", 0.19, add_flight, "bytes"),
-    Panel("RTT", 0.13, add_rtt, "ns"),
-    Panel("Rate", 0.18, add_throughput, "bps"),
+PANELS: tuple[Panel, ...] = (
+    Panel("axis.sequence", 0.5, add_seqack),
+    Panel("axis.flight", 0.19, add_flight, "bytes"),
+    Panel("axis.rtt", 0.13, add_rtt, "ns"),
+    Panel("axis.rate", 0.18, add_throughput, "bps"),
 )
-LIMITS = Panel("Limit", 0.03, add_limits, band=True)
-GATEWAY_PANELS = (
-    Panel("Sequence number (bytes)", 0.42, add_seqack),
-    Panel("Unacked", 0.15, add_flight, "bytes"),
-    Panel("Time", 0.12, add_passage, "ns"),
-    Panel("Rate", 0.14, add_throughput, "bps"),
-    Panel("Tunnel", 0.17, add_tunnel, "bps"),
+LIMITS = Panel("axis.limit", 0.03, add_limits, band=True)
+GATEWAY_PANELS: tuple[Panel, ...] = (
+    Panel("axis.sequence", 0.42, add_seqack),
+    Panel("axis.flight", 0.15, add_flight, "bytes"),
+    Panel("axis.passage", 0.12, add_passage, "ns"),
+    Panel("axis.rate", 0.14, add_throughput, "bps"),
+    Panel("axis.tunnel", 0.17, add_tunnel, "bps"),
 )

@@ -17,9 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.core.downsample import inside
+from dashboard.core.messages import Said, counted
 from dashboard.core.series import F64, I64
-from dashboard.timeline import box, one_end
+from dashboard.timeline import one_end
 from dashboard.timeline.flow import Flow
+from dashboard.timeline.messages import fate_key
 from netcommon import readable
 
 SLOW_SHARE = 0.5
@@ -34,12 +36,7 @@ MEASURE = (
     "of the transfer's own median rate where half of the transfer is slower than that. Rates are taken over "
     f"{WINDOW_RTTS} round trips, or over one in a short transfer. The span that cost most time comes first."
 )
-EVENTS = {
-    "rto": ("retransmission time-out", "retransmission time-outs"),
-    "zero_window": ("zero window", "zero windows"),
-    "receiver_window": ("time limited by the receiver's window", "times limited by the receiver's window"),
-    "idle": ("time with nothing outstanding", "times with nothing outstanding"),
-}
+EVENTS = ("rto", "zero_window", "receiver_window", "idle")  # those that are counted
 
 
 @dataclass(frozen=True)
@@ -55,16 +52,16 @@ class Slow:
 
 @dataclass(frozen=True)
 class Measure:
-    """The rate that others are compared with, and its name."""
+    """The rate that others are compared with, and the key of a share of it."""
 
     bps: float
-    name: str
+    key: str
 
 
-def spans(timeline: Flow) -> tuple[tuple[Slow, str], ...]:
+def spans(timeline: Flow) -> tuple[tuple[Slow, Said], ...]:
     """At most MOST spans, each with a text, the one that cost most first; empty where the transfer was even."""
     rates, start, width = _windows(timeline)
-    line, own = _line(timeline), Measure(float(np.median(rates)) if rates.size else 0.0, "this transfer's median rate")
+    line, own = _line(timeline), Measure(float(np.median(rates)) if rates.size else 0.0, "slow.of_own")
     measure = line if line.bps and own.bps >= SLOW_SHARE * line.bps else own
     found = []
     if rates.size >= LEAST_WINDOWS:
@@ -104,8 +101,8 @@ def _line(timeline: Flow) -> Measure:
     """The greatest rate that can pass; 0: no limit is known."""
     limit = float(timeline.params.get("gateway_rate_bps") or 0)
     if limit:
-        return Measure(limit, "the gateways' limit")
-    return Measure(float(timeline.params.get("rate_bps") or 0), "the line")
+        return Measure(limit, "slow.of_limit")
+    return Measure(float(timeline.params.get("rate_bps") or 0), "slow.of_line")
 
 
 def _whole(timeline: Flow, line: Measure) -> Slow | None:
@@ -130,69 +127,76 @@ def _merged(rates: F64, slow: NDArray[np.bool_], start: int, width: int, bps: fl
     ]  # fmt: skip
 
 
-def _text(timeline: Flow, span: Slow, measure: Measure, line: Measure) -> str:
+def rate_of(said: Said) -> Said:
+    """The beginning of a span's text: its rate, and what that is compared with."""
+    return ["slow.rate", {name: said[1][name] for name in ("rate", "shares")}]
+
+
+def _text(timeline: Flow, span: Slow, measure: Measure, line: Measure) -> Said:
     """A text about a span: `12.3 Mbit/s (27 % of the line): 14 retransmissions, …`."""
     measures = dict.fromkeys((measure, line) if line.bps else (measure,))
-    shares = ", ".join(f"{readable.share(span.bps / one.bps, 2)} of {one.name}" for one in measures)
-    rate = f"{readable.rate(span.bps, 3)} ({shares})"
-    return f"{rate}: {', '.join(_known(timeline, span)) or 'no loss and no time-out in it'}"
+    shares = [[one.key, {"share": readable.share(span.bps / one.bps, 2)}] for one in measures]
+    known = [*_known(timeline, span)] or [["slow.nothing", {}]]
+    return ["slow", {"rate": readable.rate(span.bps, 3), "shares": _listed(shares), "known": _listed(known)}]
 
 
-def _known(timeline: Flow, span: Slow) -> Iterator[str]:
+def _listed(said: list[Said]) -> Said:
+    """Several texts as one."""
+    return said[0] if len(said) == 1 else ["slow.list", {"first": said[0], "rest": _listed(said[1:])}]
+
+
+def _known(timeline: Flow, span: Slow) -> Iterator[Said]:
     """What the capture shows of a span, and of the round trip before it, where the causes lie."""
     t0, t1 = int(span.t0_ns - _round_trip_ns(timeline)), span.t1_ns
-    legs = [(timeline, ""), (timeline.server, f" on the {'client' if timeline.back else 'server'} side")]
     arrivals = (timeline.server or timeline).arrived.t_ns
     if span.t0_ns <= arrivals[0]:
-        yield "all of the transfer" if span.t1_ns >= arrivals[-1] else "start of the transfer"
-    for leg, where in legs:
-        if leg is not None:
-            yield from (said + where for said in _of_leg(leg, t0, t1))
+        yield ["slow.all" if span.t1_ns >= arrivals[-1] else "slow.start", {}]
+    yield from _of_leg(timeline, t0, t1)
+    if timeline.server is not None:
+        side = f"slow.on_{'client' if timeline.back else 'server'}"
+        yield from ([side, {"what": said}] for said in _of_leg(timeline.server, t0, t1))
     yield from _dropped_frames(timeline, t0, t1)
     rtt = _values(timeline.rtt.t_ns, timeline.rtt.value, t0, t1)
     if rtt.size and not timeline.server:  # behind a gateway the sender's RTT ends there
         median, least = float(np.median(rtt)), float(timeline.rtt_quantiles_ns[0])
-        yield f"RTT {readable.duration(median, 3)} (least {readable.duration(least, 3)})"
+        yield ["slow.rtt", {"median": readable.duration(median, 3), "least": readable.duration(least, 3)}]
     cwnd = _values(timeline.cwnd.t_ns, timeline.cwnd.value, t0, t1)
     if cwnd.size and cwnd.min() < cwnd[0]:
-        yield f"cwnd down to {readable.size(int(cwnd.min()), 3)}"
+        yield ["slow.cwnd", {"size": readable.size(int(cwnd.min()), 3)}]
 
 
 def _values(t: I64, value: I64, t0: int, t1: int) -> I64:
     return value[inside(t, t0, t1)]
 
 
-def _of_leg(leg: Flow, t0: int, t1: int) -> Iterator[str]:
+def _of_leg(leg: Flow, t0: int, t1: int) -> Iterator[Said]:
     """Retransmissions, losses by fate, and events of one connection."""
     rows = inside(leg.sent_ns, t0, t1)
     if resent := int((leg.kind[rows] != 0).sum()):
-        yield _many(resent, "retransmission", "retransmissions")
+        yield counted("slow.resent", resent)
     lost = np.flatnonzero(leg.received_ns[rows] == one_end.LOST) + rows.start
     if lost.size:
         found = np.unique(leg.box.fate[lost], return_counts=True) if leg.box else ((), ())
         fates = {leg.box.name(int(fate)): int(many) for fate, many in zip(*found, strict=True)} if leg.box else {}
-        yield _many(lost.size, "lost segment", "lost segments") + _by_fate(fates)
+        yield _by_fate(counted("slow.lost", lost.size), fates)
     events = leg.events
-    for kind, words in EVENTS.items():
+    for kind in EVENTS:
         own = events.of(kind)
         if count := int(((events.t1_ns[own] >= t0) & (events.t0_ns[own] <= t1)).sum()):
-            yield _many(count, *words)
+            yield counted(f"slow.{kind}", count)
 
 
-def _dropped_frames(timeline: Flow, t0: int, t1: int) -> Iterator[str]:
+def _dropped_frames(timeline: Flow, t0: int, t1: int) -> Iterator[Said]:
     tunnel = timeline.tunnel
     rows = inside(tunnel.drop_ns, t0, t1) if tunnel else slice(0, 0)
     if tunnel and rows.stop > rows.start:
         found = np.unique(tunnel.drop_fate[rows], return_counts=True)
         fates = {str(fate): int(many) for fate, many in zip(*found, strict=True)}
-        yield _many(sum(fates.values()), "lost frame", "lost frames") + " in the tunnel" + _by_fate(fates)
+        yield _by_fate(counted("slow.frames", sum(fates.values())), fates)
 
 
-def _by_fate(fates: dict[str, int]) -> str:
-    """` (12 queue full, 2 by the path's loss)`; empty where the fates are not known."""
-    said = [f"{count:,} {box.label(fate)}" for fate, count in fates.items()]
-    return f" ({', '.join(said)})" if said else ""
-
-
-def _many(count: int, one: str, more: str) -> str:
-    return f"{count:,} {one if count == 1 else more}"
+def _by_fate(what: Said, fates: dict[str, int]) -> Said:
+    """`2 lost segments (1 queue full, 1 by the path's loss)`; nothing in brackets where the fates are not known."""
+    said: list[Said] = [["slow.fate", {"n": f"{count:,}", "fate": [fate_key(fate), {}]}]
+                        for fate, count in fates.items()]  # fmt: skip
+    return ["slow.fates", {"what": what, "fates": _listed(said)}] if said else what

@@ -6,7 +6,9 @@ import re
 from html import escape
 from textwrap import wrap
 from typing import Any
+from unicodedata import east_asian_width
 
+from dashboard.core.messages import Messages
 from dashboard.core.theme import INK, ORANGE, VERMILLION
 from dashboard.timeline.flow import Stop
 from dashboard.timeline.sheet import Sheet
@@ -25,11 +27,21 @@ def add_stops(figure: Sheet, view: View, label_y: float) -> None:
     """Shades the stops or spans in view. `label_y`: height of their labels in paper units (0 bottom, 1 top)."""
     stops = [stop for stop in view.timeline.visits if stop.t1_ns > view.t0 and stop.t0_ns < view.t1]
     if len(stops) > BAND_LIMIT:
-        view.notes.append(f"{len(stops):,} stops, bands drawn for the {BAND_LIMIT} longest (zoom in for all)")
+        view.notes.append(view.say("note.stops", n=f"{len(stops):,}", most=BAND_LIMIT))
         stops = sorted(stops, key=lambda stop: stop.t0_ns - stop.t1_ns)[:BAND_LIMIT]
     bands = [_band(stop) for stop in stops]
     labels = [label for stop in stops if (label := _label(view, stop, label_y))]
     figure.layout |= {"shapes": bands, "annotations": labels}
+
+
+def stop_text(say: Messages, stop: Stop) -> str:
+    """Why nothing was sent, or what is known of a slow span."""
+    return stop.text if stop.said is None else say.of(stop.said)
+
+
+def _is_wide(character: str) -> bool:
+    """Whether a character is about as wide as two of the Latin alphabet."""
+    return east_asian_width(character) in "WF"
 
 
 def _band(stop: Stop) -> dict[str, Any]:
@@ -46,12 +58,14 @@ def _label(view: View, stop: Stop, label_y: float) -> dict[str, Any] | None:
     width_px = (end - start) / (view.t1 - view.t0) * view.width_px
     if width_px < SHORT_LABEL_PX:
         return None
-    text = readable.duration(stop.t1_ns - stop.t0_ns, 3)
+    text, why = readable.duration(stop.t1_ns - stop.t0_ns, 3), escape(stop_text(view.say, stop))
     if width_px >= FULL_LABEL_PX:
-        together = _UNIT.sub(TOGETHER, escape(stop.text))
-        text = "<br>".join(wrap(together, int(min(width_px - 20, 380) / CHARACTER_PX))).replace(TOGETHER, " ")
+        together = _UNIT.sub(TOGETHER, why)
+        wide = 2 if any(map(_is_wide, why)) else 1
+        line = int(min(width_px - 20, 380) / CHARACTER_PX / wide)
+        text = "<br>".join(wrap(together, line)).replace(TOGETHER, " ")
     return {
         "x": (start + end) / 2e9, "xref": "x", "y": label_y, "yref": "paper", "yanchor": "bottom", "showarrow": False,
-        "text": f"<b>{text}</b>", "hovertext": escape(stop.text), "bgcolor": "rgba(255,255,255,0.85)", "borderpad": 5,
+        "text": f"<b>{text}</b>", "hovertext": why, "bgcolor": "rgba(255,255,255,0.85)", "borderpad": 5,
         "font": {"color": INK, "size": 16},
     }  # fmt: skip

@@ -7,6 +7,7 @@ ns from the first segment sent.
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -27,11 +28,12 @@ from dashboard.timeline import apart, box, happened, kept_files, limits, one_end
 from dashboard.timeline.box import Box
 from dashboard.timeline.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.timeline.happened import Happened
+from dashboard.timeline.messages import ENGLISH, stop_said
 from dashboard.timeline.store import DONE, Store, kept
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 6  # changes when what is kept changes
+STORED_AS = 7  # changes when what is kept changes
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
         "marked_rows", "trip_ns", "trip_rtt_ns", "trip_gap")  # fmt: skip
 SLOW = "slow"
@@ -47,16 +49,19 @@ class Timeline(Flow):
 
     @kept
     def slowest(self) -> tuple[NDArray[np.int64], NDArray[np.str_]]:
-        """Start and end of the slowest spans, the one that cost most time first, and the text of each."""
+        """Start and end of the slowest spans, the one that cost most time first, and the text of each by keys, as
+        JSON."""
         found = slow.spans(self)
         ends = np.asarray([(span.t0_ns, span.t1_ns) for span, _ in found], np.int64).reshape(-1, 2)
-        return ends, np.asarray([text for _, text in found], np.str_)
+        return ends, np.asarray([json.dumps(said) for _, said in found], np.str_)
 
     @cached_property
     def slow_spans(self) -> tuple[Stop, ...]:
         """The same as places in the timeline."""
         ends, texts = self.slowest
-        return tuple(Stop(t0, t1, SLOW, text) for (t0, t1), text in zip(ends.tolist(), texts.tolist(), strict=True))
+        said = [json.loads(text) for text in texts.tolist()]
+        return tuple(Stop(t0, t1, SLOW, ENGLISH.of(one), one)
+                     for (t0, t1), one in zip(ends.tolist(), said, strict=True))  # fmt: skip
 
     @kept
     def happened_in_order(self) -> tuple[NDArray[Any], ...]:
@@ -284,7 +289,8 @@ def _events(summary: Json, path: Path, flow: int, origin: int) -> Events:
 
 def _stop(entry: Json, origin: int) -> Stop:
     cause = str(entry.get("cause") or "stopped")
-    return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause))
+    return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause),
+                stop_said(entry))  # fmt: skip
 
 
 _NO_TRIPS = (

@@ -11,11 +11,13 @@ from numpy.typing import NDArray
 from dashboard.core.downsample import aggregate, inside, thin_line, visible, with_corners
 from dashboard.core.levels import Points
 from dashboard.core.mapping import taken
+from dashboard.core.messages import Messages
 from dashboard.core.series import I64, Series
 from dashboard.core.theme import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION
 from dashboard.core.units import said
 from dashboard.timeline import one_end
-from dashboard.timeline.flow import KINDS
+from dashboard.timeline.flow import kind_words
+from dashboard.timeline.messages import ENGLISH
 from dashboard.timeline.timeline import Timeline
 
 PLOT_WIDTH_PX = 1150  # on a common screen
@@ -24,43 +26,26 @@ EVENT_BINS = 60
 CORNER_POINTS = 2  # a step between points that are nearer is drawn as a slope: two pixels on a common screen
 MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
 Facts = NDArray[np.object_]
-_KINDS = np.asarray(KINDS, object)
+AT, VALUE = "%{x:.6f} s", "%{customdata}"  # what plotly.js fills into a hover text
+END = "<extra></extra>"  # of a hover text: without the trace's name beside it
 
 
 @dataclass(frozen=True)
-class Words:
-    """The names of the lines of one connection, and their colours. `where` is added to the names of marks. A dash
-    leaves the line below visible where two places are too near each other to tell apart."""
+class Leg:
+    """One connection: the beginning of the keys of its texts, and the colours of its lines. A dash leaves the line
+    below visible where two places are too near each other to tell apart."""
 
-    sent: str = "sender: new data sent"
-    received: str = "receiver: data arrived"
-    acks: str = "sender: ACK received"
-    at_receiver: str = "at the receiver"
-    where: str = ""
+    key: str = "plain"
     sent_colour: str = BLUE
     received_colour: str = SKY
     ack_colour: str = ORANGE
     received_dash: str | None = None
 
 
-PLAIN = Words()
-CLIENT = Words(
-    "client: new data sent", "gateway in: data arrived", "client: ACK received", "at the near gateway",
-    received_dash="dot",
-)  # fmt: skip
-SERVER = Words(
-    "gateway out: new data sent", "server: data arrived", "gateway out: ACK received", "at the server",
-    " (server side)", PURPLE, GREEN, VERMILLION, "dot",
-)  # fmt: skip
+PLAIN = Leg()
+CLIENT, SERVER = Leg("client", received_dash="dot"), Leg("server", PURPLE, GREEN, VERMILLION, "dot")
 # What the server sends: first to the far gateway, then from the near one to the client.
-BACK_FIRST = Words(
-    "server: new data sent", "far gateway: data arrived", "server: ACK received", "at the far gateway",
-    received_dash="dot",
-)  # fmt: skip
-BACK_LAST = Words(
-    "near gateway: new data sent", "client: data arrived", "near gateway: ACK received", "at the client",
-    " (client side)", PURPLE, GREEN, VERMILLION, "dot",
-)  # fmt: skip
+BACK_FIRST, BACK_LAST = Leg("back_first", received_dash="dot"), Leg("back_last", PURPLE, GREEN, VERMILLION, "dot")
 
 
 @dataclass(frozen=True)
@@ -85,7 +70,16 @@ class View:
     bin_ns: int = 0  # of rates; 0: as the span needs
     width_px: int = PLOT_WIDTH_PX  # of the plot, by which a band's label is chosen
     notes: list[str] = field(default_factory=list)
-    words: Words = PLAIN
+    leg: Leg = PLAIN
+    say: Messages = ENGLISH
+
+    def here(self, what: str) -> str:
+        """A text of this connection: `sent`, `received`, `acks`, `at_receiver`."""
+        return self.say(f"{self.leg.key}.{what}")
+
+    def marked(self, key: str, **values: object) -> str:
+        """The name of marks, with this connection's place where there are two."""
+        return self.say(f"{self.leg.key}.where", name=self.say(key, **values))
 
     def line(self, series: Series, thinned_to: int | None = None) -> Steps:
         """The points of a dense line that are drawn: all, or where they are more than `points` so many and corners. A
@@ -134,13 +128,18 @@ class View:
         if own.size <= EVENT_LIMIT:
             return own, np.ones(own.size, np.int64)
         first, counts = aggregate(times[span], self.t0, self.t1, EVENT_BINS)
-        self.notes.append("marks thinned, their numbers in the legend (zoom in for each)")
+        self.notes.append(self.say("note.marks"))
         return own[first], counts
 
 
-def tally(name: str, counts: I64) -> str:
+def tally(say: Messages, name: str, counts: I64) -> str:
     """The legend's entry for marks: `lost (23)`, or `lost (1,813, thinned)` where a mark may stand for several."""
-    return f"{name} ({int(counts.sum()):,}{', thinned' if thinned(counts) else ''})"
+    return say(f"mark.count{'.thinned' if thinned(counts) else ''}", name=name, n=f"{int(counts.sum()):,}")
+
+
+def gathered(say: Messages, counts: I64, place: int) -> str:
+    """The end of a hover text where marks are thinned. `place`: the index of the count in the mark's facts."""
+    return f"<br>{say('mark.gathered', n=f'%{{customdata[{place}]:,}}')}" if thinned(counts) else ""
 
 
 def thinned(counts: I64) -> bool:
@@ -153,32 +152,36 @@ def seconds(ns: I64) -> NDArray[np.float64]:
     return ns / 1e9
 
 
-def segment_facts(timeline: Timeline, rows: I64, *more: NDArray[Any]) -> Facts:
+def segment_facts(view: View, rows: I64, *more: NDArray[Any]) -> Facts:
     """The hover facts of segments: kind, seq, length, transmission, sending time in s, fate with one-way delay, and
     `more`. Numbers that name a packet (seq, time) have all their digits. All are texts: a number that the page still
     waits for would be shown as NaN."""
+    timeline, say = view.timeline, view.say
     received, sent = taken(timeline.received_ns, rows), taken(timeline.sent_ns, rows)
-    why = timeline.box.sentences(rows) if timeline.box else "never arrived"
-    lost = received == one_end.LOST
-    arrived = _arrival(timeline, received, sent)
+    fates = _arrival(view, received, sent)
+    if (lost := received == one_end.LOST).any():
+        never = np.full(sent.shape, say("lost.never"), object)
+        why = timeline.box.sentences(rows, say) if timeline.box else never
+        fates[lost] = [say("segment.lost", why=text) for text in why[lost]]
     return facts_of(
-        _KINDS[np.minimum(taken(timeline.kind, rows), len(KINDS) - 1)],
+        kind_words(taken(timeline.kind, rows), say),
         grouped(taken(timeline.seq, rows)),
         grouped(taken(timeline.length, rows)),
         taken(timeline.transmission, rows),
         np.char.mod("%.6f", sent / 1e9),
-        np.where(lost, np.char.add("LOST: ", why), arrived) if lost.any() else arrived,
+        fates,
         *more,
     )
 
 
-def _arrival(timeline: Timeline, received: I64, sent: I64) -> Any:
+def _arrival(view: View, received: I64, sent: I64) -> NDArray[np.object_]:
     """The words for the arrival of each segment, as far as it is known."""
-    if timeline.ends == one_end.SENDER:
-        return np.full(sent.shape, "arrival not captured")
-    if timeline.ends == one_end.RECEIVER:
-        return np.full(sent.shape, "time of arrival; sending not captured")
-    return "arrived " + said("ns", np.where(received < 0, 0, received - sent)) + " later"
+    if view.timeline.ends == one_end.SENDER:
+        return np.full(sent.shape, view.say("segment.no_arrival"), object)
+    if view.timeline.ends == one_end.RECEIVER:
+        return np.full(sent.shape, view.say("segment.no_sending"), object)
+    before, after = view.say("segment.arrived", t="\0").split("\0")
+    return np.asarray(before + said("ns", np.where(received < 0, 0, received - sent)) + after)
 
 
 def grouped(values: NDArray[Any]) -> list[str]:
@@ -194,7 +197,8 @@ def facts_of(*columns: Any) -> Facts:
     return facts
 
 
-SEGMENT_HOVER = (
-    "<b>%{customdata[0]}</b><br>seq %{customdata[1]}, %{customdata[2]} bytes, transmission %{customdata[3]}"
-    "<br>sent at %{customdata[4]} s<br>%{customdata[5]}"
-)
+def segment_hover(say: Messages) -> str:
+    """The hover text of a point with `segment_facts`."""
+    names = ("kind", "seq", "length", "transmission", "at", "fate")
+    facts = {name: f"%{{customdata[{number}]}}" for number, name in enumerate(names)}
+    return say("segment.hover", **facts | {"at": f"{facts['at']} s"})

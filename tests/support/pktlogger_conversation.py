@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pktlogger
+from dashboard.timeline.messages import ENGLISH, stop_said
 from netcommon.binaries import find
 from support.pktlogger_frames import ACK, CE, SYN, T0_NS, A, B, Packet, options, write_pcapng
 
@@ -133,6 +134,9 @@ class Conversation:
         assert json.loads(done.stdout)["flows"] == 1
         found = pktlogger.read_analysis(folder / "out")
         (flow,) = found.summary["flows"]
+        for stop in flow["stops"]:  # the dashboard says the same by keys, so that other languages can
+            said = stop_said(stop)
+            assert said and ENGLISH.of(said) == stop["text"]
         return found, flow
 
 

@@ -102,9 +102,13 @@ def _cycle(parts: _Parts, now: int, first: int, n: int, burst: int, window: int)
     timeout = int(sent[-1]) + RTO_NS
     parts.events.append((int(sent[first_lost]), int(sent[-1]), 0, int(seq[first_lost]), burst * MSS_BYTES, burst))
     parts.events.append((int(sent[-1]), timeout, 1, int(seq[first_lost]), 0, 0))
-    seconds = RTO_NS / 1e9
-    text = f"retransmission time-out {seconds:.2f} s after a tail-drop burst of {burst} packets"
-    parts.stops.append({"t0_ns": int(sent[-1]), "t1_ns": timeout, "cause": "rto_after_tail_drop", "text": text})
+    packets = f"{burst} packets ({burst * MSS_BYTES:,} bytes)"
+    text = f"retransmission time-out {RTO_NS / 1e9:.2f} s after a tail-drop burst of {packets}"
+    parts.stops.append({
+        "t0_ns": int(sent[-1]), "t1_ns": timeout, "cause": "rto_after_tail_drop", "text": text, "lost_packets": burst,
+        "lost_bytes": burst * MSS_BYTES, "outage_packets": 0, "waited_ns": RTO_NS, "outstanding_bytes": 0,
+        "full_queue": True, "probe": False,
+    })  # fmt: skip
     end, extra = _go_back_n(parts, seq[first_lost:], lost[first_lost:], timeout, window)
     return end, first + n, n + extra
 

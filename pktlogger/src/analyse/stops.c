@@ -59,14 +59,14 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
 }
 
 /* ", 60 of them to an outage": where others were lost in another way. */
-static void add_outage(struct pl_stop *stop, const struct outstanding *lost)
+static void add_outage(struct pl_stop *stop)
 {
     char outage[32];
     size_t used = strlen(stop->text);
-    if (lost->outage && lost->outage < lost->packets)
+    if (stop->outage && stop->outage < stop->packets)
         snprintf(stop->text + used, sizeof stop->text - used, ", %s of them to an outage",
-                 grouped(lost->outage, outage));
-    else if (lost->outage)
+                 grouped(stop->outage, outage));
+    else if (stop->outage)
         snprintf(stop->text + used, sizeof stop->text - used, " to an outage");
 }
 
@@ -74,17 +74,17 @@ static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop
 {
     struct outstanding lost = outstanding_losses(resume);
     char packets[32], bytes[32];
-    double seconds = (double)(resume->t1_ns - lost.last_sent_ns) / 1e9;
-    grouped(lost.packets, packets);
-    grouped(lost.bytes, bytes);
-    stop->packets = lost.packets;
-    stop->bytes = lost.bytes;
     const char *what;
     if (lost.packets == 0) {
         stop->cause = PL_RTO_SPURIOUS;
         snprintf(stop->text, sizeof stop->text, "retransmission time-out although nothing outstanding was lost");
         return;
     }
+    stop->packets = lost.packets;
+    stop->bytes = lost.bytes;
+    stop->outage = lost.outage;
+    stop->waited_ns = resume->t1_ns - lost.last_sent_ns;
+    stop->full_queue = lost.full_queue;
     if (lost.retransmissions == lost.packets) {
         stop->cause = PL_RTO_AFTER_LOST_RETRANSMISSION;
         what = lost.full_queue ? "a tail drop of retransmissions:" : "the loss of retransmissions:";
@@ -95,33 +95,38 @@ static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop
         stop->cause = PL_RTO_AFTER_LOSS;
         what = "the loss of";
     }
-    snprintf(stop->text, sizeof stop->text, "retransmission time-out %.2f s after %s %s packet%s (%s bytes)", seconds,
-             what, packets, lost.packets == 1 ? "" : "s", bytes);
-    add_outage(stop, &lost);
+    snprintf(stop->text, sizeof stop->text, "retransmission time-out %.2f s after %s %s packet%s (%s bytes)",
+             (double)stop->waited_ns / 1e9, what, grouped(lost.packets, packets), lost.packets == 1 ? "" : "s",
+             grouped(lost.bytes, bytes));
+    add_outage(stop);
 }
 
 static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
 {
-    char bytes[32], left[32];
+    char bytes[32];
     int64_t length_ns = resume->t1_ns - resume->t0_ns;
-    grouped(resume->flight, bytes);
-    grouped(resume->una < resume->high ? resume->high - resume->una : 0, left);
+    uint64_t left = resume->una < resume->high ? resume->high - resume->una : 0;
+    stop->outstanding_bytes = resume->ended ? resume->flight : left;
+    grouped(stop->outstanding_bytes, bytes);
     if (resume->closed_ns * 2 > length_ns) {
         stop->cause = PL_CAUSE_ZERO_WINDOW;
+        stop->waited_ns = resume->closed_ns;
         snprintf(stop->text, sizeof stop->text, "the receiver's window was closed for %.2f s",
-                 (double)resume->closed_ns / 1e9);
+                 (double)stop->waited_ns / 1e9);
     } else if (resume->drained_ns * 2 > length_ns) {
         stop->cause = PL_CAUSE_IDLE;
+        stop->waited_ns = resume->drained_ns;
         snprintf(stop->text, sizeof stop->text, "the application had nothing to send for %.2f s",
-                 (double)resume->drained_ns / 1e9);
+                 (double)stop->waited_ns / 1e9);
     } else if (!resume->ended) {
         stop->cause = PL_UNFINISHED;
-        snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", left);
+        snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", bytes);
     } else if (resume->window_limited) {
         stop->cause = PL_CAUSE_RECEIVER_WINDOW;
         snprintf(stop->text, sizeof stop->text, "the receiver's window was full with %s bytes outstanding", bytes);
     } else if (resume->retransmission) {
         stop->cause = PL_LOSS_RECOVERY;
+        stop->probe = resume->probe;
         snprintf(stop->text, sizeof stop->text, "waited for %s",
                  resume->probe ? "the time of a tail-loss probe" : "the acknowledgements that showed a loss");
     } else {

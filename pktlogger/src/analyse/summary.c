@@ -48,10 +48,13 @@ static json_t *stops_json(const struct pl_transfer *t)
     json_t *list = json_array();
     for (size_t i = 0; i < t->stops.n; i++) {
         const struct pl_stop *stop = &t->stops.at[i];
-        json_array_append_new(list, json_pack("{s:I, s:I, s:s, s:s, s:I, s:I}", "t0_ns", (json_int_t)stop->t0_ns,
-                                              "t1_ns", (json_int_t)stop->t1_ns, "cause", pl_cause_name(stop->cause),
-                                              "text", stop->text, "lost_packets", (json_int_t)stop->packets,
-                                              "lost_bytes", (json_int_t)stop->bytes));
+        json_array_append_new(
+            list, json_pack("{s:I, s:I, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:b, s:b}", "t0_ns", (json_int_t)stop->t0_ns,
+                            "t1_ns", (json_int_t)stop->t1_ns, "cause", pl_cause_name(stop->cause), "text", stop->text,
+                            "lost_packets", (json_int_t)stop->packets, "lost_bytes", (json_int_t)stop->bytes,
+                            "outage_packets", (json_int_t)stop->outage, "waited_ns", (json_int_t)stop->waited_ns,
+                            "outstanding_bytes", (json_int_t)stop->outstanding_bytes, "full_queue", stop->full_queue,
+                            "probe", stop->probe));
     }
     return list;
 }

@@ -175,8 +175,11 @@ enum pl_cause {
 struct pl_stop {
     int64_t t0_ns, t1_ns;
     enum pl_cause cause;
-    uint64_t bytes; /* lost, for the causes that name a loss */
-    uint32_t packets;
+    uint64_t bytes;             /* lost, for the causes that name a loss */
+    uint32_t packets, outage;   /* outage: those of packets that met one */
+    int64_t waited_ns;          /* for the last of them; with the window closed, or with nothing to send */
+    uint64_t outstanding_bytes; /* for the causes that name them */
+    bool full_queue, probe;     /* most of packets met a full queue; a tail-loss probe ended the stop */
     char text[160];
 };
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from string import Formatter
 from typing import Any
 
-import numpy as np
 import pytest
 from plotly.io.json import to_json_plotly
 from support import synthetic_run
@@ -20,21 +17,15 @@ from support import synthetic_run
 from dashboard.classroom.curve_figure import demonstration_figure
 from dashboard.classroom.demonstrated import Demonstrated, demonstrated, limits
 from dashboard.classroom.demonstration import CHOICES, Demonstrations, Setting, scenario_text, setting_of
-from dashboard.classroom.translated import translated, translator
 from dashboard.classroom.words import STEPS, explained, languages, words
 from dashboard.core.runs import load_run
 from dashboard.server.app import Runs, make_app, page_at
 from dashboard.server.auth import refuse_other_sites
-from dashboard.timeline import box, timeline
-from dashboard.timeline.figure import timeline_figure
-from dashboard.timeline.flow import KINDS
 from netcommon.errors import LfpError
-from scenarios.plan.causes import ALL_LIMITS
 from scenarios.plan.plan import load_plan
 
 KB = 1024
 SHOWN = Demonstrated("class-1", Setting(), 15e6, 0.0, 0, 0, 8.5e6, True)
-FIGURE = {name: name for name in ("x", "y", "theory", "holds", "last")}
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -183,26 +174,12 @@ def test_the_figures_of_a_run_are_those_of_its_results(tmp_path: Path) -> None:
 def test_the_curve_has_the_points_of_the_last_path_and_its_theory() -> None:
     elsewhere = replace(SHOWN, setting=replace(SHOWN.setting, rtt_ns=20_000_000), bps=3e6)
     modern = replace(SHOWN, setting=replace(SHOWN.setting, window_bytes=64 * KB, profile="modern"), bps=44e6)
-    traces = {trace.name: trace for trace in demonstration_figure([elsewhere, modern, SHOWN], FIGURE).data}
-    assert list(traces["bsd-1995"].y) == [15] and list(traces["modern"].y) == [44] and list(traces["last"].y) == [15]
-    theory = traces["theory"]
+    traces = {trace.name: trace for trace in demonstration_figure([elsewhere, modern, SHOWN], words("en")).data}
+    assert [list(traces[name].y) for name in ("bsd-1995", "modern", "last transfer")] == [[15], [44], [15]]
+    theory = traces["limit: window ÷ RTT, up to the line's rate"]
     assert all(y == pytest.approx(min(x * KB * 8 / 8.4e-3 / 1e6, 45)) for x, y in zip(theory.x, theory.y, strict=True))
     assert theory.y[0] == pytest.approx(16 * KB * 8 / 8.4e-3 / 1e6) and max(theory.y) == 45
-    assert list(traces["holds"].x) == [pytest.approx((45e6 * 8.4e-3 / 8 + 110 * KB) / KB)] * 2
-
-
-def test_all_languages_have_the_same_texts_and_placeholders() -> None:
-    def places(text: str) -> set[str]:
-        return {name for _, name, _, _ in Formatter().parse(text) if name}
-
-    assert languages() == ["en", "ja"]
-    english = {key: places(said) for key, said in words("en").items()}
-    for language in languages():
-        own = words(language)
-        assert all(said.strip() for said in own.values())
-        assert {key: places(said) for key, said in own.items()} == english, language
-    for number in range(1, len(STEPS) + 1):
-        assert {f"step.{number}.question", f"step.{number}.answer"} <= english.keys()
+    assert list(traces["path and queue are full"].x) == [pytest.approx((45e6 * 8.4e-3 / 8 + 110 * KB) / KB)] * 2
 
 
 def test_the_page_speaks_the_language_of_the_address_and_hides_answers(tmp_path: Path) -> None:
@@ -213,47 +190,3 @@ def test_the_page_speaks_the_language_of_the_address_and_hides_answers(tmp_path:
         assert '"open"' not in text and "{" + "window}" not in text
     fallback: Any = page_at(Runs(tmp_path), "/class", "?lang=xx&theme=<b>")
     assert fallback.lang == "en" and fallback.className == "class-page light"
-
-
-# What the field writes in Japanese texts, units, and plotly's own words.
-FIELD = {"ack", "sack", "rtt", "cwnd", "tcp", "ecn", "ce", "info", "nic", "s", "ms", "kb", "mb", "b", "bit", "mbit",
-         "customdata", "x", "y", "f", "br", "extra"}  # fmt: skip
-
-
-STOPS = (  # as pktlogger writes them
-    "retransmission time-out although nothing outstanding was lost",
-    "retransmission time-out 0.31 s after the loss of retransmissions: 1 packet (1,448 bytes)",
-    "the receiver's window was closed for 1.25 s", "the application had nothing to send for 2.00 s",
-    "the capture ends with 98,900 bytes outstanding", "the receiver's window was full with 98,900 bytes outstanding",
-    "waited for the acknowledgements that showed a loss", "waited for acknowledgements with 98,900 bytes outstanding",
-)  # fmt: skip
-
-
-def english_in(texts: Iterable[str]) -> set[str]:
-    return {word for text in texts for word in re.findall("[a-z]+", text.lower())} - FIELD
-
-
-def texts_of(value: Any) -> Iterator[str]:
-    """What a reader sees of a figure."""
-    for trace in value.data:
-        yield from (trace.name, trace.hovertemplate or "")
-        yield from (fact for fact in np.ravel(trace.customdata) if isinstance(fact, str))
-    for axis in (*value.select_xaxes(), *value.select_yaxes()):
-        yield axis.title.text or ""
-    for note in value.layout.annotations:
-        yield from (note.text, note.hovertext)
-
-
-def test_a_japanese_timeline_has_no_english_but_the_terms_of_the_field(tmp_path: Path) -> None:
-    run = load_run(synthetic_run.seqack(tmp_path, virtual=True))
-    loaded = timeline.load(run, run.trial(0))
-    assert translated(timeline_figure(loaded), words("en")) == timeline_figure(loaded)
-    japanese = translated(timeline_figure(loaded), words("ja"))
-    limits = {cause.words for cause in ALL_LIMITS.values()}
-    named = {*KINDS, *limits, *(said for pair in box.WORDS.values() for said in pair), *STOPS}
-    assert english_in(map(translator(words("ja")), named)) == set()
-    assert english_in(texts_of(japanese)) == set()
-    assert "シーケンス番号（バイト）" in japanese.layout.yaxis.title.text
-    assert japanese.layout.annotations[0].text.replace("<br>", " ") == (
-        "<b>23 パケットのテールドロップの 1.02 s 後に再送タイムアウト</b>"
-    )

@@ -19,6 +19,7 @@ from dashboard.run.sweep_figure import sweep_figure
 from dashboard.timeline import timeline, view
 from dashboard.timeline.figure import timeline_figure
 from dashboard.timeline.flow import SPURIOUS, TIMEOUT, Events
+from dashboard.timeline.panels import PANELS
 from dashboard.timeline.timeline import Timeline
 from netcommon import readable
 
@@ -103,8 +104,8 @@ def test_hover_names_segment_kind_and_fate(big: Timeline) -> None:
 def test_panels_share_one_time_axis(big: Timeline) -> None:
     figure = timeline_figure(big)
     assert {trace.xaxis for trace in figure.data} == {"x"}
-    assert {trace.yaxis for trace in figure.data} >= {"y", "y2", "y3", "y4"}
-    assert figure.layout.xaxis.anchor == "y4", "its numbers are under the last panel"
+    assert {trace.yaxis for trace in figure.data} == {"y", *(f"y{row}" for row in range(2, len(PANELS) + 1))}
+    assert figure.layout.xaxis.anchor == f"y{len(PANELS)}", "its numbers are under the last panel"
 
 
 def test_a_capture_without_anything_is_an_empty_figure(big: Timeline) -> None:

@@ -22,6 +22,7 @@ from dashboard.core.runs import load_run
 from dashboard.server.app import Runs, make_app, page_at, page_or_problem
 from dashboard.timeline import prepare, timeline
 from dashboard.timeline.flow import KINDS
+from dashboard.timeline.messages import ENGLISH
 from dashboard.timeline.store import KEPT
 from dashboard.timeline.views import Asked, asked
 from dashboard.trial.tables import limit_table
@@ -108,7 +109,7 @@ def test_events_in_view_are_all_that_the_tables_have(
             if page >= found["pages"]:
                 break
         seen = (loaded.sent_ns >= t0) & (loaded.sent_ns <= t1)
-        resent = sum(row[1] in KINDS[1:] for row in rows)
+        resent = sum(row[1] in {ENGLISH(f"kind.{name}") for name in KINDS[1:]} for row in rows)
         lost = sum(row[1] == "segment lost" for row in rows)
         assert resent == ((loaded.kind != 0) & seen).sum(), f"seed {seed}"
         assert lost == ((loaded.received_ns < 0) & seen).sum(), f"seed {seed}"

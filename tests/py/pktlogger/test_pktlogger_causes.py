@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from support.pktlogger_conversation import Conversation
 
-from dashboard.classroom.words import words
 from dashboard.timeline.limits_band import COLOURS
+from dashboard.timeline.messages import TEXTS
 from netcommon.binaries import find
 from scenarios.plan.columns import LIMITS, LOSS_CAUSES
 
@@ -66,8 +66,8 @@ def test_results_and_dashboard_know_all_of_them(causes: dict[str, list[dict[str,
     assert len(set(COLOURS.values())) == len(COLOURS)
     counted = [cause for together in LOSS_CAUSES.values() for cause in together]
     assert sorted(counted) == sorted({*names(causes["losses"])} - {"emulator", "capture_loss"})
-    for language in ("en", "ja"):
-        assert {f"drawn.limit.{name}" for name in limits} <= set(words(language))
+    for say in TEXTS.values():
+        assert {f"limit.{name}" for name in limits} <= say.texts.keys()
 
 
 def test_a_new_cause_has_words_a_colour_and_a_column(causes: dict[str, list[dict[str, str]]], tmp_path: Path) -> None:
