@@ -57,6 +57,20 @@ int nc_control_listen(const char *path, int backlog, const char *what, struct nc
     return fd;
 }
 
+json_t *nc_control_parse(const char *line, size_t len, const char **op, json_t **answer)
+{
+    char why[256];
+    json_error_t error;
+    json_t *request = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
+    if (!request) {
+        snprintf(why, sizeof why, "not JSON: %s", error.text);
+        *answer = nc_control_refusal(why);
+        return NULL;
+    }
+    *op = json_string_value(json_object_get(request, "op"));
+    return request;
+}
+
 int nc_control_send(int fd, json_t *answer, int flags)
 {
     char *text = json_dumps(answer, JSON_COMPACT);
@@ -137,4 +151,20 @@ json_t *nc_control_ask(const char *path, json_t *request, const char *program)
         nc_die(NC_EXIT_USAGE, "%s", reason ? reason : "the daemon refused and gave no reason");
     }
     return answer;
+}
+
+json_t *nc_control_values(int argc, char **argv, int at, const char *example)
+{
+    json_t *values = json_object();
+    if (at == argc)
+        nc_die(NC_EXIT_USAGE, "set: nothing to set; want NAME=VALUE, for example %s", example);
+    for (; at < argc; at++) {
+        char *equals = strchr(argv[at], '=');
+        if (!equals)
+            nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example %s", argv[at], example);
+        *equals = '\0';
+        if (json_object_set_new(values, argv[at], nc_jsonl_text(equals + 1)) < 0)
+            nc_die(NC_EXIT_USAGE, "'%s': no setting has this name", argv[at]);
+    }
+    return values;
 }

@@ -16,6 +16,10 @@ json_t *nc_control_refusal(const char *reason);
  * daemon for people ("box"). Returns a descriptor, or -1 with the error. */
 int nc_control_listen(const char *path, int backlog, const char *what, struct nc_error *error);
 
+/* What a client's line asks. Returns the request, and in `op` its word, NULL where it has none; or NULL with the refusal
+ * in `answer` when the line is not JSON. */
+json_t *nc_control_parse(const char *line, size_t len, const char **op, json_t **answer);
+
 /* Sends an answer as one line by send(2) with `flags`, and releases it. -1 unless all of it went out: the caller then
  * drops the client. */
 int nc_control_send(int fd, json_t *answer, int flags);
@@ -27,5 +31,9 @@ json_t *nc_control_request(const char *path, json_t *request, const char *progra
 /* The same for a verb of a command line, whose option --control is `path` (NULL: not given). Prints the reason and exits
  * when there is no answer or when the answer is a refusal. */
 json_t *nc_control_ask(const char *path, json_t *request, const char *program);
+
+/* The words NAME=VALUE of a verb `set`, argv[at] and on, as an object of texts. Exits with a line that gives `example`
+ * where there are none, or where one is not such a word. */
+json_t *nc_control_values(int argc, char **argv, int at, const char *example);
 
 #endif

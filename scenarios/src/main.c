@@ -20,21 +20,17 @@ struct settings {
     bool parent_death, human, json;
 };
 
-#define AT(field) .offset = offsetof(struct settings, field)
-/* clang-format off */
+#define OFFSET(field) offsetof(struct settings, field)
 static const struct nc_option table[] = {
-    {.name = "period", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "4ms",
-     .min = 100 * NC_NS_PER_US,
-     .max = NC_NS_PER_S, .help = "time from one wake-up to the next", AT(period_ns)},
-    {.name = "priority", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "10", .max = 99,
-     .help = "real-time priority (SCHED_RR), the delay box's own by default; 0 for none", AT(priority)},
-    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0s",
-     .help = "stop by itself after this time; 0 for never", AT(duration_ns)},
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "stop when the parent process ends", AT(parent_death)},
-    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)", AT(human)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout (the default elsewhere)", AT(json)},
+    NC_QUANTITY("period", period_ns, NC_UNIT_DURATION, "4ms", 100 * NC_NS_PER_US, NC_NS_PER_S,
+                "time from one wake-up to the next"),
+    NC_QUANTITY("priority", priority, NC_UNIT_COUNT, "10", 0, 99,
+                "real-time priority (SCHED_RR), the delay box's own by default; 0 for none"),
+    NC_QUANTITY("duration", duration_ns, NC_UNIT_DURATION, "0s", 0, 0, "stop by itself after this time; 0 for never"),
+    NC_FLAG("parent-death", parent_death, "stop when the parent process ends"),
+    NC_FLAG("human", human, "text on stdout (the default on a terminal)"),
+    NC_FLAG("json", json, "JSON lines on stdout (the default elsewhere)"),
 };
-/* clang-format on */
 static const struct nc_usage usage = {
     .synopsis = "timer-witness [options]",
     .purpose = "Measures how late this machine's timers are, until a signal or for --duration.",

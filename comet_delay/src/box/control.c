@@ -52,14 +52,11 @@ static json_t *answer_set(struct box *box, const json_t *values)
 
 json_t *control_answer(struct box *box, const char *line, size_t len)
 {
-    char why[256];
-    json_error_t error;
-    json_t *request = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error), *answer;
-    const char *op = request ? json_string_value(json_object_get(request, "op")) : NULL;
-    if (!request) {
-        snprintf(why, sizeof why, "not JSON: %s", error.text);
-        answer = nc_control_refusal(why);
-    } else if (op && strcmp(op, "show") == 0)
+    const char *op;
+    json_t *answer, *request = nc_control_parse(line, len, &op, &answer);
+    if (!request)
+        return answer;
+    if (op && strcmp(op, "show") == 0)
         answer = acceptance(box);
     else if (op && strcmp(op, "set") == 0)
         answer = answer_set(box, json_object_get(request, "values"));

@@ -6,85 +6,59 @@
 
 #include "nc_log.h"
 
-#define OWN(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 
 static const char *const napi_choices[] = {"auto", "off", NULL};    /* enum port_napi */
 static const char *const home_choices[] = {"user", "kernel", NULL}; /* enum box_home */
 
-/* clang-format off */
-#define OFFSET(member) OWN(member)
 static const struct nc_option own_rows[] = {
-    {.name = "ports", .kind = NC_OPT_SECTION},
-    {.name = "a", .kind = NC_OPT_STRING, .metavar = "PORT",
-     .help = "one side: tap:NAME[@NETNS], made for a host, or if:NAME[@NETNS], an existing interface",
-     .offset = OWN(port_a)},
-    {.name = "b", .kind = NC_OPT_STRING, .metavar = "PORT", .help = "the other side", .offset = OWN(port_b)},
-    {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1500", .min = 68, .max = 65521,
-     .help = "MTU of TAPs", .offset = OWN(box.mtu)},
-    {.name = "box", .kind = NC_OPT_SECTION},
-    {.name = "control", .kind = NC_OPT_STRING, .metavar = "SOCKET", .help = "Unix socket to listen on for show and set",
-     .offset = OWN(control)},
-    {.name = "home", .kind = NC_OPT_CHOICE, .choices = home_choices, .default_text = "user",
-     .help = "where packets are moved: in this process, or by sch_comet, which only the kernel of virtual time has",
-     .offset = OWN(box.home)},
-    {.name = "seed", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1",
-     .help = "seed of all random numbers", .offset = OWN(box.seed)},
-    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0s",
-     .help = "stop after this time; 0 for never", .offset = OWN(box.duration_ns)},
-    {.name = "poll", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "50us",
-     .max = 10 * NC_NS_PER_MS,
-     .help = "under load, look at the ports this often instead of waking for every packet; 0 to wake for each",
-     .offset = OWN(box.worker.poll_ns)},
-    {.name = "spin", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "20us",
-     .max = 10 * NC_NS_PER_MS,
-     .help = "wake up this long before a departure and watch the clock until it is due; 0 to sleep only",
-     .offset = OWN(box.worker.spin_ns)},
-    {.name = "granularity", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "60us",
-     .max = 100 * NC_NS_PER_MS,
-     .help = "wire packets of one super-packet that are due within this time leave together",
-     .offset = OWN(box.granularity_ns)},
-    {.name = "lateness-limit", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "1ms",
-     .min = NC_NS_PER_US, .max = 60 * NC_NS_PER_S,
-     .help = "the verdict allows 1 % of packets to leave later than this, or than granularity and poll together",
-     .offset = OWN(box.lateness_limit_ns)},
-    {.name = "priority", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "10", .max = 99,
-     .help = "real-time priority (SCHED_RR), so that busy hosts beside the box do not make it late; 0 for none",
-     .offset = OWN(box.worker.priority)},
-    {.name = "threads", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1", .min = 1, .max = 2,
-     .help = "1 thread for both directions, or 2: one for each", .offset = OWN(box.threads)},
-    {.name = "napi", .kind = NC_OPT_CHOICE, .choices = napi_choices, .default_text = "auto",
-     .help = "whether another processor runs the receiving stack of a TAP's host when the box is busy",
-     .offset = OWN(box.napi)},
-    {.name = "memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "2GB", .min = 4 << 20,
-     .max = UINT64_C(1) << 42, .help = "bound on memory for packets, for each direction",
-     .offset = OWN(box.memory_bytes)},
-    {.name = "check", .kind = NC_OPT_FLAG,
-     .help = "say what the models mean, or what is wrong with them, and exit",
-     .offset = OWN(check)},
-    {.name = "record", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = OWN(box.record.path),
-     .help = "record times and fate of every wire packet in FILE, for 'pktlogger record'; best below /dev/shm"},
-    {.name = "record-memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 1 << 20,
-     .max = UINT64_C(1) << 40, .help = "size of that file; packets that find no room are skipped and counted",
-     .offset = OWN(box.record.memory_bytes)},
-    {.name = "record-headers", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "128B", .min = 64,
-     .max = 1024, .help = "bytes kept of a packet; 128 holds link, IP and TCP headers",
-     .offset = OWN(box.record.header_bytes)},
+    NC_SECTION("ports"),
+    NC_STRING("a", port_a, "PORT",
+              "one side: tap:NAME[@NETNS], made for a host, or if:NAME[@NETNS], an existing interface"),
+    NC_STRING("b", port_b, "PORT", "the other side"),
+    NC_QUANTITY("mtu", box.mtu, NC_UNIT_COUNT, "1500", 68, 65521, "MTU of TAPs"),
+    NC_SECTION("box"),
+    NC_STRING("control", control, "SOCKET", "Unix socket to listen on for show and set"),
+    NC_CHOICE("home", box.home, home_choices, "user",
+              "where packets are moved: in this process, or by sch_comet, which only the kernel of virtual time has"),
+    NC_QUANTITY("seed", box.seed, NC_UNIT_COUNT, "1", 0, 0, "seed of all random numbers"),
+    NC_QUANTITY("duration", box.duration_ns, NC_UNIT_DURATION, "0s", 0, 0, "stop after this time; 0 for never"),
+    NC_QUANTITY("poll", box.worker.poll_ns, NC_UNIT_DURATION, "50us", 0, 10 * NC_NS_PER_MS,
+                "under load, look at the ports this often instead of waking for every packet; 0 to wake for each"),
+    NC_QUANTITY("spin", box.worker.spin_ns, NC_UNIT_DURATION, "20us", 0, 10 * NC_NS_PER_MS,
+                "wake up this long before a departure and watch the clock until it is due; 0 to sleep only"),
+    NC_QUANTITY("granularity", box.granularity_ns, NC_UNIT_DURATION, "60us", 0, 100 * NC_NS_PER_MS,
+                "wire packets of one super-packet that are due within this time leave together"),
+    NC_QUANTITY("lateness-limit", box.lateness_limit_ns, NC_UNIT_DURATION, "1ms", NC_NS_PER_US, 60 * NC_NS_PER_S,
+                "the verdict allows 1 % of packets to leave later than this, or than granularity and poll together"),
+    NC_QUANTITY("priority", box.worker.priority, NC_UNIT_COUNT, "10", 0, 99,
+                "real-time priority (SCHED_RR), so that busy hosts beside the box do not make it late; 0 for none"),
+    NC_QUANTITY("threads", box.threads, NC_UNIT_COUNT, "1", 1, 2, "1 thread for both directions, or 2: one for each"),
+    NC_CHOICE("napi", box.napi, napi_choices, "auto",
+              "whether another processor runs the receiving stack of a TAP's host when the box is busy"),
+    NC_QUANTITY("memory", box.memory_bytes, NC_UNIT_BYTES, "2GB", 4 << 20, UINT64_C(1) << 42,
+                "bound on memory for packets, for each direction"),
+    NC_FLAG("check", check, "say what the models mean, or what is wrong with them, and exit"),
+    NC_STRING("record", box.record.path, "FILE",
+              "record times and fate of every wire packet in FILE, for 'pktlogger record'; best below /dev/shm"),
+    NC_QUANTITY("record-memory", box.record.memory_bytes, NC_UNIT_BYTES, "64MB", 1 << 20, UINT64_C(1) << 40,
+                "size of that file; packets that find no room are skipped and counted"),
+    NC_QUANTITY("record-headers", box.record.header_bytes, NC_UNIT_BYTES, "128B", 64, 1024,
+                "bytes kept of a packet; 128 holds link, IP and TCP headers"),
     NC_SANDBOX_ROWS(sandbox),
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "stop when the parent process ends",
-     .offset = OWN(parent_death)},
-    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)", .offset = OWN(human)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout (the default elsewhere)", .offset = OWN(json)},
+    NC_FLAG("parent-death", parent_death, "stop when the parent process ends"),
+    NC_FLAG("human", human, "text on stdout (the default on a terminal)"),
+    NC_FLAG("json", json, "JSON lines on stdout (the default elsewhere)"),
 };
-/* clang-format on */
 enum { OWN_ROWS = sizeof own_rows / sizeof own_rows[0], NAME_MAX_LEN = 24 };
 
 static const struct group {
     const char *prefix, *heading;
     size_t offset;
 } groups[] = {
-    {"", "path, both directions", OWN(both)},
-    {"ab-", "path, from a to b only", OWN(ab)},
-    {"ba-", "path, from b to a only", OWN(ba)},
+    {"", "path, both directions", OFFSET(both)},
+    {"ab-", "path, from a to b only", OFFSET(ab)},
+    {"ba-", "path, from b to a only", OFFSET(ba)},
 };
 enum { GROUPS = sizeof groups / sizeof groups[0] };
 
@@ -159,9 +133,9 @@ int settings_set(const char *name, const char *text, struct params params[2], st
             struct params parsed;
             if (nc_option_set(&row, text, &parsed, error) < 0)
                 return -1;
-            if (groups[g].offset != OWN(ba))
+            if (groups[g].offset != OFFSET(ba))
                 copy_field(&row, &params[0], &parsed);
-            if (groups[g].offset != OWN(ab))
+            if (groups[g].offset != OFFSET(ab))
                 copy_field(&row, &params[1], &parsed);
             return 0;
         }

@@ -16,15 +16,12 @@ struct client_settings {
     bool human, json;
 };
 
-/* clang-format off */
+#define OFFSET(field) offsetof(struct client_settings, field)
 static const struct nc_option rows[] = {
-    CLIENT_CONTROL_ROW(offsetof(struct client_settings, control)),
-    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout (the default on a terminal)",
-     .offset = offsetof(struct client_settings, human)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "one JSON object on stdout (the default elsewhere)",
-     .offset = offsetof(struct client_settings, json)},
+    CLIENT_CONTROL_ROW,
+    NC_FLAG("human", human, "text on stdout (the default on a terminal)"),
+    NC_FLAG("json", json, "one JSON object on stdout (the default elsewhere)"),
 };
-/* clang-format on */
 
 static json_t *ask(const char *control, json_t *request)
 {
@@ -93,16 +90,6 @@ int client_set(int argc, char **argv)
         .epilog = "NAME is a path option of comet-delay run: loss=0.1% ab-rate=45Mbit ba-delay=10ms"};
     struct client_settings settings;
     int at = parse(argc, argv, &usage, &settings);
-    json_t *values = json_object();
-    if (at == argc)
-        nc_die(NC_EXIT_USAGE, "set: nothing to set; want NAME=VALUE, for example rate=45Mbit");
-    for (; at < argc; at++) {
-        char *equals = strchr(argv[at], '=');
-        if (!equals)
-            nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=45Mbit", argv[at]);
-        *equals = '\0';
-        if (json_object_set_new(values, argv[at], nc_jsonl_text(equals + 1)) < 0)
-            nc_die(NC_EXIT_USAGE, "'%s': no setting has this name", argv[at]);
-    }
+    json_t *values = nc_control_values(argc, argv, at, "rate=45Mbit");
     return print_changes(&settings, ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
 }

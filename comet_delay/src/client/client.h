@@ -6,13 +6,8 @@
 
 #include "nc_options.h"
 
-/* The row of `--control SOCKET`, the same for every client verb. At `offset_` is a const char *. */
-#define CLIENT_CONTROL_ROW(offset_)                                                                                    \
-    {.name = "control",                                                                                                \
-     .kind = NC_OPT_STRING,                                                                                            \
-     .metavar = "SOCKET",                                                                                              \
-     .help = "the box's control socket",                                                                               \
-     .offset = (offset_)}
+/* The row of `--control SOCKET`, the same for every client verb; its settings have a `control`. */
+#define CLIENT_CONTROL_ROW NC_STRING("control", control, "SOCKET", "the box's control socket")
 
 /* The state of the box that listens at `control`. Dies (nc_die) when no socket is named, or when no box answers. */
 json_t *client_state(const char *control);

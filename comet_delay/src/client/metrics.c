@@ -9,6 +9,7 @@
 
 #include "client.h"
 #include "nc_log.h"
+#include "nc_metric.h"
 
 enum { OCTAVE_FIRST = 10, OCTAVE_LAST = 30 };
 
@@ -165,25 +166,6 @@ static void print_achieved(FILE *out, const json_t *statistics)
     }
 }
 
-/* Writes a parameter's name with Prometheus's base unit and returns the factor: delay_ns → delay_seconds, 1e-9. */
-static double base_unit(const char *key, char *name, size_t size)
-{
-    static const struct {
-        const char *suffix, *unit;
-        double factor;
-    } units[] = {{"_ns", "_seconds", 1e-9}, {"_bps", "_bits_per_second", 1}, {"_ppb", "_ratio", 1e-9}};
-    size_t len = strlen(key);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t cut = strlen(units[i].suffix);
-        if (len > cut && strcmp(key + len - cut, units[i].suffix) == 0) {
-            snprintf(name, size, "parameter_%.*s%s", (int)(len - cut), key, units[i].unit);
-            return units[i].factor;
-        }
-    }
-    snprintf(name, size, "parameter_%s", key);
-    return 1;
-}
-
 /* Prints every number among the parameters. Both directions have the same parameters. */
 static void print_parameters(FILE *out, const json_t *parameters)
 {
@@ -191,10 +173,11 @@ static void print_parameters(FILE *out, const json_t *parameters)
     json_t *value;
     json_object_foreach(json_object_get(parameters, directions[0]), key, value)
     {
-        char name[96];
+        char base[80], name[96];
         if (!json_is_number(value))
             continue;
-        double factor = base_unit(key, name, sizeof name);
+        double factor = nc_metric_base_unit(key, base, sizeof base);
+        snprintf(name, sizeof name, "parameter_%s", base);
         head(out, name, "gauge", "Parameter of the path, as set; 0 for none.");
         for (size_t d = 0; d < DIRECTIONS; d++)
             fprintf(out, "comet_delay_%s{direction=\"%s\"} %.12g\n", name, directions[d],
@@ -223,9 +206,10 @@ struct metrics_settings {
     const char *control;
 };
 
+#define OFFSET(field) offsetof(struct metrics_settings, field)
 int metrics_main(int argc, char **argv)
 {
-    static const struct nc_option rows[] = {CLIENT_CONTROL_ROW(offsetof(struct metrics_settings, control))};
+    static const struct nc_option rows[] = {CLIENT_CONTROL_ROW};
     static const struct nc_usage usage = {
         .synopsis = "comet-delay metrics --control SOCKET",
         .purpose = "Statistics and parameters of a running box as Prometheus text (exposition format 0.0.4).",

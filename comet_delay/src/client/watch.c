@@ -26,21 +26,15 @@ struct watch_settings {
     bool human, json;
 };
 
-/* clang-format off */
+#define OFFSET(field) offsetof(struct watch_settings, field)
 static const struct nc_option rows[] = {
-    CLIENT_CONTROL_ROW(offsetof(struct watch_settings, control)),
-    {.name = "interval", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "1s",
-     .min = 10 * NC_NS_PER_MS, .max = 3600 * NC_NS_PER_S, .help = "time between two reports",
-     .offset = offsetof(struct watch_settings, interval_ns)},
-    {.name = "count", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
-     .help = "end after this many intervals; 0 for never", .offset = offsetof(struct watch_settings, count)},
-    {.name = "human", .kind = NC_OPT_FLAG,
-     .help = "text on stdout (the default on a terminal, where it is redrawn in place)",
-     .offset = offsetof(struct watch_settings, human)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "a JSON line an interval on stdout (the default elsewhere)",
-     .offset = offsetof(struct watch_settings, json)},
+    CLIENT_CONTROL_ROW,
+    NC_QUANTITY("interval", interval_ns, NC_UNIT_DURATION, "1s", 10 * NC_NS_PER_MS, 3600 * NC_NS_PER_S,
+                "time between two reports"),
+    NC_QUANTITY("count", count, NC_UNIT_COUNT, "0", 0, 0, "end after this many intervals; 0 for never"),
+    NC_FLAG("human", human, "text on stdout (the default on a terminal, where it is redrawn in place)"),
+    NC_FLAG("json", json, "a JSON line an interval on stdout (the default elsewhere)"),
 };
-/* clang-format on */
 
 static long long at(const json_t *object, const char *name)
 {

@@ -12,111 +12,97 @@ static const char *const queue_drops[] = {"tail", "head", NULL};
 static const char *const balances[] = {"flow", "packet", NULL};
 static const char *const framings[] = {"l2", "ethernet", "ip", NULL};
 
-#define AT(field) offsetof(struct params, field)
-
-#define RATIO(name_, field, json, help_)                                                                               \
-    {{.name = name_,                                                                                                   \
-      .kind = NC_OPT_QUANTITY,                                                                                         \
-      .unit = NC_UNIT_RATIO,                                                                                           \
-      .default_text = "0%",                                                                                            \
-      .max = NC_RATIO_ONE,                                                                                             \
-      .help = help_,                                                                                                   \
-      .offset = AT(field)},                                                                                            \
-     json}
-
+#define OFFSET(field) offsetof(struct params, field)
+#define RATIO(name_, field, help_) NC_QUANTITY(name_, field, NC_UNIT_RATIO, "0%", 0, NC_RATIO_ONE, help_)
+#define TEXT(name_, field, size, metavar_, default_, help_)                                                            \
+    {.name = name_,                                                                                                    \
+     .kind = NC_OPT_TEXT,                                                                                              \
+     .default_text = default_,                                                                                         \
+     .max = size,                                                                                                      \
+     .metavar = metavar_,                                                                                              \
+     .help = help_,                                                                                                    \
+     .offset = OFFSET(field)}
+#define MODEL(name_, field, default_, help_) TEXT(name_, field, PARAM_TEXT, "MODEL", default_, help_)
 #define AQM_WORD(number, name, file) #name ", "
-#define TEXT(name_, field, default_, json, help_)                                                                      \
-    {{.name = name_,                                                                                                   \
-      .kind = NC_OPT_TEXT,                                                                                             \
-      .default_text = default_,                                                                                        \
-      .max = PARAM_TEXT,                                                                                               \
-      .metavar = "MODEL",                                                                                              \
-      .help = help_,                                                                                                   \
-      .offset = AT(field)},                                                                                            \
-     json}
+#define AQM_WORDS AQM_DISCIPLINES(AQM_WORD)
 
-/* clang-format off */
 const struct param_row param_rows[] = {
-    {{.name = "delay", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0ns",
-     .max = 3600 * NC_NS_PER_S,
-      .help = "propagation delay, one way", .offset = AT(delay_ns)}, "delay_ns"},
-    TEXT("jitter", jitter, "none", "jitter",
-         "delay that varies: 2ms (uniform), normal:2ms, pareto:2ms,25%, table:FILE, …"),
-    {{.name = "jitter-order", .kind = NC_OPT_CHOICE, .choices = jitter_orders, .default_text = "keep",
-      .help = "whether a packet with less jitter overtakes earlier ones", .offset = AT(jitter_order)}, "jitter_order"},
-    {{.name = "rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
-     .max = UINT64_C(400000000000),
-      .help = "bottleneck rate; 0 for none", .offset = AT(rate_bps)}, "rate_bps"},
-    TEXT("rate-trace", rate_trace, "none", "rate_trace",
-         "rate over time, in place of --rate: rate:0s=10Mbit,5s=1Mbit, mahimahi:FILE or mm-link:FILE"),
-    {{.name = "channels", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "1", .min = 1,
-      .max = CHANNELS_MAX, .help = "parallel lines at the bottleneck, each with this rate and a queue of its own",
-      .offset = AT(channels)}, "channels"},
-    {{.name = "balance", .kind = NC_OPT_CHOICE, .choices = balances, .default_text = "flow",
-      .help = "whether each flow keeps to one channel, or packets go to the channels in turn",
-      .offset = AT(balance)}, "balance"},
-    {{.name = "queue", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
-      .max = UINT64_C(1) << 40, .help = "bound on bytes waiting or being sent at the bottleneck; 0 for no bound",
-      .offset = AT(queue_bytes)}, "queue_bytes"},
-    {{.name = "queue-packets", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
-      .max = UINT64_C(1) << 32, .help = "the same bound in packets; 0 for no bound",
-      .offset = AT(queue_packets)}, "queue_packets"},
-    {{.name = "queue-drop", .kind = NC_OPT_CHOICE, .choices = queue_drops, .default_text = "tail",
-      .help = "which packet is dropped when the queue is full: the newest or the oldest", .offset = AT(queue_drop)},
-      "queue_drop"},
-    TEXT("aqm", aqm, "none", "aqm",
-         "active queue management: " AQM_DISCIPLINES(AQM_WORD) "with keys such as codel:target=5ms,interval=100ms,ecn=on; "
-         "policer:rate=10Mbit,burst=100KB"),
-    {{.name = "only", .kind = NC_OPT_TEXT, .default_text = "all", .max = PARAM_FILTER, .metavar = "FILTER",
-      .help = "packets that loss, duplication, corruption, reordering and jitter concern: data, dport=5001, …",
-      .offset = AT(only)}, "only"},
-    TEXT("loss", loss, "0%", "loss", "wire packets lost before the bottleneck: 1%, gilbert:1%,10, packets:5,10-12, …"),
-    TEXT("loss-after", loss_after, "0%", "loss_after", "wire packets lost behind the bottleneck"),
-    RATIO("duplicate", duplicate_ppb, "duplicate_ppb", "share of wire packets that arrive twice"),
-    RATIO("corrupt", corrupt_ppb, "corrupt_ppb",
-          "share of wire packets with one bit of payload flipped, which checksums detect"),
-    RATIO("forge", forge_ppb, "forge_ppb",
-          "share of wire packets with one bit of payload flipped and the checksum made to fit"),
-    RATIO("reorder", reorder_ppb, "reorder_ppb",
-          "share of wire packets held back by --reorder-by while later ones go on"),
-    {{.name = "reorder-by", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "1ms",
-      .max = 3600 * NC_NS_PER_S, .help = "how much later a reordered packet leaves", .offset = AT(reorder_by_ns)},
+    {NC_QUANTITY("delay", delay_ns, NC_UNIT_DURATION, "0ns", 0, 3600 * NC_NS_PER_S, "propagation delay, one way"),
+     "delay_ns"},
+    {MODEL("jitter", jitter, "none", "delay that varies: 2ms (uniform), normal:2ms, pareto:2ms,25%, table:FILE, …"),
+     "jitter"},
+    {NC_CHOICE("jitter-order", jitter_order, jitter_orders, "keep",
+               "whether a packet with less jitter overtakes earlier ones"),
+     "jitter_order"},
+    {NC_QUANTITY("rate", rate_bps, NC_UNIT_RATE, "0bit", 0, UINT64_C(400000000000), "bottleneck rate; 0 for none"),
+     "rate_bps"},
+    {MODEL("rate-trace", rate_trace, "none",
+           "rate over time, in place of --rate: rate:0s=10Mbit,5s=1Mbit, mahimahi:FILE or mm-link:FILE"),
+     "rate_trace"},
+    {NC_QUANTITY("channels", channels, NC_UNIT_COUNT, "1", 1, CHANNELS_MAX,
+                 "parallel lines at the bottleneck, each with this rate and a queue of its own"),
+     "channels"},
+    {NC_CHOICE("balance", balance, balances, "flow",
+               "whether each flow keeps to one channel, or packets go to the channels in turn"),
+     "balance"},
+    {NC_QUANTITY("queue", queue_bytes, NC_UNIT_BYTES, "0", 0, UINT64_C(1) << 40,
+                 "bound on bytes waiting or being sent at the bottleneck; 0 for no bound"),
+     "queue_bytes"},
+    {NC_QUANTITY("queue-packets", queue_packets, NC_UNIT_COUNT, "0", 0, UINT64_C(1) << 32,
+                 "the same bound in packets; 0 for no bound"),
+     "queue_packets"},
+    {NC_CHOICE("queue-drop", queue_drop, queue_drops, "tail",
+               "which packet is dropped when the queue is full: the newest or the oldest"),
+     "queue_drop"},
+    {MODEL("aqm", aqm, "none",
+           "active queue management: " AQM_WORDS "with keys such as codel:target=5ms,interval=100ms,ecn=on; "
+           "policer:rate=10Mbit,burst=100KB"),
+     "aqm"},
+    {TEXT("only", only, PARAM_FILTER, "FILTER", "all",
+          "packets that loss, duplication, corruption, reordering and jitter concern: data, dport=5001, …"),
+     "only"},
+    {MODEL("loss", loss, "0%", "wire packets lost before the bottleneck: 1%, gilbert:1%,10, packets:5,10-12, …"),
+     "loss"},
+    {MODEL("loss-after", loss_after, "0%", "wire packets lost behind the bottleneck"), "loss_after"},
+    {RATIO("duplicate", duplicate_ppb, "share of wire packets that arrive twice"), "duplicate_ppb"},
+    {RATIO("corrupt", corrupt_ppb, "share of wire packets with one bit of payload flipped, which checksums detect"),
+     "corrupt_ppb"},
+    {RATIO("forge", forge_ppb, "share of wire packets with one bit of payload flipped and the checksum made to fit"),
+     "forge_ppb"},
+    {RATIO("reorder", reorder_ppb, "share of wire packets held back by --reorder-by while later ones go on"),
+     "reorder_ppb"},
+    {NC_QUANTITY("reorder-by", reorder_by_ns, NC_UNIT_DURATION, "1ms", 0, 3600 * NC_NS_PER_S,
+                 "how much later a reordered packet leaves"),
      "reorder_by_ns"},
-    {{.name = "bunch", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "0ns",
-      .max = 3600 * NC_NS_PER_S, .help = "hold packets and let them go together once in this time; 0 for none",
-      .offset = AT(bunch_ns)}, "bunch_ns"},
-    {{.name = "bunch-packets", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
-      .max = UINT64_C(1) << 32, .help = "packets that go together at most; 0 for no bound",
-      .offset = AT(bunch_packets)}, "bunch_packets"},
-    {{.name = "pace", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
-      .max = UINT64_C(400000000000), .help = "rate of the pacer in front of the receiver, bit/s; 0 for none",
-      .offset = AT(pace_bps)},
+    {NC_QUANTITY("bunch", bunch_ns, NC_UNIT_DURATION, "0ns", 0, 3600 * NC_NS_PER_S,
+                 "hold packets and let them go together once in this time; 0 for none"),
+     "bunch_ns"},
+    {NC_QUANTITY("bunch-packets", bunch_packets, NC_UNIT_COUNT, "0", 0, UINT64_C(1) << 32,
+                 "packets that go together at most; 0 for no bound"),
+     "bunch_packets"},
+    {NC_QUANTITY("pace", pace_bps, NC_UNIT_RATE, "0bit", 0, UINT64_C(400000000000),
+                 "rate of the pacer in front of the receiver, bit/s; 0 for none"),
      "pace_bps"},
-    {{.name = "pace-packets", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "0",
-      .max = UINT64_C(1000000000), .help = "the same in packets/s; takes precedence; 0 for none",
-      .offset = AT(pace_packets)}, "pace_packets"},
-    {{.name = "pace-buffer", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
-      .max = UINT64_C(1) << 40, .help = "bound on bytes that wait for the pacer; 0 for no bound",
-      .offset = AT(pace_buffer_bytes)},
+    {NC_QUANTITY("pace-packets", pace_packets, NC_UNIT_COUNT, "0", 0, UINT64_C(1000000000),
+                 "the same in packets/s; takes precedence; 0 for none"),
+     "pace_packets"},
+    {NC_QUANTITY("pace-buffer", pace_buffer_bytes, NC_UNIT_BYTES, "0", 0, UINT64_C(1) << 40,
+                 "bound on bytes that wait for the pacer; 0 for no bound"),
      "pace_buffer_bytes"},
-    {{.name = "drain-rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
-      .max = UINT64_C(400000000000), .help = "rate of the receiver's I/O bus, bit/s; 0 for none",
-      .offset = AT(drain_rate_bps)},
+    {NC_QUANTITY("drain-rate", drain_rate_bps, NC_UNIT_RATE, "0bit", 0, UINT64_C(400000000000),
+                 "rate of the receiver's I/O bus, bit/s; 0 for none"),
      "drain_rate_bps"},
-    {{.name = "drain-buffer", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "0",
-      .max = UINT64_C(1) << 40, .help = "bytes that the receiver's NIC holds for its bus; 0 for no bound",
-      .offset = AT(drain_buffer_bytes)},
+    {NC_QUANTITY("drain-buffer", drain_buffer_bytes, NC_UNIT_BYTES, "0", 0, UINT64_C(1) << 40,
+                 "bytes that the receiver's NIC holds for its bus; 0 for no bound"),
      "drain_buffer_bytes"},
-    {{.name = "harmonize", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
-      .max = UINT64_C(400000000000), .help = "give parallel flows equal shares of this rate, evenly spaced; 0 for none",
-      .offset = AT(harmonize_bps)}, "harmonize_bps"},
-    {{.name = "access-rate", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_RATE, .default_text = "0bit",
-      .max = UINT64_C(400000000000), .help = "rate of the line that packets come in on; 0 for none",
-      .offset = AT(access_rate_bps)}, "access_rate_bps"},
-    {{.name = "framing", .kind = NC_OPT_CHOICE, .choices = framings, .default_text = "l2",
-      .help = "bytes that a packet takes on a line", .offset = AT(framing)}, "framing"},
+    {NC_QUANTITY("harmonize", harmonize_bps, NC_UNIT_RATE, "0bit", 0, UINT64_C(400000000000),
+                 "give parallel flows equal shares of this rate, evenly spaced; 0 for none"),
+     "harmonize_bps"},
+    {NC_QUANTITY("access-rate", access_rate_bps, NC_UNIT_RATE, "0bit", 0, UINT64_C(400000000000),
+                 "rate of the line that packets come in on; 0 for none"),
+     "access_rate_bps"},
+    {NC_CHOICE("framing", framing, framings, "l2", "bytes that a packet takes on a line"), "framing"},
 };
-/* clang-format on */
 const size_t param_rows_n = sizeof param_rows / sizeof param_rows[0];
 
 static json_t *value_json(const struct nc_option *option, const struct params *params)

@@ -22,41 +22,20 @@ struct client_settings {
     uint64_t interval_ns, count, within_ns;
 };
 
-static const struct nc_option control_rows[] = {{.name = "control",
-                                                 .kind = NC_OPT_STRING,
-                                                 .metavar = "SOCKET",
-                                                 .help = "the gateway's control socket",
-                                                 .offset = offsetof(struct client_settings, control)}};
-static const struct nc_option watch_rows[] = {{.name = "control",
-                                               .kind = NC_OPT_STRING,
-                                               .metavar = "SOCKET",
-                                               .help = "the gateway's control socket",
-                                               .offset = offsetof(struct client_settings, control)},
-                                              {.name = "interval",
-                                               .kind = NC_OPT_QUANTITY,
-                                               .unit = NC_UNIT_DURATION,
-                                               .default_text = "1s",
-                                               .min = 10 * NC_NS_PER_MS,
-                                               .max = 3600 * NC_NS_PER_S,
-                                               .help = "time between two lines",
-                                               .offset = offsetof(struct client_settings, interval_ns)},
-                                              {.name = "count",
-                                               .kind = NC_OPT_QUANTITY,
-                                               .unit = NC_UNIT_COUNT,
-                                               .default_text = "0",
-                                               .help = "lines to print before it ends; 0 for no end",
-                                               .offset = offsetof(struct client_settings, count)}};
-static const struct nc_option drain_rows[] = {{.name = "control",
-                                               .kind = NC_OPT_STRING,
-                                               .metavar = "SOCKET",
-                                               .help = "the gateway's control socket",
-                                               .offset = offsetof(struct client_settings, control)},
-                                              {.name = "within",
-                                               .kind = NC_OPT_QUANTITY,
-                                               .unit = NC_UNIT_DURATION,
-                                               .default_text = "10s",
-                                               .help = "time after which connections that are left are reset",
-                                               .offset = offsetof(struct client_settings, within_ns)}};
+#define OFFSET(field) offsetof(struct client_settings, field)
+#define CONTROL_ROW NC_STRING("control", control, "SOCKET", "the gateway's control socket")
+static const struct nc_option control_rows[] = {CONTROL_ROW};
+static const struct nc_option watch_rows[] = {
+    CONTROL_ROW,
+    NC_QUANTITY("interval", interval_ns, NC_UNIT_DURATION, "1s", 10 * NC_NS_PER_MS, 3600 * NC_NS_PER_S,
+                "time between two lines"),
+    NC_QUANTITY("count", count, NC_UNIT_COUNT, "0", 0, 0, "lines to print before it ends; 0 for no end"),
+};
+static const struct nc_option drain_rows[] = {
+    CONTROL_ROW,
+    NC_QUANTITY("within", within_ns, NC_UNIT_DURATION, "10s", 0, 0,
+                "time after which connections that are left are reset"),
+};
 #define COUNT_OF(array) (sizeof array / sizeof array[0])
 
 static json_t *ask(const char *control, json_t *request)
@@ -110,17 +89,7 @@ int client_set(int argc, char **argv)
                                           .epilog = "Example: rate=800Mbit redundancy=off"};
     struct client_settings settings;
     int at = nc_options_parse(control_rows, COUNT_OF(control_rows), &usage, &settings, NULL, argc, argv);
-    json_t *values = json_object();
-    if (at == argc)
-        nc_die(NC_EXIT_USAGE, "set: nothing to set; want NAME=VALUE, for example rate=800Mbit");
-    for (; at < argc; at++) {
-        char *equals = strchr(argv[at], '=');
-        if (!equals)
-            nc_die(NC_EXIT_USAGE, "'%s': want NAME=VALUE, for example rate=800Mbit", argv[at]);
-        *equals = '\0';
-        if (json_object_set_new(values, argv[at], nc_jsonl_text(equals + 1)) < 0)
-            nc_die(NC_EXIT_USAGE, "'%s': no setting has this name", argv[at]);
-    }
+    json_t *values = nc_control_values(argc, argv, at, "rate=800Mbit");
     return print(ask(settings.control, json_pack("{s:s, s:o}", "op", "set", "values", values)));
 }
 

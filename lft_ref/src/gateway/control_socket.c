@@ -97,14 +97,11 @@ static json_t *answer_stop(struct gateway *gateway, const json_t *request)
 
 static json_t *answer_line(struct gateway *gateway, const char *line, size_t n)
 {
-    char why[256];
-    json_error_t error;
-    json_t *request = json_loadb(line, n, JSON_REJECT_DUPLICATES, &error), *answer;
-    const char *op = request ? json_string_value(json_object_get(request, "op")) : NULL;
-    if (!request) {
-        snprintf(why, sizeof why, "not JSON: %s", error.text);
-        answer = nc_control_refusal(why);
-    } else if (op && strcmp(op, "show") == 0)
+    const char *op;
+    json_t *answer, *request = nc_control_parse(line, n, &op, &answer);
+    if (!request)
+        return answer;
+    if (op && strcmp(op, "show") == 0)
         answer = state(gateway);
     else if (op && strcmp(op, "set") == 0)
         answer = answer_set(gateway, json_object_get(request, "values"));

@@ -226,16 +226,15 @@ static int open_router(struct gateway *gateway, struct nc_error *error)
 static int open_relays(struct gateway *gateway, struct nc_error *error)
 {
     const struct settings *s = &gateway->settings;
-    struct relay_settings relay = {
-        .sessions_max = s->sessions_max,
-        .half_open_max = s->half_open_max,
-        .half_open_ns = s->half_open_ns,
-        .idle_ns = s->idle_ns,
-        .host_rate_bps = s->host_rate_bps,
-        .burst_ns = s->rate_burst_ns,
-        .sockets = {.notsent_lowat_bytes = s->notsent_lowat_bytes, .mark = (uint32_t)s->mark + RULES_MARK_OWN},
-        .transparent = s->router || s->host,
-        .proxy_bypass = s->proxy_bypass};
+    struct relay_settings relay = {.sessions_max = s->sessions_max,
+                                   .half_open_max = s->half_open_max,
+                                   .half_open_ns = s->half_open_ns,
+                                   .idle_ns = s->idle_ns,
+                                   .host_rate_bps = s->host_rate_bps,
+                                   .burst_ns = s->rate_burst_ns,
+                                   .socket_mark = (uint32_t)s->mark + RULES_MARK_OWN,
+                                   .transparent = s->router || s->host,
+                                   .proxy_bypass = s->proxy_bypass};
     if (access_init(&relay.destinations, s->allow_loopback, &s->allow, &s->deny, error) < 0 ||
         access_init(&relay.sources, false, NULL, NULL, error) < 0)
         return -1;

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "nc_metric.h"
+
 /* True for numbers that may fall. All others of the state only grow. */
 static bool is_gauge(const char *name)
 {
@@ -19,29 +21,10 @@ static bool is_gauge(const char *name)
     return false;
 }
 
-/* The name in base units, as users of the format expect it, and the factor to them. */
-static double scale(const char *name, char *out, size_t size)
-{
-    static const struct {
-        const char *from, *to;
-        double factor;
-    } units[] = {{"_ns", "_seconds", 1e-9}, {"_bps", "_bits_per_second", 1}, {"_ppb", "_ratio", 1e-9}};
-    size_t n = strlen(name);
-    snprintf(out, size, "%s", name);
-    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++) {
-        size_t u = strlen(units[i].from);
-        if (n > u && strcmp(name + n - u, units[i].from) == 0) {
-            snprintf(out, size, "%.*s%s", (int)(n - u), name, units[i].to);
-            return units[i].factor;
-        }
-    }
-    return 1;
-}
-
 static void print_one(FILE *out, const char *section, const char *name, double value)
 {
     char base[96], full[200];
-    double factor = scale(name, base, sizeof base);
+    double factor = nc_metric_base_unit(name, base, sizeof base);
     bool gauge = is_gauge(name);
     snprintf(full, sizeof full, "lft%s%s_%s%s", section[0] ? "_" : "", section, base, gauge ? "" : "_total");
     fprintf(out, "# TYPE %s %s\n%s %.17g\n", full, gauge ? "gauge" : "counter", full, value * factor);

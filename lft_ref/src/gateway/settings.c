@@ -80,8 +80,6 @@ static const struct nc_option rows[] = {
              "time in which a connection must be established"),
     NC_QUANTITY("idle-limit", idle_ns, NC_UNIT_DURATION, "24h", 0, 0,
              "idle time after which a connection is reset; 0 for never"),
-    NC_QUANTITY("notsent-lowat", notsent_lowat_bytes, NC_UNIT_BYTES, "256KB", 4096, 64 * MB,
-             "most unsent octets in a socket towards a host"),
     NC_QUANTITY("mark", mark, NC_UNIT_COUNT, "19526", 1, 0xfffffffc,
              "first of four packet marks of the router and host models"),
     NC_QUANTITY("table", table, NC_UNIT_COUNT, "19526", 1, 0xfffffffe, "first of two routing tables of these models"),

@@ -28,7 +28,7 @@ struct settings {
     struct nc_strings lan, forwards, socks5, http_connect, exclude, allow, deny;
     uint64_t rate_bps, host_rate_bps, rate_burst_ns, fec_percent, mtu, expected_rtt_ns, memory_tx_bytes,
         memory_rx_bytes, socket_buffer_bytes;
-    uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, notsent_lowat_bytes, poll_ns;
+    uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, poll_ns;
     uint64_t dead_ns, outage_max_ns, rekey_ns, drain_ns;
     uint64_t mark, table;
 };

@@ -145,7 +145,7 @@ static int open_socket(struct relay_connection *connection, const struct sockadd
     int fd = new_socket(connection, to->ss_family);
     if (fd < 0)
         return -1;
-    host_socket_prepare(fd, &relay->settings.sockets);
+    host_socket_prepare(fd, relay->settings.socket_mark);
     receive_errors(fd, to->ss_family, 1);
     if (!from)
         return fd;

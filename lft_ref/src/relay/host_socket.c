@@ -5,14 +5,16 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-void host_socket_prepare(int fd, const struct host_socket_settings *settings)
+/* Most unsent octets in a socket towards a host; the rest waits in the tunnel's memory. */
+enum { NOTSENT_LOWAT_BYTES = 256 << 10 };
+
+void host_socket_prepare(int fd, uint32_t mark)
 {
-    int on = 1, lowat = (int)settings->notsent_lowat_bytes;
+    const int on = 1, lowat = NOTSENT_LOWAT_BYTES;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (lowat)
-        setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof lowat);
-    if (settings->mark)
-        setsockopt(fd, SOL_SOCKET, SO_MARK, &settings->mark, sizeof settings->mark);
+    setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &lowat, sizeof lowat);
+    if (mark)
+        setsockopt(fd, SOL_SOCKET, SO_MARK, &mark, sizeof mark);
 }
 
 void host_socket_reset_on_close(int fd, bool on)

@@ -7,13 +7,9 @@
 
 #include "wire.h"
 
-struct host_socket_settings {
-    uint64_t notsent_lowat_bytes; /* 0: the kernel's default */
-    uint32_t mark;                /* 0: none */
-};
-
-/* Sends small writes at once, and leaves unsent data in the tunnel's memory, where it is shared out fairly. */
-void host_socket_prepare(int fd, const struct host_socket_settings *settings);
+/* Sends small writes at once, and leaves unsent data in the tunnel's memory, where it is shared out fairly. `mark`: of
+ * its packets; 0: none. */
+void host_socket_prepare(int fd, uint32_t mark);
 /* Whether close() sends RST in place of FIN. */
 void host_socket_reset_on_close(int fd, bool on);
 /* Allows addresses of other machines. Needs CAP_NET_ADMIN. Returns 0, or -1 with errno. */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "address.h"
+#include "host_socket.h"
 #include "nc_clock.h"
 #include "nc_range.h"
 #include "relay_internal.h"
@@ -97,7 +98,7 @@ static void greet(struct relay_connection *connection, const struct lft_result *
 static void take_client(struct proxy *proxy, int fd, const struct sockaddr_storage *client)
 {
     struct share_key source = relay_source_of(client);
-    host_socket_prepare(fd, &proxy->relay->settings.sockets);
+    host_socket_prepare(fd, proxy->relay->settings.socket_mark);
     struct relay_connection *connection = connection_create(proxy->relay, fd, RELAY_GREETING, &source);
     if (!connection) {
         close(fd);

@@ -6,11 +6,10 @@
 #include <stdint.h>
 
 #include "access.h"
-#include "host_socket.h"
 
 struct relay_settings {
     uint64_t sessions_max, half_open_max, half_open_ns, idle_ns, host_rate_bps, burst_ns;
-    struct host_socket_settings sockets;
+    uint32_t socket_mark;                /* of packets towards hosts; 0: none */
     struct access destinations, sources; /* of the far side's connections */
     bool transparent;                    /* the far side keeps source addresses when asked to */
     bool proxy_bypass;                   /* while bypassed, connections of proxies go to their servers from here */

@@ -8,6 +8,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
+#include "host_socket.h"
 #include "nc_keeper.h"
 #include "nc_log.h"
 #include "relay_internal.h"
@@ -240,7 +241,7 @@ static void take_client(struct router *router, int fd, const struct sockaddr_sto
         return;
     }
     struct relay_connection *connection = held->connection;
-    host_socket_prepare(fd, &router->relay->settings.sockets);
+    host_socket_prepare(fd, router->relay->settings.socket_mark);
     forget(held);
     connection->front = NULL;
     connection->gone = NULL;

@@ -32,7 +32,6 @@ void sim_end_init(struct run *run, struct end *end, bool first)
                                        .window_frames = window_for(run->trial),
                                        .tx_memory_bytes = (4 << 20) + 2 * flight,
                                        .rx_memory_bytes = memory,
-                                       .fec_percent = (uint32_t)s->fec_percent,
                                        .first_number = s->first_number};
     struct lft_session_config session = {
         .initiator = first, .streams_max = 20000, .tx_memory_bytes = 12 << 20, .rx_memory_bytes = memory};

@@ -24,15 +24,14 @@ static bool chance(uint64_t *random, uint64_t ppb)
 void sim_path_init(struct sim_path *path, const struct sim_trial *trial, bool back)
 {
     const struct sim_settings *s = trial->settings;
-    *path =
-        (struct sim_path){.rate_bps = s->rate_bps,
-                          .delay_ns = trial->rtt_ns / 2,
-                          .jitter_ns = s->jitter_ns,
-                          .queue_bytes = s->queue_bytes,
-                          .duplicate_ppb = s->duplicate_ppb,
-                          .burst = s->burst,
-                          .loss_ppb = back ? (s->ack_loss_too ? trial->loss_ppb : s->back_loss_ppb) : trial->loss_ppb,
-                          .random = trial->seed * 2 + back};
+    *path = (struct sim_path){.rate_bps = s->rate_bps,
+                              .delay_ns = trial->rtt_ns / 2,
+                              .jitter_ns = s->jitter_ns,
+                              .queue_bytes = s->queue_bytes,
+                              .duplicate_ppb = s->duplicate_ppb,
+                              .burst = s->burst,
+                              .loss_ppb = back && !s->ack_loss_too ? 0 : trial->loss_ppb,
+                              .random = trial->seed * 2 + back};
 }
 
 void sim_path_free(struct sim_path *path)

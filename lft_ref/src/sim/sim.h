@@ -26,10 +26,10 @@ struct sim_settings {
     struct nc_strings rtt_change; /* as given */
     struct sim_change changes[NC_STRINGS_MAX];
     size_t changes_n;
-    uint64_t rate_bps, queue_bytes, mtu, back_loss_ppb, burst, jitter_ns, duplicate_ppb;
+    uint64_t rate_bps, queue_bytes, mtu, burst, jitter_ns, duplicate_ppb;
     bool ack_loss_too, redundancy, auto_rate, cut, fail, json, human;
     uint64_t bytes, duration_ns, streams, still, still_after_ns, source_bps, request_bytes, memory_bytes, seed,
-        first_number, fec_percent, rate_burst_ns;
+        first_number, rate_burst_ns;
     uint64_t granularity_ns, late_ns, late_p99_ns, stop_every_ns, stop_ns;
     int cipher; /* 0: none, 1 …: enum lft_cipher */
 };

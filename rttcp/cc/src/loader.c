@@ -24,21 +24,14 @@ struct cc_settings {
 };
 
 #define OFFSET(field) offsetof(struct cc_settings, field)
-/* clang-format off */
 static const struct nc_option table[] = {
-    {.name = "set", .kind = NC_OPT_LIST, .metavar = "KEY=VALUE",
-     .help = "a parameter of the algorithm; may be given several times",
-     .offset = OFFSET(set)},
-    {.name = "all", .kind = NC_OPT_FLAG, .help = "unload: end every holder of every algorithm", .offset = OFFSET(all)},
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "hold: end when the parent process dies",
-     .offset = OFFSET(parent_death)},
-    {.name = "verbose", .kind = NC_OPT_FLAG, .help = "show what the kernel says about a program that it refuses",
-     .offset = OFFSET(verbose)},
-    {.name = "json", .kind = NC_OPT_FLAG, .help = "JSON lines on stdout; default unless stdout is a terminal",
-     .offset = OFFSET(json)},
-    {.name = "human", .kind = NC_OPT_FLAG, .help = "text on stdout; default on a terminal", .offset = OFFSET(human)},
+    NC_LIST("set", set, "KEY=VALUE", "a parameter of the algorithm; may be given several times"),
+    NC_FLAG("all", all, "unload: end every holder of every algorithm"),
+    NC_FLAG("parent-death", parent_death, "hold: end when the parent process dies"),
+    NC_FLAG("verbose", verbose, "show what the kernel says about a program that it refuses"),
+    NC_FLAG("json", json, "JSON lines on stdout; default unless stdout is a terminal"),
+    NC_FLAG("human", human, "text on stdout; default on a terminal"),
 };
-/* clang-format on */
 
 static const struct nc_usage usage = {
     .synopsis = "rttcp cc list\n       rttcp cc load NAME [--set KEY=VALUE]…\n       rttcp cc unload NAME | --all\n"

@@ -30,18 +30,14 @@ struct watch_settings {
 };
 
 #define OFFSET(member) offsetof(struct watch_settings, member)
-/* clang-format off */
 static const struct nc_option table[] = {
-    {.name = "port", .letter = 'p', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .min = 1, .max = 65535,
-     .metavar = "PORT", .help = "watch the connections with this port at either end; needed", .offset = OFFSET(port)},
-    {.name = "samples", .kind = NC_OPT_STRING, .metavar = "FILE",
-     .help = "write the samples to FILE at the end, JSON lines; needed", .offset = OFFSET(samples)},
-    {.name = "sample", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "10ms",
-     .min = NC_NS_PER_MS / 10, .max = 3600 * NC_NS_PER_S, .help = "time between samples", .offset = OFFSET(sample_ns)},
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .help = "end when the parent process ends",
-     .offset = OFFSET(parent_death)},
+    NC_QUANTITY("port", port, NC_UNIT_COUNT, NULL, 1, 65535,
+                "watch the connections with this port at either end; needed", .letter = 'p', .metavar = "PORT"),
+    NC_STRING("samples", samples, "FILE", "write the samples to FILE at the end, JSON lines; needed"),
+    NC_QUANTITY("sample", sample_ns, NC_UNIT_DURATION, "10ms", NC_NS_PER_MS / 10, 3600 * NC_NS_PER_S,
+                "time between samples"),
+    NC_FLAG("parent-death", parent_death, "end when the parent process ends"),
 };
-/* clang-format on */
 #define ROWS (sizeof table / sizeof table[0])
 
 static const struct nc_usage usage = {

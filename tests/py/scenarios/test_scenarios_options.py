@@ -166,7 +166,7 @@ class Bound:
 
 BOUNDS = (
     Bound(
-        "comet-delay", "run", "comet_delay/src/model/params.c", r'(\.name = "delay",[^}]*\.max = )3600 \* NC_NS_PER_S',
+        "comet-delay", "run", "comet_delay/src/model/params.c", r'(NC_QUANTITY\("delay",[^)]*)3600 \* NC_NS_PER_S',
         r"\g<1>7 * NC_NS_PER_S", "delay", "path.delay", "8s", "0ns to 3600s", "0ns to 7s",
     ),
     Bound(
