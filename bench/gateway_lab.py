@@ -38,6 +38,7 @@ WAN = {"near": {4: "10.77.0.1", 6: "fd77::1"}, "far": {4: "10.77.0.2", 6: "fd77:
 # An address in a net behind the far gateway, which has no route to it.
 NOWHERE = {4: "10.83.0.2", 6: "fd83::2"}
 ROUTER = ("--router", "--lan", "lan0")
+_IP_BIND_ADDRESS_NO_PORT = 24
 MTU = 1500
 _HOLD = 'echo "{\\"event\\":\\"ready\\"}"; exec sleep infinity'
 _L = TypeVar("_L", bound="Lab")
@@ -46,6 +47,15 @@ _L = TypeVar("_L", bound="Lab")
 def inside(netns: int, *argv: str) -> list[str]:
     """A command line that runs in the namespace of a process."""
     return ["nsenter", f"--net={namespace_path(netns)}", "--", *argv]
+
+
+def bound(address: str) -> socket.socket:
+    """A socket that connects from this address, and from whatever port is free towards its destination."""
+    sock = socket.socket()
+    sock.setblocking(False)
+    sock.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
+    sock.bind((address, 0))
+    return sock
 
 
 def in_netns(netns: int, *argv: str, timeout_s: float = 60) -> str:
@@ -78,7 +88,7 @@ class Lab:
         here, there = (_with_port(WAN[end][outer]) for end in (("near", "far") if near else ("far", "near")))
         settings = Settings(
             psk=write_key(self.folder / "psk"), listen=listen or here, peer=(peer or there) if near else None,
-            control=self.folder / which, carriage=carriage, options=options,
+            control=self.folder / which, given={"carriage": carriage}, options=options,
         )  # fmt: skip
         name = f"lft-gateway {which}"
         gateway = Gateway(settings, program=self.program, netns_pid=getattr(self, which), name=name, ledger=self.ledger)

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from lft_ref.control import Control, ControlError, State
@@ -16,6 +16,7 @@ from netcommon import quantity
 from netcommon.binaries import find
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
+from netcommon.options import command_words
 from netcommon.process import START_TIMEOUT_S, Tool
 
 TUNNEL_PORT = 2004
@@ -28,6 +29,7 @@ class Settings:
     """Settings of one gateway. What is None or empty is left to the program's own default.
 
     ``control``: its control socket, which every gateway started here has. ``lan``: interfaces of the router model.
+    ``given``: options of ``lft-gateway run`` by name, a quantity with its unit (``{"rate_bps": 10**8}``).
     ``options``: further words of the command line; they come last and therefore win.
     """
 
@@ -38,34 +40,27 @@ class Settings:
     lan: tuple[str, ...] = ()
     host: bool = False
     forwards: tuple[str, ...] = ()
-    carriage: str | None = None
-    cipher: str | None = None
-    recovery: str | None = None
-    rate_mode: str | None = None
-    rate_bps: int | None = None
-    host_rate_bps: int | None = None
-    expected_rtt_ns: int | None = None
-    redundancy: bool = True
     drain: str = "0s"
+    given: Mapping[str, object] = field(default_factory=dict)
     options: tuple[str, ...] = ()
 
     def argv(self, program: Sequence[str | Path] = ()) -> list[str]:
         """The command line. ``program`` is another gateway, or the gateway in an environment; empty: the one found."""
         words = [str(word) for word in program] or [str(find("lft-gateway"))]
-        words += ["run", "--parent-death", "--psk-file", str(self.psk), "--listen", self.listen]
-        words += ["--control", str(self.control), "--drain", self.drain]
-        for option, value, unit in (
-            ("peer", self.peer, ""), ("carriage", self.carriage, ""), ("cipher", self.cipher, ""),
-            ("recovery", self.recovery, ""), ("rate-mode", self.rate_mode, ""), ("rate", self.rate_bps, "bit"),
-            ("host-rate", self.host_rate_bps, "bit"),
-            ("expected-rtt", self.expected_rtt_ns, "ns"),
-        ):  # fmt: skip
-            words += [] if value is None else [f"--{option}", f"{value}{unit}"]
-        words += ["--router"] if self.lan else []
+        own = {
+            "parent_death": True,
+            "psk_file": self.psk,
+            "listen": self.listen,
+            "control": self.control,
+            "drain": self.drain,
+            "peer": self.peer,
+            **self.given,
+            "router": bool(self.lan),
+            "host": self.host,
+        }
+        words += ["run", *command_words(own)]
         words += [word for name in self.lan for word in ("--lan", name)]
-        words += ["--host"] if self.host else []
         words += [word for pair in self.forwards for word in ("--forward", pair)]
-        words += [] if self.redundancy else ["--no-redundancy"]
         return words + list(self.options)
 
 

@@ -124,3 +124,19 @@ def _answer(path: Path, _built_ns: int, *arguments: str) -> dict[str, Any] | str
         return f"{asked}: {error}"
     wanted = arguments[-1].strip("-").partition("-")[0]
     return answer if isinstance(answer, dict) and wanted in answer else f"{asked}: it answers something else"
+
+
+_UNIT_ENDS = {"_ns": "ns", "_bps": "bit", "_bytes": ""}  # the end of a name, and what follows a number
+
+
+def command_words(values: Mapping[str, object]) -> list[str]:
+    """``{"window_bytes": 65536, "verify": True}`` as ``--window 65536 --verify``; None and False: nothing."""
+    words: list[str] = []
+    for name, value in values.items():
+        end = next((one for one in _UNIT_ENDS if name.endswith(one)), "")
+        option = f"--{name.removesuffix(end).replace('_', '-')}"
+        if value is True:
+            words.append(option)
+        elif value is not None and value is not False:
+            words += [option, f"{value}{_UNIT_ENDS.get(end, '')}"]
+    return words

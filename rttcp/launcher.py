@@ -6,11 +6,12 @@ Trials, benches and tests all start transfers with these functions. `rttcp.iperf
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from netcommon.errors import LfpError
+from netcommon.options import command_words
 from netcommon.process import START_TIMEOUT_S, Tool
 from rttcp.results import End, parse_end
 
@@ -47,7 +48,7 @@ def receiver_argv(
     the caller's, so it has no stricter limits of time than they may ask for. `samples`, of what it sends, want
     `once`. For ``options`` see ``sender_argv``."""
     limits = {"max_idle": "1h", "max_duration": "336h"}
-    own = _options({"port": port, **options, **limits, "parent_death": parent_death})
+    own = command_words({"port": port, **options, **limits, "parent_death": parent_death})
     return [str(binary), "--receive", "--json", *own, *FAMILIES[family]]
 
 
@@ -70,27 +71,11 @@ def sender_argv(
         raise ValueError("give bytes or duration_ns, not both")
     both = {"nodelay": nodelay is True, "nagle": nodelay is False, "parent_death": parent_death}
     way = {"forward": [], "reverse": ["--reverse"], "both": ["--bidir"]}[direction]
-    own = _options({"port": port, **options, **both})
+    own = command_words({"port": port, **options, **both})
     return [str(binary), "--transmit", host, "--json", *own, *way, *FAMILIES[family]]
 
 
 def watch_argv(port: int, samples: str | Path, binary: str | Path = "rttcp", *, sample_ns: int) -> list[str]:
     """Command line of a program that samples the connections of others with this port, prints `ready` when it has
     looked once, and writes ``samples`` at SIGTERM."""
-    return [str(binary), "watch", *_options({"port": port, "samples": samples, "sample_ns": sample_ns})]
-
-
-_UNITS = {"_ns": "ns", "_bps": "bit", "_bytes": ""}  # the end of a name, and what follows a number
-
-
-def _options(values: Mapping[str, object]) -> list[str]:
-    """``{"window_bytes": 65536, "verify": True}`` as ``--window 65536 --verify``; None and False: nothing."""
-    words: list[str] = []
-    for name, value in values.items():
-        end = next((one for one in _UNITS if name.endswith(one)), "")
-        option = f"--{name.removesuffix(end).replace('_', '-')}"
-        if value is True:
-            words.append(option)
-        elif value is not None and value is not False:
-            words += [option, f"{value}{_UNITS.get(end, '')}"]
-    return words
+    return [str(binary), "watch", *command_words({"port": port, "samples": samples, "sample_ns": sample_ns})]

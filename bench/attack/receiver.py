@@ -19,7 +19,7 @@ from typing import IO
 import rttcp
 from bench.attack import socks
 from bench.attack.share import Share
-from bench.gateway_lab import CLIENT, SERVER, Lab, in_netns, inside, lft_lab
+from bench.gateway_lab import CLIENT, SERVER, Lab, bound, in_netns, inside, lft_lab
 from netcommon.binaries import find
 from netcommon.process import Tool
 
@@ -111,7 +111,7 @@ def descriptors(limit: int) -> Share:
 
 async def _flood(connections: int) -> None:
     async def opens() -> socket.socket:
-        sock = socks.bound(CLIENT[4])
+        sock = bound(CLIENT[4])
         try:
             await asyncio.get_running_loop().sock_connect(sock, (SERVER[4], rttcp.DEFAULT_PORT))
         except OSError:

@@ -9,18 +9,10 @@ import socket
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-_IP_BIND_ADDRESS_NO_PORT = 24
+from bench.gateway_lab import bound
+
 PATIENCE_S = 15.0  # of somebody who wants a connection
 _AGAIN_S = 0.25  # between two attempts of a source that wants all it can get
-
-
-def bound(address: str) -> socket.socket:
-    """A socket that connects from this address, and from whatever port is free towards its destination."""
-    sock = socket.socket()
-    sock.setblocking(False)
-    sock.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
-    sock.bind((address, 0))
-    return sock
 
 
 def request(host: str, port: int) -> bytes:

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.attack import gateways, socks
-from bench.gateway_lab import ROUTER, SERVER, WAN, Lab, in_netns
+from bench.gateway_lab import ROUTER, SERVER, WAN, Lab, bound, in_netns
 from netcommon.errors import LfpError
 from netcommon.netns import call_in
 
@@ -83,7 +83,7 @@ def _content(client: int, turn: int) -> bytes:
 async def _once(source: str, content: bytes) -> float:
     """When it was connected."""
     loop = asyncio.get_running_loop()
-    with socks.bound(source) as sock:
+    with bound(source) as sock:
         await loop.sock_connect(sock, (SERVER[4], PORT))
         connected = time.monotonic()
         sending = asyncio.create_task(loop.sock_sendall(sock, content))
@@ -152,7 +152,7 @@ async def _scan() -> None:
     loop, turn = asyncio.get_running_loop(), 0
 
     async def attempt(to: tuple[str, int]) -> None:
-        with socks.bound(SCANNER) as sock, contextlib.suppress(OSError, TimeoutError):
+        with bound(SCANNER) as sock, contextlib.suppress(OSError, TimeoutError):
             await asyncio.wait_for(loop.sock_connect(sock, to), 1)
 
     async with asyncio.TaskGroup() as group:

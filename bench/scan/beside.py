@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from bench.gateway_lab import CLIENT, ROUTER, SERVER, WAN, Lab, in_netns, lft_lab
+from bench.gateway_lab import CLIENT, ROUTER, SERVER, WAN, Lab, bound, in_netns, lft_lab
 from netcommon.netns import call_in
 
 PORT, BACKLOG = 8000, 4096
@@ -32,7 +32,6 @@ CLOSED_FROM = 20_000  # the first closed port
 SILENT_NET, SILENT = "10.96.0.0/16", "10.96.{}.{}"
 PATIENCE_S = 1.0  # how long the scanner waits for an answer
 PERIOD_S, ALONE_S = 0.2, 2.0  # from one connection of a client to its next; how long the clients work alone
-_IP_BIND_ADDRESS_NO_PORT = 24
 
 
 @dataclass
@@ -141,7 +140,7 @@ async def _client(clients: Clients, address: str, after_s: float, done: asyncio.
     await asyncio.sleep(after_s)
     while not done.is_set():
         began = time.monotonic()
-        with _socket(address) as sock:
+        with bound(address) as sock:
             await loop.sock_connect(sock, (SERVER[4], PORT))
             clients.took_s.append(time.monotonic() - began)
             await loop.sock_sendall(sock, b"?")
@@ -159,7 +158,7 @@ async def _attempt_all(scan: Scan, seen: Scanned) -> None:
 async def _attempts(left: Iterator[tuple[str, int]], seen: Scanned) -> None:
     loop = asyncio.get_running_loop()
     for address, port in left:
-        with _socket(CLIENT[4]) as sock:
+        with bound(CLIENT[4]) as sock:
             try:
                 await asyncio.wait_for(loop.sock_connect(sock, (address, port)), PATIENCE_S)
                 seen.wrong += 1
@@ -167,15 +166,6 @@ async def _attempts(left: Iterator[tuple[str, int]], seen: Scanned) -> None:
                 seen.refused += 1
             except TimeoutError:
                 seen.silent += 1
-
-
-def _socket(address: str) -> socket.socket:
-    """A socket that connects from this address, and from whatever port is free towards its destination."""
-    sock = socket.socket()
-    sock.setblocking(False)
-    sock.setsockopt(socket.IPPROTO_IP, _IP_BIND_ADDRESS_NO_PORT, 1)
-    sock.bind((address, 0))
-    return sock
 
 
 if __name__ == "__main__":

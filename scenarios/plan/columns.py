@@ -14,9 +14,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scenarios.plan import causes
+from scenarios.plan.gateway import Gateway
 from scenarios.plan.keys import Kind, column_of, kind_of, rows
-from scenarios.plan.path import DIRECTION_KEYS, PathKeys, columns_of
+from scenarios.plan.path import DIRECTION_KEYS, ONCE, PathKeys, columns_of
 from scenarios.plan.transfer import Transfer
+from scenarios.plan.values import Table
 
 # identity: which trial it is; setting: what was asked for; verdict: whether the trial counts; outcome: what was
 # measured
@@ -35,11 +37,8 @@ class Column:
     setting: str = ""
 
 
-_PATH_LABELS = {"delay": "Delay, one way", "aqm": "Queue management", "mtu": "MTU"}
-
-
 def _label(key: str) -> str:
-    return _PATH_LABELS.get(key) or key.replace("_", " ").capitalize()
+    return key.replace("_", " ").capitalize()
 
 
 def _setting(name: str, kind: Kind, setting: str, label: str = "") -> Column:
@@ -49,13 +48,23 @@ def _setting(name: str, kind: Kind, setting: str, label: str = "") -> Column:
 # The first columns of [transfer], in front of the path and behind it; the rest follow in the order of its rows.
 _AHEAD = ("window", "pace", "pace_burst", "bytes", "request", "response", "exchanges", "duration", "length")
 _AFTER = ("congestion", "second", "plain", "short", "parallel", "omit")
+_BOX = ("poll", "spin", "granularity", "memory")  # of what the path has once
+
+
+def _of(name: str, table: type[Table], keys: Iterable[str]) -> Iterator[Column]:
+    """The columns of these keys of a table, as their rows have them."""
+    own = dict(rows(table))
+    for key in keys:
+        if column := column_of(key, own[key]):
+            yield _setting(column, kind_of(table, key), f"{name}.{key}", own[key].label)
 
 
 def _transfer(*keys: str) -> Iterator[Column]:
-    """The columns of these keys of [transfer], as their rows have them (transfer.py)."""
-    own = dict(rows(Transfer))
-    for key in keys:
-        yield _setting(column_of(key, own[key]), kind_of(Transfer, key), f"transfer.{key}", own[key].label)
+    return _of("transfer", Transfer, keys)
+
+
+def _path(*keys: str) -> Iterator[Column]:
+    return _of("path", PathKeys, keys)
 
 
 def _outcomes(kind: Kind, labels: dict[str, str]) -> list[Column]:
@@ -64,17 +73,13 @@ def _outcomes(kind: Kind, labels: dict[str, str]) -> list[Column]:
 
 def _directions() -> Iterator[Column]:
     """The delay box's parameters: those from sender to receiver, then, with ``ba_``, those of the way back."""
+    known = dict(rows(PathKeys))
     for prefix in ("", "ba_"):
         for key in DIRECTION_KEYS:
-            label = _label(key) + (", way back" if prefix else "")
+            label = (known[key].label or _label(key)) + (", way back" if prefix else "")
             for name in columns_of(key):
-                text = name == key and (key in _texts() or len(columns_of(key)) > 1)
+                text = name == key and (len(columns_of(key)) > 1 or kind_of(PathKeys, key) == "text")
                 yield _setting(prefix + name, "text" if text else "int", f"path.{prefix}{key}", label)
-
-
-def _texts() -> tuple[str, ...]:
-    """Keys of [path] whose values are texts."""
-    return tuple(key for key in DIRECTION_KEYS if isinstance(PathKeys.model_fields[key].default, str))
 
 
 LATENCIES = {
@@ -129,33 +134,12 @@ _IN_ORDER = (
     _setting("sysctl", "text", "profile.sysctl", "TCP settings beside it"),
     *_transfer(*_AHEAD),
     *_directions(),
-    _setting("poll_ns", "int", "path.poll"),
-    _setting("spin_ns", "int", "path.spin"),
-    _setting("granularity_ns", "int", "path.granularity"),
-    _setting("memory_bytes", "int", "path.memory"),
+    *_path(*_BOX),
     Column("rtt_ns", "int", "setting", "Round-trip time"),
-    _setting("distance_m", "int", "path.distance"),
-    _setting("mtu", "int", "path.mtu"),
-    _setting("framing", "text", "path.framing"),
-    _setting("routers", "int", "path.routers"),
-    _setting("nic_rate_bps", "int", "path.nic_rate", "Rate of the sender's interface"),
-    _setting("nic_queue_packets", "int", "path.nic_queue", "Transmit queue of the sender"),
-    _setting("change", "text", "path.change", "Change of the path"),
+    *_path(*(key for key in ONCE if key not in _BOX)),
     *_transfer(*_AFTER),
     *_transfer(*(key for key, _ in rows(Transfer) if key not in (*_AHEAD, *_AFTER, "tool"))),
-    _setting("gateway", "text", "gateway.kind", "Gateway"),
-    _setting("gateway_model", "text", "gateway.model", "Relay model"),
-    _setting("gateway_proxy", "text", "gateway.proxy", "Way to the proxy"),
-    _setting("gateway_rate_bps", "int", "gateway.rate", "Gateways' limit"),
-    _setting("gateway_host_rate_bps", "int", "gateway.host_rate", "Gateways' limit towards hosts"),
-    _setting("gateway_rate_mode", "text", "gateway.rate_mode", "Rate control"),
-    _setting("gateway_recovery", "text", "gateway.recovery", "Recovery"),
-    _setting("gateway_redundancy", "bool", "gateway.redundancy", "Redundant copies"),
-    _setting("gateway_cipher", "text", "gateway.cipher", "Cipher"),
-    _setting("gateway_carriage", "text", "gateway.carriage", "Carriage"),
-    _setting("gateway_near", "text", "gateway.near", "Near gateway's command"),
-    _setting("gateway_far", "text", "gateway.far", "Far gateway's command"),
-    _setting("gateway_settle_ns", "int", "gateway.settle", "Time to settle"),
+    *_of("gateway", Gateway, Gateway.model_fields),
     _setting("cpu_of", "text", "cpu.of", "Whose system calls cost processor time"),
     _setting("cpu_call_ns", "int", "cpu.call", "Cost of a system call"),
     _setting("cpu_rate_bps", "int", "cpu.rate", "Rate at which a system call moves bytes"),

@@ -12,19 +12,14 @@ from typing import Any, Literal
 
 from netcommon import quantity
 from netcommon.errors import MissingError, UsageError
-from scenarios.plan import congestion, estimate, gateway_commands
+from scenarios.plan import congestion, estimate, gateway_commands, keys
 from scenarios.plan.document import LIBRARY, Document, Key
+from scenarios.plan.gateway import ANY, Gateway
 from scenarios.plan.messages import shown, suggest
-from scenarios.plan.model import Gateway, Scenario
+from scenarios.plan.model import Scenario
 from scenarios.plan.tool_options import source_of
 
 REFERENCES = LIBRARY.parent / "reference"
-_LFT, _COMMAND, _ANY = frozenset({"lft"}), frozenset({"command"}), frozenset({"lft", "command"})
-# The kinds of gateways that a key of [gateway] is for. The model itself refuses host_rate, near and far elsewhere.
-_KINDS = {
-    "model": _ANY, "rate": _ANY, "settle": _COMMAND, "programs": _COMMAND,
-    **dict.fromkeys(("rate_mode", "recovery", "redundancy", "cipher", "carriage"), _LFT),
-}  # fmt: skip
 _MEMINFO = Path("/proc/meminfo")
 
 
@@ -81,13 +76,13 @@ def _check_gateway(document: Document) -> None:
              if dotted.startswith("gateway.")}  # fmt: skip
     kinds = _kinds(document, said, swept)
     layer = _layer(document.origin(("gateway", "kind"))) if "kind" in said else None
-    for key, wanted in _KINDS.items():
+    for key, own in keys.rows(Gateway):
         value = swept.get(key, said.get(key))
-        if value in (None, Gateway.model_fields[key].default) or wanted & kinds:
+        if value in (None, Gateway.model_fields[key].default) or not own.kinds or kinds.intersection(own.kinds):
             continue
         where = document.origin(("sweep", f"gateway.{key}") if key in swept else ("gateway", key))
         if layer in (None, _layer(where)):
-            kind = sorted(wanted)[-1]
+            kind = own.kinds[0]
             raise UsageError(f"{where}: gateway.{key} = {shown(value)}: no trial has a gateway that takes it; set "
                              f"gateway.kind = \"{kind}\", or leave gateway.{key} out")  # fmt: skip
 
@@ -98,7 +93,7 @@ def _check_cpu(document: Document, setting: Scenario) -> None:
         return
     swept = document.values.get("sweep", {}).get("gateway.kind", ())
     kinds = _kinds(document, document.values.get("gateway", {}), {"kind": swept})
-    if not kinds & _ANY and not any(pair.gateway for pair in setting.pair.values()):
+    if not kinds.intersection(ANY) and not any(pair.gateway for pair in setting.pair.values()):
         key = "call" if setting.cpu.call else "rate"
         raise _error(document, setting, ("cpu", key), "no trial has gateways, whose system calls would cost it; set "
                      'cpu.of = "hosts", or leave [cpu] out')  # fmt: skip

@@ -14,7 +14,8 @@ from typing import Any
 
 from netcommon import quantity
 from scenarios.plan.document import EXCLUSIVE
-from scenarios.plan.model import MOST_FLOWS, Flow, Gateway, Scenario
+from scenarios.plan.gateway import Gateway
+from scenarios.plan.model import MOST_FLOWS, Flow, Scenario
 from scenarios.plan.transfer import Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow

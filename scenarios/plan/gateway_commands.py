@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from scenarios.plan.model import Gateway, Scenario
+from scenarios.plan.gateway import Gateway
+from scenarios.plan.model import Scenario
 
 WORDS = (
     "near", "far", "sender", "receiver", "listen", "port", "data_port", "ports", "proxy_port", "rate_bps", "rate_mbps",

@@ -1,13 +1,14 @@
-"""One key of a scenario's table as one row: beside its type and default, all that the rest of the house makes of it.
+"""One key of a scenario's table as one row: next to its type and default, all that other modules make of it.
 
-Column of the results, argument of the transfer tool, what iperf3 lacks, and SCENARIO.md's row are read from here
-(`tools/setting-rows` writes the latter). Rejected: a row in each of columns.py, params.py, transfer_tool.py and
-SCENARIO.md, which a new key had to be added to one after the other.
+Column of the results, argument of the tool, what iperf3 lacks, which gateways heed it, and SCENARIO.md's row are read
+from here (`tools/key-rows` writes the latter). [path], [transfer] and [gateway] have such rows. Rejected: a row in each
+of columns.py, params.py, transfer_tool.py, gateways.py and SCENARIO.md, to which a new key had to be added one after
+the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -22,17 +23,21 @@ _SUFFIXES = ("_ns", "_bps", "_bytes", "_ppb")
 @dataclass(frozen=True)
 class Setting:
     """``says``: SCENARIO.md's words. ``default``, ``allowed``: its other two cells, where model and tool do not say
-    them. ``column``: in results, the key where it is empty. ``label``: the column in words. ``null``: a column has null
-    for 0. ``given``: the tool's option of the same name gets the value. ``iperf3``: why iperf3 cannot do it."""
+    them. ``column``: in results, the key where it is empty; None: no column. ``label``: the column in words. ``null``:
+    a column has null for 0. ``given``: the tool's option of the same name gets the value; a text names the flag that
+    switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the gateways that heed it. ``once``: the path
+    has it once, not for each direction."""
 
     says: str
-    column: str = ""
+    column: str | None = ""
     label: str = ""
     default: str | None = None
     allowed: str | None = None
     null: bool = False
-    given: bool = False
+    given: bool | str = False
     iperf3: str = ""
+    kinds: tuple[str, ...] = ()
+    once: bool = False
 
     def __call__(self, schema: dict[str, Any]) -> None:
         """Pydantic keeps a setting as the field's ``json_schema_extra``, and calls it; it adds nothing."""
@@ -50,9 +55,9 @@ def rows(table: type[Table]) -> Iterator[tuple[str, Setting]]:
             yield key, field.json_schema_extra
 
 
-def column_of(key: str, setting: Setting) -> str:
-    """The column of the results."""
-    return setting.column or key
+def column_of(key: str, setting: Setting) -> str | None:
+    """The column of the results; None: none."""
+    return key if setting.column == "" else setting.column
 
 
 def kind_of(table: type[Table], key: str) -> Kind:
@@ -67,19 +72,25 @@ def _types(annotation: Any) -> Iterator[Any]:
         yield from _types(part)
 
 
-def columns(values: Table) -> dict[str, str | int | bool | None]:
-    """The columns that the settings of a table fill."""
+def columns(values: Table, keys: Collection[str] | None = None) -> dict[str, str | int | float | bool | None]:
+    """The columns that the settings of a table fill; ``keys``: those of these settings alone."""
+    named = ((key, setting, column_of(key, setting)) for key, setting in rows(type(values)))
     return {
-        column_of(key, setting): (getattr(values, key) or None) if setting.null else getattr(values, key)
-        for key, setting in rows(type(values))
+        column: (getattr(values, key) or None) if setting.null else getattr(values, key)
+        for key, setting, column in named
+        if column and (keys is None or key in keys)
     }
 
 
 def arguments(values: Table) -> dict[str, Any]:
-    """What the tool is given, as keyword arguments of its launcher: the option's name, and the unit of the column."""
-    found = {}
+    """What the tool is given, as keyword arguments of its launcher: the option's name, and the unit of the column. 0 is
+    given where the default is the tool's own, which may be another number."""
+    found: dict[str, Any] = {}
     for key, setting in rows(type(values)):
-        if setting.given and getattr(values, key):
-            suffix = next((one for one in _SUFFIXES if column_of(key, setting).endswith(one)), "")
-            found[f"{key}{suffix}"] = getattr(values, key)
+        value, default = getattr(values, key), type(values).model_fields[key].default
+        if isinstance(setting.given, str):
+            found |= {} if value else {setting.given: True}
+        elif setting.given and (value or (default is None and value is not None)):
+            suffix = next((one for one in _SUFFIXES if (column_of(key, setting) or "").endswith(one)), "")
+            found[f"{key}{suffix}"] = value
     return found

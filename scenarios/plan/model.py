@@ -13,10 +13,11 @@ from pydantic import Field, field_validator, model_validator
 from netcommon import quantity
 from scenarios.plan import profiles
 from scenarios.plan.expect import Expect
+from scenarios.plan.gateway import Gateway
 from scenarios.plan.path import PathTable
 from scenarios.plan.route import Route
 from scenarios.plan.transfer import Transfer
-from scenarios.plan.values import PORTABLE_NAME, Flag, S, Span, Table, choice, of_option, whole, within
+from scenarios.plan.values import PORTABLE_NAME, S, Span, Table, of_option, whole, within
 
 PAPER = r"^([^/]+/[^/]+)?$"
 MOST_PAIRS, MOST_FLOWS = 16, 31
@@ -33,66 +34,6 @@ class About(Table):
     paper: str = Field(default="", pattern=PAPER)
     description: str = ""
     case: str | None = None
-
-
-class Gateway(Table):
-    """[gateway]: the gateways between hosts and path, at both ends. ``near`` and ``far`` are the command lines of kind
-    ``command``, ``programs`` is what they start, ``folder`` where they run, and ``settle`` is the time that they get
-    to start. The keys from ``rate`` to ``carriage`` are options of lft-gateway."""
-
-    kind: Literal["none", "lft", "command"] = "none"
-    model: Literal["router", "proxy", "host"] = "router"
-    proxy: Literal["ports", "socks5", "http", "transparent"] = "ports"
-    rate: Annotated[int, *of_option(quantity.RATE, "gateway", "rate")] = 0
-    host_rate: Annotated[int, *of_option(quantity.RATE, "gateway", "host_rate")] = 0
-    rate_mode: Annotated[str, *choice("gateway", "rate_mode")] = "fixed"
-    recovery: Annotated[str, *choice("gateway", "recovery")] = "selective"
-    redundancy: Flag = True
-    cipher: Annotated[str, *choice("gateway", "cipher")] = "aes-128-gcm"
-    carriage: Annotated[str, *choice("gateway", "carriage")] = "udp"
-    near: str | None = None
-    far: str | None = None
-    programs: tuple[str, ...] = ()
-    folder: str | None = None
-    settle: Annotated[int, *within(quantity.DURATION, 0, 60 * S)] = S
-
-    @model_validator(mode="after")
-    def _commands_when_wanted(self) -> Gateway:
-        for key in ("rate", "host_rate"):
-            if getattr(self, key) % 10**6:
-                raise ValueError(f"'{key}': not a multiple of 1Mbit; want whole Mbit/s, such as 20Mbit, or 0 for none")
-        if self.host_rate and self.kind != "lft":
-            raise ValueError(f"'host_rate': not with kind '{self.kind}', which has no such limit; use kind = \"lft\"")
-        if self.proxy != "ports" and not self.is_proxy:
-            raise ValueError("'proxy': of model 'proxy' alone; set model = \"proxy\", or drop it")
-        if self.proxy == "transparent" and self.kind == "lft":
-            raise ValueError("'proxy': lft's model \"router\" is transparent; use that one")
-        wanted = self.kind == "command"
-        if wanted != (self.near is not None) or wanted != (self.far is not None):
-            raise ValueError("kind 'command' takes 'near' and 'far', two command lines; the others take neither")
-        if self.programs and not wanted:
-            raise ValueError("'programs': of kind 'command' alone; drop it")
-        return self
-
-    @property
-    def is_proxy(self) -> bool:
-        return self.kind != "none" and self.model == "proxy"
-
-    @property
-    def has_ports(self) -> bool:
-        """Whether clients reach the server by ports of the near gateway, which has to know them."""
-        return self.is_proxy and self.proxy == "ports"
-
-    @property
-    def is_asked(self) -> bool:
-        """Whether clients say to the near gateway where to connect. Their connections begin with these words, so no
-        place in one is the same place in the far gateway's connection."""
-        return self.is_proxy and self.proxy in ("socks5", "http")
-
-    @property
-    def has_nodes(self) -> bool:
-        """Whether there are gateways in nodes of their own, rather than inside the hosts."""
-        return self.kind != "none" and self.model != "host"
 
 
 GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from netcommon import run_format
 from scenarios.plan import flows, keys, model_files, profiles
 from scenarios.plan.flows import One
-from scenarios.plan.model import Gateway, Scenario
-from scenarios.plan.path import PathTable
+from scenarios.plan.gateway import Gateway
+from scenarios.plan.model import Scenario
+from scenarios.plan.path import ONCE, PathTable
 from scenarios.plan.plan import Trial
 
 Scalar = str | int | float | bool | None
@@ -50,16 +51,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
 
 def _path_columns(path: PathTable) -> dict[str, Scalar]:
     """What a path has once, for both directions."""
-    return {
-        "distance_m": path.distance,
-        "poll_ns": path.poll,
-        "spin_ns": path.spin,
-        "granularity_ns": path.granularity,
-        "memory_bytes": path.memory,
-        "mtu": path.mtu,
-        "framing": path.framing,
-        "routers": path.routers,
-        "nic_rate_bps": path.nic_rate,
+    return keys.columns(path, ONCE) | {
         "nic_queue_packets": path.nic_queue if path.nic_rate else None,
         "change": model_files.column_of_change(path.change),
     }
@@ -102,21 +94,11 @@ def _flow_columns(one: One, setting: Scenario) -> dict[str, Scalar]:
 
 def gateway_columns(gateway: Gateway) -> dict[str, Scalar]:
     """The kind, and the settings that this kind heeds; all others are null."""
-    columns: dict[str, Scalar] = {
-        "gateway_model": gateway.model,
+    heeded = {keys.column_of(key, own) for key, own in keys.rows(Gateway) if gateway.kind in own.kinds}
+    columns = {name: value if name in heeded else None for name, value in keys.columns(gateway).items()}
+    return columns | {
+        "gateway": gateway.kind,
         "gateway_proxy": gateway.proxy if gateway.is_proxy else None,
-        "gateway_rate_bps": gateway.rate,
-        "gateway_host_rate_bps": gateway.host_rate,
-        "gateway_rate_mode": gateway.rate_mode,
-        "gateway_recovery": gateway.recovery,
-        "gateway_redundancy": gateway.redundancy,
-        "gateway_cipher": gateway.cipher,
-        "gateway_carriage": gateway.carriage,
-        "gateway_near": gateway.near,
-        "gateway_far": gateway.far,
-        "gateway_settle_ns": gateway.settle,
+        # a command line need not have a $rate
+        "gateway_rate_bps": columns["gateway_rate_bps"] or (0 if gateway.kind == "lft" else None),
     }
-    of_commands = ("gateway_model", "gateway_proxy", "gateway_near", "gateway_far", "gateway_settle_ns")
-    of_lft = tuple(name for name in columns if name not in of_commands[2:])
-    heeded = {"none": (), "command": of_commands, "lft": of_lft}[gateway.kind]
-    return {"gateway": gateway.kind} | {name: value if name in heeded else None for name, value in columns.items()}

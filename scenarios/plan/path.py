@@ -1,4 +1,8 @@
-"""[path]: the keys of the delay box's parameters, in both directions and in one, and what the path has once."""
+"""[path]: the keys of the delay box's parameters, in both directions and in one, and what the path has once.
+
+Each key is one row, and everything else follows from it (keys.py). A row of a new parameter goes behind ``harmonize``,
+one of what the path has once to the end.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from pydantic import BeforeValidator, ValidationError, create_model, model_valid
 
 from netcommon import quantity
 from scenarios.plan import model_files, rate_trace
+from scenarios.plan.keys import row, rows
 from scenarios.plan.rate_trace import RateTrace
 from scenarios.plan.values import MS, Quantity, Table, choice, count, model, of_option, ratio_or_model, whole, within
 
@@ -56,11 +61,7 @@ class Direction:
 
     def changed(self) -> dict[str, int | str]:
         """Parameters that differ from the box's own defaults, under the box's names."""
-        return {
-            parameter_of(key, value): value
-            for key, value in self.values.items()
-            if value != _DEFAULTS[key]
-        }
+        return {parameter_of(key, value): value for key, value in self.values.items() if value != _DEFAULTS[key]}
 
     def columns(self) -> dict[str, int | str | None]:
         """Every parameter under the box's name, for params.json. `loss` has two columns: its number (null: a model) and
@@ -77,18 +78,12 @@ class Direction:
 
 _MODEL_OR_RATIO = ("loss", "loss_after")
 _WITH_FILES = ("jitter", "rate_trace")
-# The unit at the end of a parameter's name; a test compares these names with the box's.
-_SUFFIXES = {
-    "delay": "_ns", "rate": "_bps", "queue": "_bytes", "access_rate": "_bps", "loss": "_ppb", "loss_after": "_ppb",
-    "duplicate": "_ppb", "corrupt": "_ppb", "forge": "_ppb", "reorder": "_ppb", "reorder_by": "_ns", "pace": "_bps",
-    "bunch": "_ns", "pace_buffer": "_bytes", "drain_rate": "_bps", "drain_buffer": "_bytes", "harmonize": "_bps",
-}  # fmt: skip
 
 
 def parameter_of(key: str, value: int | str = 0) -> str:
     """The box's name, as in its `show`, for a key of [path] (``queue`` → ``queue_bytes``). ``loss`` has two names; the
     kind of ``value`` decides. No tool is asked: these are also columns of results, which are read without the tool."""
-    return key + _SUFFIXES.get(key, "") if isinstance(value, int) else key
+    return _COLUMNS[key] if isinstance(value, int) else key
 
 
 def columns_of(key: str) -> tuple[str, ...]:
@@ -102,11 +97,6 @@ def _amount(unit: quantity.Unit, key: str) -> Quantity:
     return of_option(unit, "path", key)
 
 
-# Keys that the path has once, all but those of the box's parameters; they do not change while it is in use.
-_ONCE = (
-    "distance", "mtu", "framing", "routers", "nic_rate", "nic_queue", "change", "poll", "spin", "granularity", "memory",
-    "seed",
-)  # fmt: skip
 _WANT = "want TIME KEY=VALUE …, several of them between semicolons, for example '8s delay=150ms; 16s delay=100ms'"
 
 
@@ -131,7 +121,7 @@ def _one_change(words: list[str]) -> tuple[int, dict[str, str]]:
         key, equals, value = word.partition("=")
         if not equals or not value or key in values:
             raise ValueError(f"'{word}': {_WANT}")
-        if key in _ONCE:
+        if key in ONCE:
             raise ValueError(f"'{key}': does not change while the path is in use; {_WANT}")
         values[key] = value
     return quantity.parse_duration_ns(words[0]), values
@@ -150,46 +140,250 @@ class PathKeys(Table):
     the path has once. 0 means none or no bound; None means the box's own default. Defaults are the options' own, except
     that of framing (a test compares them). ``distance`` (metres of fibre) is another way to say ``delay``."""
 
-    delay: Annotated[int, *_amount(quantity.DURATION, "delay")] = 0
-    rate: Annotated[int, *_amount(quantity.RATE, "rate")] = 0
-    queue: Annotated[int, *_amount(quantity.BYTES, "queue")] = 0
-    loss: Annotated[int | str, *ratio_or_model("loss")] = 0
-    access_rate: Annotated[int, *_amount(quantity.RATE, "access_rate")] = 0
-    jitter: Annotated[str, *model("jitter")] = "none"
-    jitter_order: Annotated[str, *choice("path", "jitter_order")] = "keep"
-    rate_trace: Annotated[str, *model("rate-trace")] = "none"
-    channels: Annotated[int, *count("path", "channels")] = 1
-    balance: Annotated[str, *choice("path", "balance")] = "flow"
-    queue_packets: Annotated[int, *count("path", "queue_packets")] = 0
-    queue_drop: Annotated[str, *choice("path", "queue_drop")] = "tail"
-    aqm: Annotated[str, *model("aqm")] = "none"
-    only: Annotated[str, *model("only")] = "all"
-    loss_after: Annotated[int | str, *ratio_or_model("loss-after")] = 0
-    duplicate: Annotated[int, *_amount(quantity.RATIO, "duplicate")] = 0
-    corrupt: Annotated[int, *_amount(quantity.RATIO, "corrupt")] = 0
-    forge: Annotated[int, *_amount(quantity.RATIO, "forge")] = 0
-    reorder: Annotated[int, *_amount(quantity.RATIO, "reorder")] = 0
-    reorder_by: Annotated[int, *_amount(quantity.DURATION, "reorder_by")] = MS
-    bunch: Annotated[int, *_amount(quantity.DURATION, "bunch")] = 0
-    bunch_packets: Annotated[int, *count("path", "bunch_packets")] = 0
-    pace: Annotated[int, *_amount(quantity.RATE, "pace")] = 0
-    pace_packets: Annotated[int, *count("path", "pace_packets")] = 0
-    pace_buffer: Annotated[int, *_amount(quantity.BYTES, "pace_buffer")] = 0
-    drain_rate: Annotated[int, *_amount(quantity.RATE, "drain_rate")] = 0
-    drain_buffer: Annotated[int, *_amount(quantity.BYTES, "drain_buffer")] = 0
-    harmonize: Annotated[int, *_amount(quantity.RATE, "harmonize")] = 0
-    distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = None
-    mtu: Annotated[int, *whole(1280, 9216)] = 1500
-    framing: Annotated[str, *choice("path", "framing")] = "ip"
-    routers: Annotated[int, *whole(2, 16)] = 2
-    nic_rate: Annotated[int, *within(quantity.RATE, 0, _FASTEST_BPS)] = 0
-    nic_queue: Annotated[int, *whole(1, 100_000)] = 100
-    change: Annotated[str, BeforeValidator(_normal)] = "none"
-    poll: Annotated[int, *_amount(quantity.DURATION, "poll")] | None = None
-    spin: Annotated[int, *_amount(quantity.DURATION, "spin")] | None = None
-    granularity: Annotated[int, *_amount(quantity.DURATION, "granularity")] | None = None
-    memory: Annotated[int, *_amount(quantity.BYTES, "memory")] | None = None
-    seed: Annotated[int, *whole(0, 2**53)] | None = None
+    delay: Annotated[int, *_amount(quantity.DURATION, "delay")] = row(
+        0,
+        "propagation delay, one way",
+        column="delay_ns",
+        label="Delay, one way",
+    )
+    rate: Annotated[int, *_amount(quantity.RATE, "rate")] = row(
+        0,
+        "rate of the bottleneck; 0: no bottleneck",
+        column="rate_bps",
+    )
+    queue: Annotated[int, *_amount(quantity.BYTES, "queue")] = row(
+        0,
+        "bytes that the queue in front of the bottleneck holds; 0: no bound",
+        column="queue_bytes",
+    )
+    loss: Annotated[int | str, *ratio_or_model("loss")] = row(
+        0,
+        "wire packets lost before the bottleneck, in both directions (`ab_loss`: data only, `ba_loss`: "
+        "acknowledgements only). A ratio loses packets independently; models are `gilbert:1%,10`, `4state:…`,"
+        " `packets:5,10-12`, `time:1s-2s`, `seq:1000-2000`, `retransmission:1`. Times count from the start of"
+        " the box, a moment before the transfer begins. With outages (`time:`, or a `change` to a loss of 100"
+        " %) the columns `outages`, `recovery_ns`, `recovery_error_ns` and `recovery_max_ns` say how the "
+        'transfer recovered; see "Outages"',
+        column="loss_ppb",
+        allowed="0% … 100%, or a model",
+    )
+    access_rate: Annotated[int, *_amount(quantity.RATE, "access_rate")] = row(
+        0,
+        "rate of a line in front of everything else; 0: no such line",
+        column="access_rate_bps",
+    )
+    jitter: Annotated[str, *model("jitter")] = row(
+        "none",
+        "delay that varies: `2ms` (uniform), `normal:2ms,25%`, `pareto:2ms`, `table:FILE`, `trace:FILE`, …",
+        allowed="a model",
+    )
+    jitter_order: Annotated[str, *choice("path", "jitter_order")] = row(
+        "keep",
+        "whether a packet with less jitter overtakes",
+    )
+    rate_trace: Annotated[str, *model("rate-trace")] = row(
+        "none",
+        "rate over time, in place of `rate`: `rate:0s=10Mbit,5s=1Mbit`, `mahimahi:FILE`, or `mm-link:FILE` "
+        "for the same file exactly as mm-link counts (1,504 octets an opportunity, and 4 more for each IP "
+        "packet)",
+        allowed="a model",
+    )
+    channels: Annotated[int, *count("path", "channels")] = row(
+        1,
+        "parallel lines at the bottleneck, each with this `rate` and a `queue` of its own",
+    )
+    balance: Annotated[str, *choice("path", "balance")] = row(
+        "flow",
+        "whether each flow keeps to one channel, or packets go to the channels in turn and may overtake one another",
+    )
+    queue_packets: Annotated[int, *count("path", "queue_packets")] = row(
+        0,
+        "packets that the queue holds; 0: no bound",
+    )
+    queue_drop: Annotated[str, *choice("path", "queue_drop")] = row(
+        "tail",
+        "which packet is dropped when the queue is full: the newest or the oldest",
+    )
+    aqm: Annotated[str, *model("aqm")] = row(
+        "none",
+        "active queue management: `red`, `codel:target=5ms,interval=100ms,ecn=on`, `pie`, `fq_codel` (a queue"
+        " for each flow, marks where packets are ECN-capable; `fq_codel:ways=8,ack_filter=on` are parts of "
+        "CAKE), `dualpi2` (a queue for L4S and one for all others, coupled; `dualpi2:ect0=on` takes DCTCP for"
+        " L4S), `step:packets=20` (marks from a length of the queue on, as switches in data centres do); or a"
+        " policer in front of the queue, `policer:rate=20Mbit,burst=100KB` (a token bucket that drops what is"
+        " over the rate, or with `ecn=on` marks it where packets are ECN-capable)",
+        label="Queue management",
+        allowed="a model",
+    )
+    only: Annotated[str, *model("only")] = row(
+        "all",
+        "packets that `loss`, `loss_after`, `duplicate`, `corrupt`, `forge`, `reorder` and `jitter` concern: "
+        "terms between commas that must all hold, each with `!` in front negated, of `tcp`, `udp`, `syn`, "
+        "`fin`, `rst`, `data`, `ack-only`, `sport=5001`, `dport=5001`, `src=10.0.0.0/8`, `dst=…`, "
+        "`min-size=1000`, `max-size=100` (bytes from the link header on). Delay, rate and queue concern all "
+        "packets. Between gateways the packets are the tunnel's",
+        allowed="a filter",
+    )
+    loss_after: Annotated[int | str, *ratio_or_model("loss-after")] = row(
+        0,
+        "wire packets lost behind the bottleneck",
+        column="loss_after_ppb",
+        allowed="0% … 100%, or a model",
+    )
+    duplicate: Annotated[int, *_amount(quantity.RATIO, "duplicate")] = row(
+        0,
+        "wire packets that arrive twice",
+        column="duplicate_ppb",
+    )
+    corrupt: Annotated[int, *_amount(quantity.RATIO, "corrupt")] = row(
+        0,
+        "wire packets with a flipped bit that checksums see",
+        column="corrupt_ppb",
+    )
+    forge: Annotated[int, *_amount(quantity.RATIO, "forge")] = row(
+        0,
+        "wire packets with a flipped bit that checksums do not see",
+        column="forge_ppb",
+    )
+    reorder: Annotated[int, *_amount(quantity.RATIO, "reorder")] = row(
+        0,
+        "wire packets held back by `reorder_by` while others go on",
+        column="reorder_ppb",
+    )
+    reorder_by: Annotated[int, *_amount(quantity.DURATION, "reorder_by")] = row(
+        MS,
+        "how much later a reordered packet leaves",
+        column="reorder_by_ns",
+    )
+    bunch: Annotated[int, *_amount(quantity.DURATION, "bunch")] = row(
+        0,
+        "packets are held and go on together once in this time, as a WAN/LAN PHY conversion does; 0: not held",
+        column="bunch_ns",
+    )
+    bunch_packets: Annotated[int, *count("path", "bunch_packets")] = row(
+        0,
+        "packets that go on together at most; 0: no bound",
+    )
+    pace: Annotated[int, *_amount(quantity.RATE, "pace")] = row(
+        0,
+        "pacing in front of the receiver; 0: none",
+        column="pace_bps",
+    )
+    pace_packets: Annotated[int, *count("path", "pace_packets")] = row(
+        0,
+        "pacing in front of the receiver, packets a second; 0: none",
+    )
+    pace_buffer: Annotated[int, *_amount(quantity.BYTES, "pace_buffer")] = row(
+        0,
+        "bytes that may wait for the pacer; 0: no bound",
+        column="pace_buffer_bytes",
+    )
+    drain_rate: Annotated[int, *_amount(quantity.RATE, "drain_rate")] = row(
+        0,
+        "the receiver's I/O bus, which takes packets out of its NIC one after the other; 0: as fast as the line",
+        column="drain_rate_bps",
+    )
+    drain_buffer: Annotated[int, *_amount(quantity.BYTES, "drain_buffer")] = row(
+        0,
+        "bytes that the receiver's NIC holds for its bus; what does not fit is dropped; 0: no bound",
+        column="drain_buffer_bytes",
+    )
+    harmonize: Annotated[int, *_amount(quantity.RATE, "harmonize")] = row(
+        0,
+        "evens parallel flows out to equal shares of this rate; 0: off",
+        column="harmonize_bps",
+    )
+    distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = row(
+        None,
+        "length of the fibre, in place of `delay`: light takes 1 s for 210,000 km, so `1000km` is 4.762 ms one way",
+        column="distance_m",
+        once=True,
+    )
+    mtu: Annotated[int, *whole(1280, 9216)] = row(
+        1500,
+        "MTU of every interface",
+        label="MTU",
+        once=True,
+    )
+    framing: Annotated[str, *choice("path", "framing")] = row(
+        "ip",
+        "which bytes of a packet count in a rate",
+        once=True,
+    )
+    routers: Annotated[int, *whole(2, 16)] = row(
+        2,
+        "routers in the chain",
+        once=True,
+    )
+    nic_rate: Annotated[int, *within(quantity.RATE, 0, _FASTEST_BPS)] = row(
+        0,
+        "rate of the sender's network interface, whose transmit queue is part of the host: a packet that does"
+        " not fit in is not lost, and TCP takes it for congestion. Segmentation offload is off then, and the "
+        "sender's small-queue limit does not hold, as in Linux before 3.6. 0: no such limit. Needs a kernel "
+        "with `sch_netem`, which virtual time has",
+        column="nic_rate_bps",
+        label="Rate of the sender's interface",
+        once=True,
+    )
+    nic_queue: Annotated[int, *whole(1, 100_000)] = row(
+        100,
+        "packets that this transmit queue holds",
+        column="nic_queue_packets",
+        label="Transmit queue of the sender",
+        once=True,
+    )
+    change: Annotated[str, BeforeValidator(_normal)] = row(
+        "none",
+        "what becomes of the path while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. A key may "
+        "have `ab_` or `ba_` in front. Times count from the start of the box, as those of `loss` do. A packet"
+        " keeps the delay that it met, and none overtakes another: where the delay becomes smaller, a packet "
+        "that comes after the change leaves no earlier than those before it. So for as long as the delay has "
+        "become shorter the path holds packets back, and then they leave together. Only the delay box itself "
+        "has this key. netem, whose packets do overtake in that case, has not",
+        label="Change of the path",
+        allowed="`TIME KEY=VALUE …; …`",
+        once=True,
+    )
+    poll: Annotated[int, *_amount(quantity.DURATION, "poll")] | None = row(
+        None,
+        "how often the box looks at its ports under load: accuracy against CPU time",
+        column="poll_ns",
+        default="the box's own",
+        once=True,
+        given=True,
+    )
+    spin: Annotated[int, *_amount(quantity.DURATION, "spin")] | None = row(
+        None,
+        "how long before a departure the box watches the clock: accuracy against CPU time",
+        column="spin_ns",
+        default="the box's own",
+        once=True,
+        given=True,
+    )
+    granularity: Annotated[int, *_amount(quantity.DURATION, "granularity")] | None = row(
+        None,
+        "wire packets of one super-packet that are due within this time leave together",
+        column="granularity_ns",
+        default="the box's own",
+        once=True,
+        given=True,
+    )
+    memory: Annotated[int, *_amount(quantity.BYTES, "memory")] | None = row(
+        None,
+        "bound on the packets that the box holds, a direction",
+        column="memory_bytes",
+        default="the box's own",
+        once=True,
+        given=True,
+    )
+    seed: Annotated[int, *whole(0, 2**53)] | None = row(
+        None,
+        "seed of the box's randomness, and in virtual time of the kernel's and all programs', the same in every trial",
+        column=None,
+        default="from the run's",
+        allowed="0 … 2^53",
+        once=True,
+    )
 
     @model_validator(mode="after")
     def _one_delay(self) -> PathKeys:
@@ -231,7 +425,9 @@ class PathKeys(Table):
         return self.direction("ab").delay_ns + self.direction("ba").delay_ns
 
 
-DIRECTION_KEYS = tuple(key for key in PathKeys.model_fields if key not in _ONCE)
+_COLUMNS = {key: own.column or key for key, own in rows(PathKeys)}
+ONCE = tuple(key for key, own in rows(PathKeys) if own.once)  # these do not change while the path is in use
+DIRECTION_KEYS = tuple(key for key in PathKeys.model_fields if key not in ONCE)
 _DIRECTED = {which: [(key, f"{which}_{key}") for key in DIRECTION_KEYS] for which in ("ab", "ba")}
 _DEFAULTS = {key: field.default for key, field in PathKeys.model_fields.items()}
 

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Sequence
 from netcommon import readable
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Row
-from scenarios.plan.model import About, Gateway, Scenario
+from scenarios.plan.gateway import Gateway
+from scenarios.plan.model import About, Scenario
 from scenarios.plan.plan import Trial
 from scenarios.plan.transfer import Transfer
 

@@ -31,13 +31,14 @@ class Table(BaseModel):
 @dataclass(frozen=True)
 class Written:
     """What a file may say, for the JSON Schema (schema.py): a validator turns it into another type. ``made`` is called
-    when the schema is, since it may ask a tool. A quantity has its ``unit`` and, where a tool's option bounds it, its
-    ``source``; ``zero``: 0 is allowed, too."""
+    when the schema is, since it may ask a tool. A quantity has its ``unit``. ``source``: the tool's option that bounds
+    the value; ``bounds``: its own, where no option does. ``zero``: 0 is allowed, too."""
 
     made: Callable[[], dict[str, Any]]
     unit: str = ""
     source: Source | None = None
     zero: bool = False
+    bounds: tuple[int, int] | None = None
 
     def __get_pydantic_json_schema__(self, core: Any, handler: Any) -> dict[str, Any]:
         return self.made()
@@ -47,11 +48,13 @@ Quantity = tuple[BeforeValidator, PlainSerializer, Written]
 Text = tuple[BeforeValidator, Written]
 
 
-def _written(unit: quantity.Unit, source: Source | None = None, zero: bool = False) -> Written:
+def _written(
+    unit: quantity.Unit, source: Source | None = None, zero: bool = False, bounds: tuple[int, int] | None = None
+) -> Written:
     def made() -> dict[str, Any]:
         return {"type": ["string", "number"], "examples": unit.examples.split(", "), **_help(source)}
 
-    return Written(made, unit.name, source, zero)
+    return Written(made, unit.name, source, zero, bounds)
 
 
 def _help(source: Source | None) -> dict[str, Any]:
@@ -84,7 +87,7 @@ def within(unit: quantity.Unit, low: int, high: int) -> Quantity:
             raise ValueError(_out_of_range(unit, low, high))
         return number
 
-    return BeforeValidator(read), _shown(unit), _written(unit)
+    return BeforeValidator(read), _shown(unit), _written(unit, bounds=(low, high))
 
 
 def of_option(unit: quantity.Unit, table: str, key: str, *, zero: bool = False) -> Quantity:
@@ -112,7 +115,7 @@ def whole(low: int, high: int) -> Text:
         return int(text)
 
     numbers = {"anyOf": [{"type": "integer", "minimum": low, "maximum": high}, {"type": "string", "pattern": _WHOLE}]}
-    return BeforeValidator(read), Written(lambda: numbers)
+    return BeforeValidator(read), Written(lambda: numbers, quantity.COUNT.name, bounds=(low, high))
 
 
 def _true_or_false(value: Any) -> bool:
@@ -135,7 +138,7 @@ def count(table: str, key: str) -> Text:
         return int(value)
 
     numbers = {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": _WHOLE}]}
-    return BeforeValidator(read), Written(lambda: numbers | _help(source))
+    return BeforeValidator(read), Written(lambda: numbers | _help(source), quantity.COUNT.name, source)
 
 
 def choice(table: str, key: str) -> Text:
@@ -155,7 +158,7 @@ def choice(table: str, key: str) -> Text:
         option = source.option()
         return {"type": "string"} | ({"enum": list(option.choices), "description": option.help} if option else {})
 
-    return BeforeValidator(read), Written(written)
+    return BeforeValidator(read), Written(written, source=source)
 
 
 def _checked(option: str, text: str) -> str:

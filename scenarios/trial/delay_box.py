@@ -17,6 +17,7 @@ from netcommon import binaries
 from netcommon.errors import UsageError
 from netcommon.ledger import Ledger
 from netcommon.process import Tool
+from scenarios.plan import keys
 from scenarios.plan.path import Direction, PathTable
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ def box(
         from comet_delay.netem import NetemBox  # not on top: it loads pyroute2
 
         return NetemBox(*ports, ab=ab, ba=ba, mtu=path.mtu, seed=seed, granularity_ns=path.granularity or 0)
-    own: dict[str, int | str | None] = {
-        "poll_ns": path.poll, "spin_ns": path.spin, "granularity_ns": path.granularity, "memory_bytes": path.memory,
-        "lateness_limit_ns": lateness_limit_ns,
-    }  # fmt: skip
+    own = keys.arguments(path) | {"lateness_limit_ns": lateness_limit_ns}
     make: type[UserspaceBox] = UserspaceBox
     if back_end == "kernel":
         from comet_delay.in_kernel import KernelBox  # as above

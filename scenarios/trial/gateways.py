@@ -30,7 +30,7 @@ from scenarios.network import sysctls
 from scenarios.network.graph import gateway_names, host_names, leader
 from scenarios.network.place import Network
 from scenarios.network.topology import Topology
-from scenarios.plan import flows, gateway_commands, profiles
+from scenarios.plan import flows, gateway_commands, keys, profiles
 from scenarios.plan.model import Scenario
 from scenarios.trial.cpu import priced
 from scenarios.trial.transfer_tool import beside_ports, data_ports, ports
@@ -96,7 +96,6 @@ class Pair:
         for which, tool in self.tools.items():
             found[which] = tool.stop() or {"argv": tool.argv}
         return found
-
 
     def why_ended(self) -> str:
         """Which gateways have ended by themselves, and how, with the last line of each; empty where all run."""
@@ -253,14 +252,10 @@ def _lft(net: Topology, site: Site, which: Which, scratch: Path) -> Settings:
         host=gateway.model == "host",
         forwards=_forwards(net, site) if near_proxy and gateway.has_ports else (),
         options=_lft_proxy(net, site) if near_proxy else (),
-        carriage=gateway.carriage,
-        cipher=gateway.cipher,
-        recovery=gateway.recovery,
-        rate_mode=gateway.rate_mode,
-        rate_bps=gateway.rate,
-        host_rate_bps=gateway.host_rate,
-        expected_rtt_ns=max(site.setting.path.rtt_ns(), _LEAST_EXPECTED_RTT_NS),
-        redundancy=gateway.redundancy,
+        given={
+            **keys.arguments(gateway),
+            "expected_rtt_ns": max(site.setting.path.rtt_ns(), _LEAST_EXPECTED_RTT_NS),
+        },
     )
 
 

@@ -10,7 +10,8 @@ from typing import Literal
 
 from netcommon.errors import EXIT_MISSING, LfpError
 from scenarios.plan import estimate, flows, profiles
-from scenarios.plan.model import Gateway, Scenario
+from scenarios.plan.gateway import Gateway
+from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction
 from scenarios.trial import analysis, rings
 from scenarios.virtual import init
