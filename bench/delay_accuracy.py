@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
-from bench.accuracy import bunching, drain, jitter, loss, policer, theory, times
+from bench.accuracy import bunching, bursts, jitter, loss, theory, times
 from bench.registry import Bench, Place, Result, Row
 from netcommon import netns
 from scenarios.network import sysctls
@@ -70,8 +70,8 @@ def parts(place: Place) -> list[Part]:
         Part("jitter, order", delay_s, jitter.order),
         Part("bunching", delay_s, bunching.waits),
         Part("bunching, number", 3, bunching.together),
-        Part("drain", 4, drain.bus),
-        Part("policer", 4, policer.bucket),
+        Part("drain", 4, bursts.bus),
+        Part("policer", 4, bursts.bucket),
     ]
     return found
 

@@ -11,7 +11,6 @@ the queue (small-queue limit).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -20,9 +19,8 @@ from pyroute2 import IPRoute, NetlinkError
 
 from comet_delay.command import Parameters, Port
 from comet_delay.namespace import Namespace
-from comet_delay.netem_kernel import bring_up, delete, make_veth, no_ipv6, redirect
+from comet_delay.netem_kernel import attach, bring_up, delete, no_ipv6, redirect
 from comet_delay.userspace import STOP_TIMEOUT_S, UserspaceBox
-from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
 from netcommon.process import Event
 
@@ -53,7 +51,8 @@ class KernelBox(UserspaceBox):
         try:
             self._middle.run(no_ipv6)
             for port, own in zip(self._hosts, _INNER, strict=True):
-                self._attach(port, own)
+                attach(self._middle, own, port, self._mtu)
+                self._middle.netlink(bring_up, own)
             super().start()
             self._middle.netlink(_join)
         except BaseException:
@@ -69,19 +68,6 @@ class KernelBox(UserspaceBox):
             with suppress(NetlinkError):  # gone already, with a host's namespace
                 self._middle.netlink(_remove)
             self._middle.close()
-
-    def _attach(self, port: Port, own: str) -> None:
-        with Namespace.of(port.netns) as host:
-            fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                self._middle.netlink(make_veth, own, port.name, self._mtu, fd)
-                host.netlink(bring_up, port.name)
-                self._middle.netlink(bring_up, own)
-            except NetlinkError as error:
-                why = f"cannot make interface '{port.name}' in namespace {port.netns}: {error.args[-1]}"
-                raise LfpError(f"{why}; choose a name that is free there") from error
-            finally:
-                os.close(fd)
 
 
 def _join(ipr: IPRoute) -> None:

@@ -21,7 +21,6 @@ should choose; one netem for a direction, whose limit counts queue and line toge
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -35,6 +34,7 @@ from comet_delay.namespace import Namespace
 from comet_delay.netem_kernel import (
     FIRST,
     ROOT,
+    attach,
     bring_up,
     counters,
     delete,
@@ -113,7 +113,7 @@ class NetemBox:
         try:
             self._middle.run(no_ipv6)
             for port, own in zip(self._ports, ("a", "b"), strict=True):
-                self._attach(port, own)
+                attach(self._middle, own, port, self._mtu)
             self._netlink(self._wire)
             if not self._granularity_ns:
                 for name in _SPLITTERS.values():
@@ -201,19 +201,6 @@ class NetemBox:
             return self._middle.netlink(function, *args)
         except NetlinkError as error:
             raise LfpError(f"netem: the kernel refuses: {error.args[-1]}; see capabilities('netem')") from error
-
-    def _attach(self, port: Port, own: str) -> None:
-        """Makes a veth pair: `own` is the end in this namespace; the other end is the port, up, in the host's."""
-        with Namespace.of(port.netns) as host:
-            host_fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
-            try:
-                self._middle.netlink(make_veth, own, port.name, self._mtu, host_fd)
-                host.netlink(bring_up, port.name)
-            except NetlinkError as error:
-                why = f"cannot make interface '{port.name}' in namespace {port.netns}: {error.args[-1]}"
-                raise LfpError(f"{why}; choose a name that is free there") from error
-            finally:
-                os.close(host_fd)
 
     def _wire(self, ipr: IPRoute) -> None:
         for left, right in _INNER:

@@ -6,6 +6,7 @@ reaches the caller.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 from pyroute2 import IPRoute, NetlinkError
 from pyroute2.ethtool.ioctl import IoctlEthtool
 
+from comet_delay.command import Port
 from comet_delay.namespace import Namespace
 from comet_delay.netem_messages import PRNG_SEED, kept_attributes, netem_options, put_qdisc, tbf_options
 from netcommon.errors import LfpError
@@ -43,6 +45,21 @@ def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, peer_netns_fd: int |
     """Makes a veth pair; `peer` is in the namespace of that descriptor if there is one."""
     place = {} if peer_netns_fd is None else {"net_ns_fd": peer_netns_fd}
     ipr.link("add", ifname=name, kind="veth", mtu=mtu, peer={"ifname": peer, "mtu": mtu} | place)
+
+
+def attach(middle: Namespace, own: str, port: Port, mtu: int) -> None:
+    """Makes a veth pair whose end `own` is in the box's namespace; the other end is the port, up, in its host's.
+    LfpError where its name is taken there."""
+    with Namespace.of(port.netns) as host:
+        fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            middle.netlink(make_veth, own, port.name, mtu, fd)
+            host.netlink(bring_up, port.name)
+        except NetlinkError as error:
+            why = f"cannot make interface '{port.name}' in namespace {port.netns}: {error.args[-1]}"
+            raise LfpError(f"{why}; choose a name that is free there") from error
+        finally:
+            os.close(fd)
 
 
 def delete(ipr: IPRoute, indices: Sequence[int]) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import shutil
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +19,7 @@ def place(run_dir: Path, one: Trial, packed: bytes, sha256: str, host: str) -> d
     """Unpacks the trial's folder and gives it its name; returns its status. ``host``: where the trial ran. LfpError,
     with nothing left, when the archive is cut, hostile or another trial's."""
     final = trial.folder_of(run_dir, one.number)
-    with _whole(final) as folder:
+    with attempts.whole(final) as folder:
         try:
             archive.unpack(packed, sha256, folder)
         except LfpError as error:
@@ -43,7 +40,7 @@ def failed(run_dir: Path, one: Trial, why: str) -> dict[str, Any]:
         "started_realtime_ns": now_ns, "ended_realtime_ns": now_ns,
         "attempt": attempts.next_attempt(final), "witness": None, "verdict": verdicts.of_trial([verdicts.FAILED]),
     }  # fmt: skip
-    with _whole(final) as folder:
+    with attempts.whole(final) as folder:
         folder.mkdir()
         write_json(folder / "params.json", params.of(one))
         write_json(folder / "status.json", status)
@@ -52,15 +49,3 @@ def failed(run_dir: Path, one: Trial, why: str) -> dict[str, Any]:
 
 def _identity(told: dict[str, Any] | None) -> tuple[Any, ...]:
     return tuple((told or {}).get(key) for key in ("trial", "repeat", "seed"))
-
-
-@contextlib.contextmanager
-def _whole(final: Path) -> Iterator[Path]:
-    folder = final.with_name(f".{final.name}.tmp")
-    shutil.rmtree(folder, ignore_errors=True)
-    try:
-        yield folder
-        attempts.supersede(final)
-        folder.rename(final)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

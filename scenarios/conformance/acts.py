@@ -460,20 +460,29 @@ def gateway_ends(which: Which, *, kill: bool) -> Act:
 
     async def act(lab: Lab) -> str:
         lab.gateway(which)
-        client, server = await lab.connected()
-        with client, server:
-            got = [0]
-            writing = asyncio.create_task(_until_broken(client))
-            reading = asyncio.create_task(_drained(server, got))
-            await asyncio.sleep(0.4)
+
+        async def again() -> None:
             await asyncio.to_thread(lab.end, which, kill=kill)
             await asyncio.sleep(1)
             await asyncio.to_thread(lab.start, which)
-            said = await _works_again(lab)
-            ends = await _ends_of(writing, reading, got)
-        return f"{said}; {ends}"
+
+        return await _in_mid_transfer(lab, again)
 
     return act
+
+
+async def _in_mid_transfer(lab: Lab, event: Callable[[], Awaitable[None]], within_s: float = BACK_S) -> str:
+    """Whether new connections work after an event, and how the one ends that was under way then."""
+    client, server = await lab.connected()
+    with client, server:
+        got = [0]
+        writing = asyncio.create_task(_until_broken(client))
+        reading = asyncio.create_task(_drained(server, got))
+        await asyncio.sleep(0.4)
+        await event()
+        said = await _works_again(lab, within_s)
+        ends = await _ends_of(writing, reading, got)
+    return f"{said}; {ends}"
 
 
 async def _until_broken(sock: socket.socket) -> str:
@@ -551,16 +560,11 @@ async def _moved_if_accepted(lab: Lab) -> None:
 
 async def rebinding(lab: Lab) -> str:
     """An address translator gives the near gateway another address in mid-transfer."""
-    client, server = await lab.connected()
-    with client, server:
-        got = [0]
-        writing = asyncio.create_task(_until_broken(client))
-        reading = asyncio.create_task(_drained(server, got))
-        await asyncio.sleep(0.4)
+
+    async def translated() -> None:
         lab.translate()
-        said = await _works_again(lab, 4 * BACK_S)
-        ends = await _ends_of(writing, reading, got)
-    return f"{said}; {ends}"
+
+    return await _in_mid_transfer(lab, translated, 4 * BACK_S)
 
 
 def clock(seconds: float) -> Act:

@@ -5,10 +5,13 @@ They lie beside ``trials/``, in ``superseded/<nnnn>.<attempt>/``, so that code t
 
 from __future__ import annotations
 
+import contextlib
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from netcommon.ledger import Ledger
 from scenarios.trial import verdicts
 from scenarios.trial.files import read_json
 
@@ -40,6 +43,24 @@ def supersede(final: Path) -> None:
     kept.parent.mkdir(exist_ok=True)
     shutil.rmtree(kept, ignore_errors=True)
     final.rename(kept)
+
+
+@contextlib.contextmanager
+def whole(final: Path, ledger: Ledger | None = None) -> Iterator[Path]:
+    """The name of a temporary folder. It becomes the trial's when the block ends, and supersedes the attempt that was
+    there; when the block fails it is removed."""
+    folder = final.with_name(f".{final.name}.tmp")
+    shutil.rmtree(folder, ignore_errors=True)
+    if ledger:
+        ledger.add_directory(folder)
+    try:
+        yield folder
+        supersede(final)
+        folder.rename(final)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        if ledger:
+            ledger.drop_directory(folder)
 
 
 def listed(run_dir: Path) -> list[dict[str, Any]]:

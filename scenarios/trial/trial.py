@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,7 +65,8 @@ def run_trial(
     ``digested`` False: the caller calls `digest`. ``watched``: a witness of this machine's timers runs beside the
     transfer, and its connections can be followed; virtual time has no use for them."""
     final = folder_of(run_dir, trial.number)
-    with _temporary(final, ledger) as folder:
+    with attempts.whole(final, ledger) as folder:
+        (folder / "log").mkdir(parents=True)
         status: dict[str, Any] = {"v": run_format.VERSION, "state": "done", "error": None}
         status |= {"started_realtime_ns": time.time_ns(), "attempt": attempts.next_attempt(final)}
         status |= {"witness": None, "asked": []}
@@ -145,21 +145,6 @@ def _cut_last_line(samples: Path) -> None:
         file.seek(max(size - _LONGEST_LINE, 0))
         tail = file.read()
         file.truncate(size - len(tail) + tail.rfind(b"\n") + 1)
-
-
-@contextlib.contextmanager
-def _temporary(final: Path, ledger: Ledger) -> Iterator[Path]:
-    folder = final.with_name(f".{final.name}.tmp")
-    shutil.rmtree(folder, ignore_errors=True)
-    (folder / "log").mkdir(parents=True)
-    ledger.add_directory(folder)
-    try:
-        yield folder
-        attempts.supersede(final)
-        folder.rename(final)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-        ledger.drop_directory(folder)
 
 
 def _measure(

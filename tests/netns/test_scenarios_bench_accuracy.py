@@ -14,7 +14,7 @@ import pytest
 from support.virtual import in_virtual_time, virtual
 
 from bench import two_hosts
-from bench.accuracy import jitter, loss, policer, theory, times
+from bench.accuracy import bursts, jitter, loss, theory, times
 from bench.registry import Place
 from netcommon import netns
 from netcommon.ledger import Ledger
@@ -35,7 +35,7 @@ def test_counts_and_fates_are_those_that_the_box_was_told(tmp_path: Path, monkey
         (spacing,) = times.spacing(pair, place)
         fates = loss.fates(pair, place, "gilbert:5%,4", 200_000)
         exact = [*loss.by_packet(pair, place), *loss.by_sequence(pair, place)]
-        exact += [*loss.by_retransmission(pair, place), *policer.bucket(pair, place)]
+        exact += [*loss.by_retransmission(pair, place), *bursts.bucket(pair, place)]
         jitter_ms, backwards = jitter.added_ms(pair, place, "1ms")
     assert median.measured > -20, "packets left before their time"
     assert spacing.note == "439 gaps of 1153.6 us", spacing
