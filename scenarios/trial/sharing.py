@@ -35,6 +35,9 @@ def of_trial(folder: Path) -> Shared | None:
     flows += [(name, params | _AROUND.get(name, {}), end[name]) for name in fairness.BESIDE if end.get(name)]
     flows += [(flow["flow_name"], params | flow, others[flow["flow_name"]]) for flow in asked]
     known = _arrived(folder, flows) or (not beside and _sampled(folder, flows, offset_ns)) or known
+    pairs = {flow.get("pair") or 1 for _, flow, _ in flows}
+    if len(pairs) > 1 or end.get("plain"):
+        params = params | {"nic_rate_bps": None}  # each sender has one of its own, and plain TCP none
     return fairness.shared(known, _payload_bps(params, end))
 
 

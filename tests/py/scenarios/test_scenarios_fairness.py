@@ -464,3 +464,17 @@ def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
     sender["streams"] = streams[:1]
     (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender}))
     assert (results.row(tmp_path)["timeouts"], results.row(tmp_path)["tcp_efficiency"]) == (2, 0.9)
+
+
+@pytest.mark.parametrize(("pair", "moved"), [(1, True), (2, False)])
+def test_the_interfaces_of_two_senders_are_not_one_line(tmp_path: Path, pair: int, moved: bool) -> None:
+    """Each sends 2 Mbit/s, then 15, through an interface of 20 Mbit/s. Of one host together no more than 20 pass."""
+    rival = end(5 * S, [2e6] * 10 + [15e6] * 10)
+    transfer = end(5 * S, [2e6] * 10 + [15e6] * 10) | {"flows": {"rival": rival}}
+    files = {"params": {"rate_bps": 10**8, "nic_rate_bps": 20 * 10**6, "topology": "dumbbell", "gateway": "none"},
+             "flows": [{"flow_name": "rival", "pair": pair}], "transfer": transfer}  # fmt: skip
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    found = sharing.of_trial(tmp_path)
+    assert found is not None
+    assert (found.bps.sum(axis=0)[-1] < 21e6) == moved
