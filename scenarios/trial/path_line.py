@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
+from netcommon import quantity
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PER_FLOW_AQM, Direction, PathTable
 from scenarios.statistics.line import ON_THE_WIRE
@@ -30,7 +31,8 @@ def write(setting: Scenario, folder: Path, record: Path) -> None:
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
     """The same for who sends the other way."""
-    answers = {key: {"ab": line[key]["ba"], "ba": line[key]["ab"]} for key in ("per_flow", "in_front")}
+    own = [key for key in ("per_flow", "in_front", "policer") if key in line]
+    answers = {key: {"ab": line[key]["ba"], "ba": line[key]["ab"]} for key in own}
     return line | {"ab": line["ba"], "ba": line["ab"]} | answers
 
 
@@ -47,13 +49,29 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
         step["queues_behind"] = step["queues_behind"] or hops > 1
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
-    answers = {"per_flow": {way: _per_flow(setting.path, way) for way in WAYS}, "in_front": in_front}
+    answers = {
+        "per_flow": {way: _per_flow(setting.path, way) for way in WAYS}, "in_front": in_front,
+        "policer": {way: _policer(setting.path, way) for way in WAYS},
+    }  # fmt: skip
     return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
 
 
 def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:
     """Whether flows have queues and shares of their own at the bottleneck, whatever becomes of the path."""
     return all(str(phase.values["aqm"]).partition(":")[0] in PER_FLOW_AQM for phase in path.phases(way))
+
+
+def _policer(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | None:
+    """What the policer of a direction lets pass a second, and whether it marks the rest where that is ECN-capable; None
+    where there is none all the time. The largest rate counts that it has."""
+    texts = [str(phase.values["aqm"]).partition(":") for phase in path.phases(way)]
+    if any(kind != "policer" for kind, _, _ in texts):
+        return None
+    found = [dict(key.strip().split("=") for key in keys.split(",")) for _, _, keys in texts]
+    return {
+        "rate_bps": max(quantity.parse_rate_bps(one["rate"]) for one in found),
+        "marks": any(one.get("ecn") == "on" for one in found),
+    }
 
 
 def of_path(path: PathTable, way: Literal["ab", "ba"], began_ns: int) -> list[Step]:

@@ -84,6 +84,12 @@ static double shown_bps(const struct pl_transfer *t, double service_ns)
     return 8e9 / service_ns * payload_of(t) / (payload_of(t) + PL_HEADERS);
 }
 
+static bool uses_ecn(const struct pl_transfer *t)
+{
+    enum pl_ecn_mode mode = pl_flow_ecn(t->flow);
+    return mode == PL_ECN_CLASSIC || mode == PL_ECN_ACCURATE;
+}
+
 /* The payload a second that the path carries. */
 struct carried {
     double least_bps, mean_bps, most_bps; /* 0: not known */
@@ -95,8 +101,11 @@ static struct carried carried_by(const struct pl_transfer *t)
     if (pl_line_known(t->line)) {
         struct pl_line_rates line =
             pl_line_carries(t->line, t->first_ns, t->last_ns, payload_of(t), pl_transfer_headers(t));
-        if (isfinite(line.mean_bps))
-            return (struct carried){line.least_bps, line.mean_bps, line.most_bps, false};
+        double policed = pl_line_policed(t->line, uses_ecn(t), payload_of(t), pl_transfer_headers(t));
+        struct carried found = {fmin(line.least_bps, policed), fmin(line.mean_bps, policed),
+                                fmin(line.most_bps, policed), false};
+        if (isfinite(found.mean_bps))
+            return found;
     }
     double shown = t->shown_service_ns > 0 ? shown_bps(t, t->shown_service_ns) : 0;
     return (struct carried){shown, shown, shown, true};
@@ -210,8 +219,7 @@ static enum pl_loss_cause most_lost(const struct pl_transfer *t)
 /* What helps against queue management that drops. ECN does not, where both ends use it. */
 static void say_managed(struct pl_verdict *v, const struct pl_transfer *t)
 {
-    enum pl_ecn_mode mode = pl_flow_ecn(t->flow);
-    if (mode != PL_ECN_CLASSIC && mode != PL_ECN_ACCURATE)
+    if (!uses_ecn(t))
         say_advice(v, PL_CAUSES_LOSSES, PL_LOSS_AQM);
     else if (t->marks.ce_received || t->marks.ece_received || t->marks.ce_reported)
         say(v, " Queue management marks packets of this connection, which uses ECN, and drops where its queue grows "

@@ -47,6 +47,15 @@ static int read_way(struct pl_line *line, const json_t *list, struct nc_error *e
     return 0;
 }
 
+/* Whom a policer polices in a direction; null, or none: there is none. */
+static bool read_policer(const json_t *from, struct pl_line *line)
+{
+    if (!from || json_is_null(from))
+        return true;
+    line->police_marks = json_is_true(json_object_get(from, "marks"));
+    return read_bound(from, "rate_bps", &line->policed_bps) && isfinite(line->policed_bps);
+}
+
 int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error *error)
 {
     static const char *const names[2] = {"ab", "ba"};
@@ -56,9 +65,12 @@ int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error
     if (!read_bound(object, "hosts_bps", &lines->hosts_bps))
         return nc_fail(error, NC_EXIT_USAGE, "hosts_bps of a line: want a number, or null");
     const json_t *per_flow = json_object_get(object, "per_flow"), *in_front = json_object_get(object, "in_front");
+    const json_t *policer = json_object_get(object, "policer");
     for (unsigned way = 0; way < 2; way++) {
         lines->way[way].per_flow = json_is_true(json_object_get(per_flow, names[way]));
         lines->way[way].in_front = json_is_true(json_object_get(in_front, names[way]));
+        if (!read_policer(json_object_get(policer, names[way]), &lines->way[way]))
+            return nc_fail(error, NC_EXIT_USAGE, "policer of a line: want rate_bps of 0 or more, or null");
     }
     for (unsigned way = 0; way < 2; way++)
         if (read_way(&lines->way[way], json_object_get(object, names[way]), error) < 0)
@@ -125,6 +137,13 @@ double pl_line_packet_ns(const struct pl_line *line, int64_t t_ns, uint32_t ip_b
 {
     double packets = packets_per_s(pl_line_at(line, t_ns), ip_bytes);
     return packets > 0 && isfinite(packets) ? 1e9 / packets : 0;
+}
+
+double pl_line_policed(const struct pl_line *line, bool ecn, uint32_t payload, uint32_t headers)
+{
+    if (line->policed_bps <= 0 || (ecn && line->police_marks))
+        return INFINITY;
+    return line->policed_bps * payload / (payload + headers + line->steps.at[0].overhead_bytes);
 }
 
 struct pl_line_rates pl_line_carries(const struct pl_line *line, int64_t t0_ns, int64_t t1_ns, uint32_t payload,

@@ -22,6 +22,8 @@ struct pl_line {
     PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
     bool per_flow;                        /* each flow has a queue and a share of its own */
     bool in_front;                        /* the slowest stage is in front of the box, which does not see it work */
+    double policed_bps;                   /* a policer lets no more pass, but for its bursts; 0: there is none */
+    bool police_marks;                    /* it marks packets that are ECN-capable, and lets them pass */
 };
 
 struct pl_lines {
@@ -56,5 +58,9 @@ struct pl_line_rates {
 };
 struct pl_line_rates pl_line_carries(const struct pl_line *line, int64_t t0_ns, int64_t t1_ns, uint32_t payload,
                                      uint32_t headers);
+
+/* The payload a second, likewise, that a policer of a line that is known lets a connection have, with or without ECN.
+ * INFINITY: none does. */
+double pl_line_policed(const struct pl_line *line, bool ecn, uint32_t payload, uint32_t headers);
 
 #endif

@@ -58,6 +58,27 @@ static void payload_is_what_headers_and_framing_leave(void)
     pl_lines_free(&lines);
 }
 
+static void a_policer_lets_its_rate_pass_and_what_it_marks(void)
+{
+    static const char steps[] = "\"ab\":[{\"t_ns\":0,\"rate_bps\":60000000,\"overhead_bytes\":38}],\"ba\":[]";
+    char text[512];
+    for (unsigned marks = 0; marks < 2; marks++) {
+        snprintf(text, sizeof text, "{%s,\"policer\":{\"ab\":{\"rate_bps\":25000000,\"marks\":%s},\"ba\":null}}", steps,
+                 marks ? "true" : "false");
+        struct pl_lines lines = parsed(text);
+        CHECK(fabs(pl_line_policed(&lines.way[0], false, 1448, 52) - 25e6 * 1448 / 1538.0) < 1);
+        CHECK_EQ(isinf(pl_line_policed(&lines.way[0], true, 1448, 52)) != 0, marks);
+        CHECK_EQ(lines.way[1].policed_bps, 0);
+        pl_lines_free(&lines);
+    }
+    snprintf(text, sizeof text, "{%s}", steps);
+    struct pl_lines none = parsed(text);
+    CHECK(isinf(pl_line_policed(&none.way[0], false, 1448, 52)));
+    pl_lines_free(&none);
+    refused("{\"ab\":[],\"ba\":[],\"policer\":{\"ab\":{\"rate_bps\":-1}}}");
+    refused("{\"ab\":[],\"ba\":[],\"policer\":{\"ab\":{}}}");
+}
+
 static void a_packet_takes_its_time_at_that_moment(void)
 {
     struct pl_lines lines = parsed(changing);
@@ -96,6 +117,7 @@ static void what_makes_no_sense_is_refused(void)
 int main(void)
 {
     RUN(payload_is_what_headers_and_framing_leave);
+    RUN(a_policer_lets_its_rate_pass_and_what_it_marks);
     RUN(a_packet_takes_its_time_at_that_moment);
     RUN(nothing_is_known_without_a_description);
     RUN(what_makes_no_sense_is_refused);

@@ -162,6 +162,29 @@ static void a_window_is_to_fill_the_share_of_a_line_that_gives_shares(void)
     }
 }
 
+/* A line of 40 Mbit/s behind a policer of 25: no more than 24.3 of payload passes, whatever limits the transfer, but for
+ * what it marks. */
+static void a_policer_bounds_what_the_path_carries(void)
+{
+    for (unsigned marks = 0; marks < 2; marks++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        struct pl_line line = line_of_40(false);
+        line.policed_bps = 25 * MBIT;
+        line.police_marks = marks; /* this connection is not ECN-capable */
+        struct pl_transfer t = transfer(&flow, &line, 6 * MBIT);
+        t.limit_ns[PL_LIMIT_FAST_RECOVERY] = 10 * SECOND;
+        t.lost = 200;
+        t.loss_causes[PL_LOSS_POLICER] = 200;
+        struct pl_verdict lossy = pl_verdict_of(&t);
+        says(&lossy, "The path carries 24.3 Mbit/s of payload", true);
+        struct pl_transfer slow = transfer(&flow, &line, 8 * MBIT);
+        slow.window_max = 20 * 1024;
+        slow.limit_ns[PL_LIMIT_RECEIVER_WINDOW] = 10 * SECOND;
+        struct pl_verdict windowed = pl_verdict_of(&slow);
+        says(&windowed, "would fill this path, which carries 24.3 Mbit/s of payload", true);
+    }
+}
+
 static void a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster(void)
 {
     for (unsigned rate = 0; rate < 2; rate++) {
@@ -256,6 +279,7 @@ int main(void)
     RUN(where_no_line_is_known_unknown_losses_are_no_sign_of_others);
     RUN(streams_of_one_transfer_are_not_cross_traffic);
     RUN(a_window_is_to_fill_the_share_of_a_line_that_gives_shares);
+    RUN(a_policer_bounds_what_the_path_carries);
     RUN(a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster);
     RUN(a_control_that_sets_a_rate_is_not_advised_to_become_one);
     RUN(a_limit_counts_in_the_verdict_under_one_name);

@@ -103,3 +103,19 @@ def test_a_line_with_a_queue_for_each_flow_says_so() -> None:
     assert path_line.turned(fair)["per_flow"] == {"ab": False, "ba": True}
     later = setting(path={"rate": "60Mbit", "aqm": "fq_codel", "change": "1s aqm=codel"})
     assert path_line.of_trial(later, None, BEGAN)["per_flow"] == {"ab": False, "ba": False}
+
+
+def test_a_policer_says_what_it_lets_pass() -> None:
+    """The path carries no more than that, however fast its line is; packets that it marks pass."""
+
+    def policer(**path: str) -> dict[str, Any]:
+        return path_line.of_trial(setting(path={"rate": "60Mbit"} | path), None, BEGAN)["policer"]
+
+    forth = policer(ab_aqm="policer:rate=25Mbit,burst=64KB")
+    assert forth == {"ab": {"rate_bps": 25_000_000, "marks": False}, "ba": None}
+    assert policer(ab_aqm="policer:rate=25Mbit,ecn=on")["ab"]["marks"]
+    assert policer(aqm="codel") == {"ab": None, "ba": None}
+    assert policer(ab_aqm="policer:rate=25Mbit", change="1s ab_aqm=policer:rate=30Mbit")["ab"]["rate_bps"] == 30e6
+    assert policer(ab_aqm="policer:rate=25Mbit", change="1s ab_aqm=none")["ab"] is None
+    found = path_line.of_trial(setting(path={"rate": "60Mbit", "ab_aqm": "policer:rate=25Mbit"}), None, BEGAN)
+    assert path_line.turned(found)["policer"] == {"ab": None, "ba": found["policer"]["ab"]}
