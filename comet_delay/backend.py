@@ -1,8 +1,8 @@
 """Two ways to make the same path: ``comet``, the userspace daemon, and ``netem``, the kernel's disciplines.
 
-Both take the same parameters and give the same state, so that one can be checked by the other. `capabilities` tries
-out what each can and cannot do here and now, and `choose` decides by that. Where both can, it takes the daemon: the
-daemon is right for every wire packet of a super-packet, repeatable, and audits itself.
+Both take the same parameters and give the same state, so that one can be checked by the other. `capabilities` tests
+what each of them can do on this machine, and `choose` decides by the result. It prefers the daemon: the daemon is right
+for every wire packet of a super-packet, repeatable, and audits itself.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _netem() -> Capabilities:
     missing, heeds_seed = netem_kernel.probe()
     try:
         others = options.installed().path.keys() - DEFAULTS.keys()
-    except LfpError:  # no daemon: only what netem does can be asked for
+    except LfpError:  # without a daemon, a caller can only ask for what netem can do
         others = set()
     others |= _NETEM_CANNOT.keys()
     cannot = {name: _NETEM_CANNOT.get(name, "not done with netem; use the box") for name in others}
@@ -115,7 +115,8 @@ def _netem() -> Capabilities:
 
 
 def choose(parameters: Iterable[str], backend: str = "auto") -> Name:
-    """The back end for these parameters (names as in `show`, and ``seed``): the one asked for, else the first that can.
+    """Returns the back end for these parameters (named as in `show`, and ``seed``): the one that `name` asks for,
+    otherwise the first that supports all of them.
 
     UsageError for an unknown back end or one that cannot do a parameter; MissingError when none can be used.
     """

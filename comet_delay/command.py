@@ -15,8 +15,8 @@ Parameters = Mapping[str, int | str]
 
 
 def parameters_of(option: str) -> tuple[str, ...]:
-    """Names in `show` of a path option (``queue`` is ``queue_bytes``). An option that takes a model has two: first that
-    of the model, second that of its plain number."""
+    """The names that a path option has in `show` (``queue`` is ``queue_bytes``). An option that takes a model has two
+    names: the first is the model, the second is its plain number."""
     names = [name for name, own in options.installed().path.items() if own.name == option]
     return tuple(reversed(names))
 
@@ -55,15 +55,13 @@ def run_argv(
     `both`, `ab` and `ba` are the path's parameters, named as in `show` (``delay_ns``, ``rate_bps``, ``loss_ppb``, …;
     see CONTROL.md). `home`: where packets are moved (``--home``). `box` has further options of ``comet-delay run``, by
     name with a text (``memory="64MB"``) or in base units (``memory_bytes=2**26``, ``poll_ns=0``); None stands for the
-    box's own default.
-
-    Raises netcommon's MissingBinary when the daemon is nowhere to be found, UsageError for a name that the daemon does
-    not know.
+    box's own default. Raises netcommon's MissingBinary when the daemon is not installed, UsageError for a name that the
+    daemon does not know.
     """
     known = options.installed()
     argv = [str(find("comet-delay")), "run", "--json", "--parent-death", "--a", str(a), "--b", str(b)]
     argv += ["--mtu", str(mtu), "--seed", str(seed)]
-    # `set` may name a file with a trace that only root can read; nothing of a stranger is in the namespaces of a trial
+    # stays root: `set` may name a trace that only root can read, and no stranger has a process in a trial's namespaces
     argv += ["--user", "root"] if os.geteuid() == 0 and "user" not in box else []
     for option, value in (("--control", control), ("--record", record), ("--home", home)):
         argv += [] if value is None else [option, str(value)]

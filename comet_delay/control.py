@@ -1,8 +1,8 @@
 """A client of the box's control socket (`CONTROL.md`).
 
 The answer to ``show`` holds parameters, statistics and verdict. ``set`` takes the path options of the box, with ``ab_``
-or ``ba_`` for one direction: ``set(loss="1%", ab_rate="45Mbit")``. Its answer's ``changed`` holds, by direction, the
-parameters whose value is now another.
+or ``ba_`` for one direction: ``set(loss="1%", ab_rate="45Mbit")``. ``changed`` in its answer holds the parameters whose
+value has changed, for each direction.
 """
 
 from __future__ import annotations

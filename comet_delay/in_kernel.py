@@ -2,9 +2,9 @@
 
     host a ─veth─ a ▸ b ─veth─ host b        ▸ redirected (mirred) from ingress to egress
 
-Both inner interfaces are in a namespace that has no name and ends with this process. What is redirected to one of them
-meets its discipline, which is one direction of the box (scenarios/virtual/comet). The daemon reads the texts, puts the
-disciplines there and answers on its socket; it never sees a packet.
+Both inner interfaces are in a namespace that has no name and ends with this process. A redirected packet passes that
+interface's queueing discipline, which is one direction of the box (scenarios/virtual/comet). The daemon reads the
+texts, puts the disciplines there and answers on its socket; it never sees a packet.
 Rejected: the discipline on a host's own interface. Captures there would see packets behind the path, and TCP would see
 the queue (small-queue limit).
 """
@@ -24,7 +24,7 @@ from comet_delay.userspace import STOP_TIMEOUT_S, UserspaceBox
 from netcommon.ledger import Ledger
 from netcommon.process import Event
 
-FILE = Path("/proc/comet")  # where this kernel has the box
+FILE = Path("/proc/comet")  # exists where this kernel contains the box
 _INNER = ("a", "b")
 
 

@@ -1,6 +1,6 @@
 """Netlink messages for the queueing disciplines of the netem back end: netem, tbf and the size table.
 
-pyroute2 knows netem and tbf as they were with 32-bit ticks. Times in nanoseconds, rates above 34 Gbit/s, the seed and
+pyroute2 supports the old netem and tbf, with 32-bit ticks. Times in nanoseconds, rates above 34 Gbit/s, the seed and
 the size table came later (linux/pkt_sched.h). This file declares their attributes on top of pyroute2's classes.
 """
 

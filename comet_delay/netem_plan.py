@@ -1,8 +1,8 @@
 """Which queueing disciplines make one direction of the model. Pure arithmetic; nothing here touches a kernel.
 
 The order is the box's: access line → loss → queue and rate → delay. One netem cannot do all of it: its ``limit`` counts
-waiting packets and packets in flight together, and it loses packets before its rate. So a packet passes two places, and
-each of them has only the disciplines that are needed:
+waiting packets and packets in flight together, and it loses packets before its rate. So a packet passes two interfaces,
+and each of them has only the disciplines that are needed:
 
     bottleneck   netem (access rate), netem (loss), tbf (queue). The tokens of the tbf are the free room of the queue,
                  and they come back at the rate. While there is room, a packet passes at once. When there is none, one
@@ -40,7 +40,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Framing:
-    """What a frame takes on the line: its length and so many bytes (negative: fewer), and at least the shortest."""
+    """What a frame occupies on the line: its length plus `overhead` (may be negative), but at least `shortest`."""
 
     overhead_bytes: int
     shortest_bytes: int = 0
@@ -51,7 +51,7 @@ FRAMINGS = {"l2": Framing(0), "ethernet": Framing(24, shortest_bytes=84), "ip": 
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
 _SUPER_PACKET = 65_536  # largest of IPv4's
-_OCTETS_A_PACKET = 512  # a super-packet passes whole when its packets carry as many each, on average
+_OCTETS_A_PACKET = 512  # bytes: a super-packet passes whole when its packets carry at least this much on average
 _MOST_HEADERS = _LINK_HEADER + _VLAN_TAG + 60 + 60  # those of IPv4 and TCP with all their options
 _NO_RATE_BPS = 100_000_000_000  # the most that a line without a rate is assumed to carry
 
@@ -114,8 +114,8 @@ def _rate(parameters: Parameters, name: str) -> int:
 
 
 def _super_bytes(rates_bps: tuple[int, ...], queue_bytes: int, granularity_ns: int, full_frame: int) -> int:
-    """What the slowest line sends within the granularity. 0 when that is less than two frames; at most an eighth of the
-    queue."""
+    """Bytes that the slowest line sends within the granularity. 0 when that is less than two frames; at most an eighth
+    of the queue."""
     if not granularity_ns:
         return 0
     most = min((rate * granularity_ns // (8 * 10**9) for rate in rates_bps if rate), default=_SUPER_PACKET)
@@ -125,9 +125,9 @@ def _super_bytes(rates_bps: tuple[int, ...], queue_bytes: int, granularity_ns: i
 
 def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, counted_bytes: int) -> Bucket:
     """A tbf that takes as many full frames as the queue, which counts a frame until its last bit is out. So its tokens
-    are one frame less than the queue. Where super-packets pass whole, the limit must take the longest one, as it is
-    counted (`counted_bytes`): the kernel takes one that is longer than the limit apart and drops what is beyond, even
-    while there are tokens for all of it."""
+    are one frame less than the queue. Where super-packets pass whole, the limit must not be less than the counted
+    length of the longest one (`counted_bytes`). The kernel splits a super-packet that is longer than the limit and
+    drops the excess, even while there are tokens for all of it."""
     largest = full_frame + _VLAN_TAG
     if queue_bytes < 2 * largest:
         raise UsageError(

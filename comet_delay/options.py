@@ -72,7 +72,8 @@ class Options:
     box: Mapping[str, Option]
 
     def by_name(self, name: str) -> Option | None:
-        """A path option by its own name, written with ``_`` or ``-``; the general form of one that has two."""
+        """Finds a path option by its own name, written with ``_`` or ``-``. When an option has two forms, it returns
+        the general one."""
         return next((o for o in reversed(list(self.path.values())) if o.name == name.replace("_", "-")), None)
 
     def arguments(self, parameters: Mapping[str, int | str], prefix: str = "") -> dict[str, str]:
@@ -111,7 +112,7 @@ def of(table: Mapping[str, netcommon.options.Option]) -> Options:
 
 
 def installed_or_basic() -> Options:
-    """As `installed`; where there is no daemon, the options that the netem back end has."""
+    """Same as `installed`. Without a daemon, the options of the netem back end."""
     try:
         return installed()
     except MissingBinary:
@@ -119,7 +120,7 @@ def installed_or_basic() -> Options:
 
 
 def installed() -> Options:
-    """Of the daemon that `netcommon.binaries` finds; MissingBinary when there is none."""
+    """Options of the daemon that `netcommon.binaries` finds; MissingBinary when there is none."""
     return of(netcommon.options.options("comet-delay", "run"))
 
 

@@ -21,7 +21,7 @@
 
 enum { SLOTS = 65536, SLOT_BYTES = 2048, BATCH = 32 };
 #define POLL_NS (50 * NC_NS_PER_US)
-#define WORK_NS (750 * NC_NS_PER_US) /* between two rests, as the box: else the kernel stops a real-time thread */
+#define WORK_NS (750 * NC_NS_PER_US) /* between two rests, as in the box: else the kernel throttles the thread */
 
 /* One way: a ring of packets in order of arrival. */
 struct way {

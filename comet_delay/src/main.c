@@ -48,7 +48,8 @@ static int keep(void *context, uint32_t what, uint64_t value, struct nc_error *e
     return unlink(settings->control);
 }
 
-/* Files with traces and tables are named while the box runs, too (`set`). Priority is taken by threads to come. */
+/* `set` may name files with traces and tables while the box runs, so they stay readable. Threads started later set
+ * their priority. */
 static int confine(const struct settings *settings, json_t **sandbox, struct nc_error *error)
 {
     static const char *const anywhere[] = {"/", NULL}, *const calls[] = {"sched_setscheduler", NULL};
@@ -109,7 +110,7 @@ static int run(int argc, char **argv)
         nc_program_end_with_parent();
     prctl(PR_SET_TIMERSLACK, 1);
     int signal_fd = nc_program_open_signals();
-    /* before the box has memory, which a fork would copy the tables of */
+    /* before the box allocates memory: a fork would copy its page tables */
     struct nc_keeper *keeper = settings.control ? nc_keeper_open(keep, &settings, 0, &error) : NULL;
     struct box *box = box_open(&settings.box, settings.port_a, settings.port_b, params, &error);
     bool failed = !box || operate(box, &settings, params, signal_fd, keeper, &error) < 0;

@@ -22,7 +22,8 @@ struct box {
     struct record_file *record;         /* NULL: none */
     struct worker workers[PORTS];
     unsigned workers_n; /* 0: the kernel moves the packets */
-    int kernel;         /* its box (kernel_home.h); -1: workers do */
+    int kernel;         /* descriptor of the box in the kernel (kernel_home.h); -1: this process's workers move the
+                         * packets */
     struct nc_clock_pair started;
 };
 
@@ -38,7 +39,7 @@ static void resume_workers(struct box *box)
         worker_resume(&box->workers[i]);
 }
 
-/* Whether what the path holds fits into memory: before the first packet, not when it is too late. */
+/* Checks that the packets which the path can hold fit into memory. It is called before the first packet. */
 static int check_memory(const struct box_settings *settings, const struct params *params, const struct models *models,
                         struct nc_error *error)
 {
@@ -59,8 +60,8 @@ static int check_memory(const struct box_settings *settings, const struct params
                    models->rate.kind == RATE_CONSTANT ? "" : "-trace's", rate, channels, want, have);
 }
 
-/* Both directions' models, checked; 0, or -1 with a reason and nothing to free. `now`: what holds at present, or
- * NULL. */
+/* Builds and checks the models of both directions. Returns 0, or -1 with a reason and nothing to free. `now`: the
+ * models in force, or NULL. */
 static int build_models(const struct box_settings *settings, const struct direction now[PORTS],
                         const struct params params[PORTS], struct models models[PORTS], struct nc_error *error)
 {
@@ -154,7 +155,7 @@ static int open_ports(struct box *box, const char *const names[PORTS], struct nc
     return 0;
 }
 
-/* Keeps here what was asked for, and has it done in the kernel. It takes the models over, whatever happens. */
+/* Stores the parameters and passes them to the kernel. It takes ownership of the models even when it fails. */
 static int open_in_kernel(struct box *box, const char *const names[PORTS], const struct params params[PORTS],
                           const struct models models[PORTS], struct nc_error *error)
 {
@@ -189,7 +190,8 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
     }
     box->settings = *settings;
     box->kernel = -1;
-    box->started = nc_clock_pair_read(); /* before the memory: time 0 of the schedules, which `ready` tells */
+    box->started = nc_clock_pair_read(); /* before the memory is touched: time 0 of the schedules, which `ready`
+                                          * prints */
     for (int p = 0; p < PORTS; p++)
         box->ports[p] = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
     bool in_kernel = settings->home == BOX_HOME_KERNEL;
@@ -234,7 +236,7 @@ int box_start(struct box *box, struct nc_error *error)
             return nc_fail(error, NC_EXIT_MISSING, "cannot start a thread: %s", strerror(failed));
     }
     if (box->settings.worker.priority > 1 && box->workers_n)
-        worker_raise_priority(1); /* this thread: behind those that move packets, before busy hosts */
+        worker_raise_priority(1); /* this thread's priority: below the threads that move packets, above busy hosts */
     return 0;
 }
 

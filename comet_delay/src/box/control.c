@@ -15,8 +15,8 @@ static json_t *acceptance(struct box *box)
     return answer;
 }
 
-/* What is another value in `after` than in `before`. The whole state would be a hundred times as long, and changes come
- * in thousands a second. */
+/* The parameters whose values differ between `before` and `after`. The whole state would be a hundred times as long,
+ * and a client may send thousands of changes a second. */
 static json_t *changes(const struct params before[2], const struct params after[2])
 {
     return json_pack("{s:i, s:b, s:{s:o, s:o}}", "v", NC_JSONL_VERSION, "ok", 1, "changed", "ab",

@@ -10,8 +10,7 @@ struct box;
 
 enum { CONTROL_LINE_MAX = 16384 }; /* with its newline */
 
-/* Answers one request line, given without its newline; never NULL. Nothing happens but what the request asks of the
- * box. */
+/* Answers one request line, given without its newline. Never returns NULL, and has no side effect except on the box. */
 json_t *control_answer(struct box *box, const char *line, size_t len);
 
 #endif

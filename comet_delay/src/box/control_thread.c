@@ -16,12 +16,12 @@
 #include "nc_log.h"
 #include "nc_range.h"
 
-/* How long nobody is let in after the machine had no descriptor or memory for a client. Whoever waits at the socket
- * makes it readable all the time, so that looking at it at once would take a whole processor from the packets.
- * Rejected: a spare descriptor, to turn clients away by. The limit of the whole machine takes that one, too. */
+/* How long the thread accepts no client after accept failed for lack of descriptors or memory. A waiting client keeps
+ * the socket readable, so trying again at once would take a whole processor from the packets. Rejected: a spare
+ * descriptor with which to turn clients away. The limit of the whole machine can take that one, too. */
 #define NO_ROOM_NS (100 * NC_NS_PER_MS)
 
-/* A connected client, and what has come of its next line. */
+/* A connected client, and the part of its next line that has arrived. */
 struct client {
     int fd;
     size_t used;
@@ -31,7 +31,7 @@ struct client {
 struct control_thread {
     struct box *box;
     int control_fd, signal_fd;
-    uint64_t end_ns, listen_ns; /* the time is over then; clients are let in from then on */
+    uint64_t end_ns, listen_ns; /* when the duration is over; when clients are accepted again */
     int n;
     struct client clients[CONTROL_THREAD_CLIENTS_MAX];
 };
@@ -82,8 +82,8 @@ static void drop_client(struct control_thread *thread, int i)
         thread->clients[i] = thread->clients[thread->n];
 }
 
-/* Waits for one thing to do and does it. Returns false at a signal. Only descriptors that are open are waited for,
- * because poll refuses more entries than the process may have descriptors. */
+/* Waits for one event and handles it. Returns false at a signal. Only descriptors that are open are waited for, because
+ * poll refuses more entries than the process may have descriptors. */
 static bool step(struct control_thread *thread)
 {
     enum { SIGNAL, LISTEN, CLIENTS, N = CLIENTS + CONTROL_THREAD_CLIENTS_MAX };

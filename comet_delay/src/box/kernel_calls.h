@@ -1,7 +1,8 @@
 /* How the box speaks with sch_comet, the same box as a queueing discipline of the kernel of virtual time
  * (scenarios/virtual/comet). A file of /proc is one box: it lives from open to close, takes packed parameters
- * (models_packed.h), and gives what a direction has counted (struct direction_view). Disciplines are put on the
- * interfaces of the box by rtnetlink; their options name the open file. Both sides are one machine and one version. */
+ * (models_packed.h), and returns each direction's counters (struct direction_view). Disciplines are put on the
+ * interfaces of the box by rtnetlink; their options name the open file. Both sides run on one machine and are built
+ * from one version. */
 #ifndef COMET_KERNEL_CALLS_H
 #define COMET_KERNEL_CALLS_H
 
@@ -11,11 +12,11 @@
 #define COMET_KERNEL_FILE "/proc/comet"
 #define COMET_KERNEL_DISCIPLINE "comet"
 
-/* What the box is for its whole life. `record`: the memory of a record file (0: none) that this process has mapped, with
- * the places of each direction's ring and slots in it. */
+/* Properties of the box that never change. `record`: the memory of a record file (0: none) that this process has
+ * mapped, with the places of each direction's ring and slots in it. */
 struct comet_kernel_open {
     __u64 seed, granularity_ns, memory_bytes;
-    __u64 view_bytes; /* sizeof(struct direction_view): other sources have another */
+    __u64 view_bytes; /* sizeof(struct direction_view): differs when the other side was built from other sources */
     __u64 record, record_bytes, ring_at[2], slots_at[2], slots_n, header_bytes;
 };
 
@@ -24,7 +25,7 @@ struct comet_kernel_set {
     __u64 now_ns, block[2], len[2];
 };
 
-/* Writes both directions' struct direction_view, one behind the other, to `to`, and when that was to `now_ns`. */
+/* Writes the struct direction_view of both directions, one after the other, to `to`, and the time to `now_ns`. */
 struct comet_kernel_view {
     __u64 to, now_ns;
 };
@@ -33,7 +34,7 @@ struct comet_kernel_view {
 #define COMET_KERNEL_SET _IOW('c', 2, struct comet_kernel_set)
 #define COMET_KERNEL_VIEW _IOWR('c', 3, struct comet_kernel_view)
 
-/* TCA_OPTIONS of the discipline: which box, and which of its directions leaves here. */
+/* TCA_OPTIONS of the discipline: the box, and the direction whose packets leave at this interface. */
 struct comet_kernel_attach {
     __s32 file;
     __u32 direction;

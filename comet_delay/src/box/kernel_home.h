@@ -1,5 +1,5 @@
 /* The box's other home: sch_comet in the kernel of virtual time moves the packets and decides about them, by the same code
- * (kernel_calls.h). This process reads the texts, and is asked for parameters and statistics as ever. */
+ * (kernel_calls.h). This process still parses the texts and answers requests for parameters and statistics. */
 #ifndef COMET_KERNEL_HOME_H
 #define COMET_KERNEL_HOME_H
 
@@ -11,10 +11,12 @@ struct kernel_home_settings {
     uint64_t seed, granularity_ns, memory_bytes;
 };
 
-/* A descriptor, which ports want (port.h), or -1 with the error: most kernels have no such home. */
+/* Opens the box in the kernel. Returns a descriptor, which the ports need (port.h), or -1 with the error: most kernels
+ * have no such box. */
 int kernel_home_open(struct nc_error *error);
 
-/* Makes the box there. It drops all packets before. `record`: NULL where nothing is recorded. -1 with the error. */
+/* Creates the box there. Until then it drops all packets. `record`: NULL where nothing is recorded. -1 with the
+ * error. */
 int kernel_home_start(int home, const struct kernel_home_settings *settings, struct record_file *record,
                       struct nc_error *error);
 

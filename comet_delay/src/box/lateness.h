@@ -1,4 +1,4 @@
-/* What the verdict says about packets that left behind their theoretical time. Nothing here reads a clock.
+/* What the verdict says about packets that left later than their theoretical time. Nothing here reads a clock.
  *
  * Percentiles come from a histogram whose buckets are 19 % wide, so a text shows two digits of them. They are rounded
  * up, so that a p99 above the limit never reads as the limit itself.

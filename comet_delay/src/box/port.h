@@ -22,7 +22,7 @@ enum port_napi { PORT_NAPI_AUTO, PORT_NAPI_OFF };
 struct port_settings {
     unsigned mtu; /* of a TAP; an attached interface keeps its own MTU */
     enum port_napi napi;
-    int kernel_file; /* -1: this process moves the packets; else the box in the kernel that does (kernel_calls.h) */
+    int kernel_file; /* descriptor of the box in the kernel (kernel_calls.h); -1: this process moves the packets */
     unsigned leaves; /* the direction of that box that leaves at this port */
 };
 

@@ -55,8 +55,8 @@ static int inspect(struct port *port, int *index, struct nc_error *error)
     return 0;
 }
 
-/* An interface serves one box, or every packet would go both ways twice. The claim is an abstract Unix address, which
- * belongs to the network namespace and goes with the process that holds it. */
+/* An interface serves one box, otherwise every packet would cross twice in both directions. The claim is an abstract
+ * Unix address, which belongs to the network namespace and goes with the process that holds it. */
 static int claim(struct port *port, int index, struct nc_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -94,7 +94,7 @@ static bool set_buffers(const struct port *port)
     return true;
 }
 
-/* Binds the socket last, so that it takes nothing from before that and nothing from other interfaces. */
+/* Binds the socket last, so that it receives no earlier packets and none of other interfaces. */
 static int attach(struct port *port, int index, struct nc_error *error)
 {
     struct packet_mreq promiscuous = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
@@ -187,8 +187,8 @@ static ssize_t attached_read(const struct port *port, void *room, size_t size)
     if (message.msg_flags & MSG_TRUNC || n < HEADER_LEN + ETHER_HDR_LEN)
         return port_unreadable(buf);
     memset(buf + HEADER_LEN, 0, NC_VNET_LEN - HEADER_LEN);
-    /* "The checksum was found right" is not for senders to say (virtio 1.3, 5.1.6.2): the next receiver looks
-     * itself. */
+    /* A sender must not set DATA_VALID, "the checksum was verified" (virtio 1.3, 5.1.6.2): the next receiver verifies
+     * it. */
     buf[offsetof(struct virtio_net_hdr, flags)] &= (uint8_t)~VIRTIO_NET_HDR_F_DATA_VALID;
     return (ssize_t)restore_tag(buf, NC_VNET_LEN + (size_t)n - HEADER_LEN, &message);
 }

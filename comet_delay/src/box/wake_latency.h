@@ -2,9 +2,9 @@
  * timer was.
  *
  * Waking up takes time: tens of µs on a virtual machine whose processor had gone idle. The worker needs two figures.
- * `median_ns` is a running median: the worker wakes up that much before a departure. `least_ns` is the shortest latency
- * of late: a packet that woke the worker came at least that much earlier, so the worker dates its arrival back by it. A
- * least that is exceeded rises slowly, so that it follows a machine that has become slower.
+ * `median_ns` is a running median: the worker wakes up that much before a departure. `least_ns` is the shortest recent
+ * latency. A packet that woke the worker arrived at least that much earlier, so the worker dates the arrival back by
+ * it. When all latencies exceed it, `least_ns` rises slowly, so that it follows a machine that has become slower.
  * Rejected: the median for both. It dates half of the packets back too far, and on a machine whose latency varies a
  * round trip was measured below the delay: 9.96 ms for 10 ms. */
 #ifndef COMET_WAKE_LATENCY_H

@@ -131,8 +131,8 @@ static unsigned receive(struct worker *worker, unsigned d, uint64_t came_ns, uin
     return n;
 }
 
-/* Sends up to a batch of what is due to the direction's far port. Each run leaves after the last look at the clock, so
- * a worker that was held up says how late it was. Returns the number of runs. */
+/* Sends up to a batch of what is due to the direction's far port. The lateness of each run is counted from the last
+ * look at the clock, so it includes time in which the worker was held up. Returns the number of runs. */
 static unsigned send_due(struct worker *worker, unsigned d, uint64_t now_ns)
 {
     struct direction *direction = &worker->directions[d];
@@ -203,7 +203,7 @@ static void judge_load(struct worker *worker, uint64_t now_ns, uint64_t busy_ns)
     worker->busy_ns = 0;
 }
 
-/* When the worker next has something to send or to decide. */
+/* The time at which the worker next has something to send or to decide. */
 static uint64_t next_ns(const struct worker *worker)
 {
     uint64_t next = UINT64_MAX;
@@ -273,8 +273,8 @@ void worker_raise_priority(int level)
         nc_log("--priority %d: %s; going on without, look at the lateness", level, strerror(failed));
 }
 
-/* Accounts for the time since the last call. A wait pays back rest that is owed; work, and spinning, owes more of
- * it. */
+/* Accounts for the time since the last call. Waiting reduces the rest that the worker owes; working and spinning
+ * increase it. */
 static void account_rest(struct worker *worker, uint64_t now_ns, bool waited)
 {
     uint64_t time_ns = now_ns - worker->accounted_ns;

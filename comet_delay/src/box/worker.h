@@ -65,7 +65,8 @@ struct worker {
     bool defer;                  /* let another processor run the hosts' stacks */
     bool gone[PORTS];            /* the port's interface was deleted; a TAP's descriptor is then ready for ever */
     bool more;                   /* a port had more than a batch waiting in this turn */
-    uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* where packets go for which there is no memory */
+    uint8_t spare[NC_VNET_LEN + DIRECTION_FRAME_MAX]; /* buffer into which packets are read when there is no memory for
+                                                       * them */
 };
 
 /* Prepares a worker for `n` directions from `first` on. It does not run yet, and ports may be opened later. 0, or -1
@@ -82,11 +83,12 @@ void worker_calibrate(struct worker *worker);
 int worker_start(struct worker *worker);
 void worker_stop(struct worker *worker);
 
-/* Gives the calling thread SCHED_RR priority `level`; 0 leaves it as it is. Busy hosts beside the box must not keep it
- * from the processor, because late is wrong. Where the priority is not allowed this logs so and goes on. */
+/* Gives the calling thread SCHED_RR priority `level`; 0 leaves it as it is. Busy hosts on the same machine must not
+ * keep the box from the processor, because a late packet is a wrong result. Where the priority is not allowed, this
+ * function logs a message and continues. */
 void worker_raise_priority(int level);
 
-/* Between the two the worker touches nothing. */
+/* Between these two calls the worker touches nothing. */
 void worker_pause(struct worker *worker);
 void worker_resume(struct worker *worker);
 

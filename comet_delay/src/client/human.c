@@ -105,7 +105,7 @@ static long long at(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-/* What differs from the default, by the option's name. */
+/* The parameters that differ from their defaults, by the option's name. */
 static void print_params_json(FILE *out, const json_t *object)
 {
     char text[40];

@@ -58,7 +58,7 @@ static json_t *drops_json(const json_t *before, const json_t *after)
     return drops;
 }
 
-/* The growth of a counter that starts again from 0 when a parameter is set. */
+/* The increase of a counter that starts again from 0 when a parameter is set. */
 static int64_t grown(const json_t *before, const json_t *after, const char *name)
 {
     int64_t old = at(before, name), new = at(after, name);
@@ -74,7 +74,7 @@ static json_t *loss_json(const json_t *before, const json_t *after)
                      "mean_burst", bursts ? (double)lost / (double)bursts : 0.0);
 }
 
-/* Rate and losses of the interval. Jitter is given since it was set, because its sums are not in the state. */
+/* Rate and losses of the interval. Jitter covers the time since it was set, because its sums are not in the state. */
 static json_t *achieved_json(const json_t *before, const json_t *after)
 {
     const json_t *old_rate = json_object_get(before, "rate"), *rate = json_object_get(after, "rate");

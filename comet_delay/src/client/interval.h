@@ -11,12 +11,12 @@
 
 #include "histogram.h"
 
-/* The lateness between two `lateness` objects. Its max is the upper edge of the last bucket that grew, or the largest
- * value ever seen if that is smaller. So it is at most 19 % too high, and never too low. */
+/* The lateness between two `lateness` objects. `max` is the upper edge of the last bucket that grew, or the largest
+ * value ever seen if that is smaller. So `max` is at most 19 % too high, and never too low. */
 struct histogram interval_lateness(const json_t *before, const json_t *after);
 
-/* {"uptime_ns","interval_ns","ab":{…},"ba":{…},"valid"} as CONTROL.md specifies under "watch". NULL when `after` is not
- * later than `before` in the life of the same box, which means that the box was started again. */
+/* {"uptime_ns","interval_ns","ab":{…},"ba":{…},"valid"} as CONTROL.md specifies under "watch". NULL when the uptime in
+ * `after` is not larger than in `before`: then the box was restarted. */
 json_t *interval_json(const json_t *before, const json_t *after);
 
 #endif

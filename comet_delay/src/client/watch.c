@@ -1,6 +1,6 @@
 /* Asks for the state once an interval and prints the difference. The box knows nothing of watchers: each is a client
  * that subtracts, so several (up to the 8 clients of the socket) may watch at intervals of their own. On a terminal
- * each block is drawn over the one before: the cursor goes up as many lines as were printed, and the screen is cleared
+ * each block overwrites the previous one: the cursor goes up as many lines as were printed, and the screen is cleared
  * from there.
  * Rejected: the alternate screen. What was seen last would be gone when watching ends. */
 #include "watch.h"

@@ -14,8 +14,8 @@ enum { AQM_TEXT_MAX = 256 };
  * of it. *params is then as it was. link_rate_bps comes out 0. */
 int aqm_parse(const char *text, struct aqm_params *params, struct nc_error *error);
 
-/* Writes the algorithm with every key, in the order above, so that aqm_parse makes the same parameters of it. `size` is
- * at least AQM_TEXT_MAX. Returns buf. */
+/* Writes the algorithm with every key, in the order of the table, so that aqm_parse yields the same parameters. `size`
+ * is at least AQM_TEXT_MAX. Returns buf. */
 const char *aqm_format(const struct aqm_params *params, char *buf, size_t size);
 
 #endif

@@ -39,7 +39,7 @@ static bool in_network(const uint8_t *address, const struct filter_term *term)
     return rest == 0 || ((address[whole] ^ term->address[whole]) & (uint8_t)(0xff00u >> rest)) == 0;
 }
 
-/* Whether the packet shows what the term asks for. */
+/* Whether the packet matches the term. */
 static bool is_known(const struct filter_row *row, const struct nc_packet *headers)
 {
     bool is_ip = headers->ether_type == ETHERTYPE_IP || headers->ether_type == ETHERTYPE_IPV6;

@@ -10,9 +10,9 @@
  *   src=ADDR[/LEN], dst=ADDR[/LEN]       IPv4 or IPv6
  *   min-size=1000, max-size=100          bytes from the link header on, as captures count them
  *
- * A term about what the packet does not show holds neither plain nor negated: one about transport for a fragment behind
- * the first, or for a packet whose headers are cut off or contradict themselves. Were a negated term to hold there,
- * `!dport=22` would harm the fragments of that very flow.
+ * A term about a field that the packet does not have matches neither plain nor negated. Such fields are those of the
+ * transport header in later fragments, and in packets whose headers are cut off or inconsistent. If a negated term
+ * matched there, `!dport=22` would harm the fragments of that very flow.
  * Rejected: BPF programs, as tcpdump's filters. They see super-packets, not the wire packets that the box decides
  * about, and no control socket should take programs. */
 #ifndef COMET_FILTER_H
@@ -41,7 +41,8 @@ struct filter {
     struct filter_term terms[FILTER_TERMS_MAX];
 };
 
-/* One wire packet. Of a super-packet's part `headers` are the whole's; the rest is the part's own. */
+/* One wire packet. For a part of a super-packet, `headers` are those of the super-packet; the other members belong to
+ * the part. */
 struct filter_packet {
     const struct nc_packet *headers;
     uint32_t l2_bytes, payload_bytes;

@@ -21,7 +21,7 @@ enum filter_kind { TRANSPORT, FLAG, SPORT, DPORT, SRC, DST, MIN_SIZE, MAX_SIZE }
 struct filter_row {
     const char *name; /* ends in = where a value follows */
     enum filter_kind kind;
-    uint8_t classes; /* of the packets that it can match; 0: any packet */
+    uint8_t classes; /* classes of packets that it can match; 0: any packet */
     uint16_t flag;
     uint32_t low, high; /* what the number may be */
 };

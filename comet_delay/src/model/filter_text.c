@@ -66,7 +66,7 @@ static bool is_twice(const struct filter *filter, const struct filter_term *term
     return false;
 }
 
-/* Terms that no packet fulfils together are a mistake: whoever writes tcp,udp means either. */
+/* Terms that no packet can match together are a mistake: a user who writes tcp,udp means one or the other. */
 static int check_together(const char *text, const struct filter *filter, struct nc_error *error)
 {
     unsigned classes = TCP | UDP, versions = 1u << 4 | 1u << 6;

@@ -66,8 +66,9 @@ struct jitter_state {
     bool begun;
     uint64_t number; /* of the last score */
     double score;
-    uint64_t clamped;                 /* packets that would have left before they came */
-    struct sample_stats drawn, added; /* what the model gave; what packets got: keeping order holds some back */
+    uint64_t clamped;                 /* packets whose delay would have been negative */
+    struct sample_stats drawn, added; /* jitter drawn by the model; jitter that packets had: keeping their order holds
+                                       * some back */
 };
 
 /* The same four functions as in loss_model.h. Parsing reads the file, if the text names one. */
@@ -82,13 +83,13 @@ void jitter_model_free(struct jitter_model *model);
 int64_t jitter_ns(struct jitter_state *state, const struct jitter_model *model, uint64_t key, uint64_t number,
                   uint64_t delay_ns);
 
-/* Counts what a packet's delay had in the end beside the constant part. Without a model it counts nothing. */
+/* Counts a packet's actual delay minus the constant delay. Without a model it counts nothing. */
 void jitter_added(struct jitter_state *state, const struct jitter_model *model, uint64_t number, int64_t added_ns);
 
 /* Starts the statistics again; the scores go on. */
 void jitter_count_anew(struct jitter_state *state);
 
-/* The quantile function: the delay, in ns, of score z. `survival` is 1 - Φ(z), which is given apart because it is more
+/* The quantile function: the delay, in ns, of score z. `survival` is 1 - Φ(z), a separate argument because it is more
  * exact in the tail. */
 double jitter_quantile(const struct jitter_model *model, double z, double survival);
 

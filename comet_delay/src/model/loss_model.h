@@ -5,7 +5,7 @@
  * take one step for every packet number, also for packets that never get here. So a packet's fate does not depend on
  * what other stages did to the packets before it. A chain that would have to catch up over more than LOSS_CATCH_UP
  * numbers starts that far back, from its stationary distribution: it takes the same draws as the full chain, and the
- * two have met by then.
+ * two have reached the same state by then.
  * Rejected: a step for every packet offered. A drop in front of this stage would then move all losses behind it.
  *
  * Text forms (numbers count from 0, ranges of whole numbers include both ends, ranges of time exclude the second):
@@ -56,7 +56,7 @@ struct loss_model {
     uint64_t burst_milli;  /* Gilbert–Elliott: mean burst in thousandths of a packet */
     uint64_t given_ppb[5]; /* 4-state: p13, p31, p32, p23, p14 */
     struct loss_chain chain;
-    uint64_t transmissions; /* sequence ranges: how many of the first */
+    uint64_t transmissions; /* sequence ranges: how many of the first transmissions are lost */
     struct table *ranges;   /* lists: half-open pairs; owned */
 };
 
@@ -91,7 +91,7 @@ void loss_model_free(struct loss_model *model);
 
 /* Whether the model needs the TCP fields of packets. */
 bool loss_model_wants_tcp(const struct loss_model *model);
-/* Whether what it loses is lost to an outage: a window of time in which nothing passes, or a loss of 100 %. */
+/* Whether its losses count as an outage: a window of time in which nothing passes, or a loss of 100 %. */
 bool loss_model_is_outage(const struct loss_model *model);
 /* Share of packets that are lost in the long run, or -1 for lists. */
 double loss_model_mean(const struct loss_model *model);
@@ -106,7 +106,7 @@ void loss_state_restart(struct loss_state *state, uint64_t now_ns);
 bool loss_model_hit(struct loss_state *state, const struct loss_model *model, uint64_t key,
                     const struct loss_packet *packet);
 
-/* Lets the model see a packet that it does not concern: what it knows of TCP flows then has no gaps. */
+/* Shows the model a packet that its filter excludes, so that its record of TCP flows has no gaps. */
 void loss_model_watch(struct loss_state *state, const struct loss_model *model, const struct loss_packet *packet);
 
 #endif

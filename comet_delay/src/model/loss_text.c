@@ -13,8 +13,8 @@ static uint64_t fraction(double probability)
     return probability >= 1 ? UINT64_MAX : (uint64_t)ldexp(probability, 64);
 }
 
-/* The stationary distribution follows from balance: what leaves state 1 for 3 comes back by p31, what leaves 3 for 2
- * comes back by p23, and 4 always goes to 1. */
+/* The stationary distribution follows from balance: the flow from state 1 to 3 equals the flow back by p31, the flow
+ * from 3 to 2 equals the flow back by p23, and 4 always goes to 1. */
 static struct loss_chain chain_of(double p13, double p31, double p32, double p23, double p14)
 {
     double third = p13 > 0 ? p13 / p31 : 0, second = third > 0 && p32 > 0 ? third * p32 / p23 : 0;

@@ -24,9 +24,9 @@ bool models_limit_rate(const struct models *models);
 /* Whether packets meet the bottleneck: a policer needs no rate behind it. */
 bool models_use_bottleneck(const struct models *models);
 
-/* What the path holds at most: for each channel the highest rate times the longest delay, plus the queue. Without a
- * rate 10 Gbit/s is assumed, which only decides how much memory is touched in advance. Distributions without an upper
- * end count up to four standard deviations. */
+/* The most bytes that the path can hold: for each channel the highest rate times the longest delay, plus the queue.
+ * Without a rate 10 Gbit/s is assumed, which only decides how much memory is touched in advance. Distributions without
+ * an upper end count up to four standard deviations. */
 struct models_held {
     uint64_t bytes, channels, rate_bps, jitter_ns; /* rate_bps: of a channel */
 };
@@ -35,8 +35,8 @@ struct models_held models_held(const struct params *params, const struct models 
 /* Returns 0, or -1 with an error that names the option; then there is nothing to free. */
 int models_build(const struct params *params, struct models *models, struct nc_error *error);
 
-/* As models_build, but takes over from `had`, which was built from `old`, every model whose text is still the same:
- * solving for a correlation takes a millisecond, and a file may be gone by now. */
+/* Like models_build, but reuses every model of `had` (built from `old`) whose text has not changed: solving for a
+ * correlation takes a millisecond, and a file may be gone by now. */
 int models_rebuild(const struct params *params, const struct params *old, const struct models *had,
                    struct models *models, struct nc_error *error);
 void models_free(struct models *models);

@@ -1,4 +1,4 @@
-/* What belongs to the texts: parsing them all, planning with what they mean, and saying it. */
+/* Parses all texts, plans memory by their meaning, and prints that meaning. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static int build_rate(const struct params *params, struct rate_trace *rate, stru
     return 0;
 }
 
-/* What jitter adds to the constant delay at most, approximately. */
+/* The most that jitter adds to the constant delay, approximately. */
 static uint64_t longest_jitter_ns(const struct jitter_model *jitter)
 {
     enum { DEVIATIONS = 4 };

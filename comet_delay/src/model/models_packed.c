@@ -45,7 +45,7 @@ void *models_pack(const struct params *params, const struct models *models, size
     return block;
 }
 
-/* Whether the lengths at the head of a block are its own. */
+/* Whether the lengths at the head of a block add up to its size. */
 static bool fits(const struct head *head, size_t len)
 {
     uint64_t left = len - sizeof *head;

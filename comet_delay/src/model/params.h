@@ -39,16 +39,17 @@ struct params {
     uint64_t queue_packets;      /* the same in packets */
     int queue_drop;              /* enum queue_drop */
     char aqm[PARAM_TEXT];        /* aqm_text.h */
-    char only[PARAM_FILTER];     /* filter.h: whom jitter and all from loss to reorder_by_ns concern */
+    char only[PARAM_FILTER];     /* filter.h: the packets that jitter and the members from loss to reorder_by_ns apply
+                                  * to */
     char loss[PARAM_TEXT];       /* before the bottleneck: loss_model.h */
     char loss_after[PARAM_TEXT];
     uint64_t duplicate_ppb; /* sent twice */
     uint64_t corrupt_ppb;   /* one bit flipped, for the checksum to see */
     uint64_t forge_ppb;     /* one bit flipped and the checksum made to fit */
-    uint64_t reorder_ppb;   /* held back by reorder_by_ns while others go on */
+    uint64_t reorder_ppb;   /* share of packets that is delayed by reorder_by_ns while others go on */
     uint64_t reorder_by_ns;
     uint64_t bunch_ns;      /* between the openings of the buncher; 0: none */
-    uint64_t bunch_packets; /* that one opening lets through; 0: no bound */
+    uint64_t bunch_packets; /* packets that one opening lets through; 0: no bound */
     uint64_t pace_bps;      /* of the pacer in front of the receiver; 0: none */
     uint64_t pace_packets;  /* packets/s; 0: none */
     uint64_t pace_buffer_bytes;

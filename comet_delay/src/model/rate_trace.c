@@ -5,7 +5,7 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
-/* What an opportunity has, what a packet takes besides its IP packet, and whether a packet must come before it. */
+/* Bytes of an opportunity, overhead of a packet, and whether a packet must arrive before the opportunity. */
 static const struct {
     uint32_t bytes, header_bytes;
     bool before;

@@ -1,5 +1,5 @@
-/* A line whose rate changes with time. From when a packet may start and how large it is follows when its last bit is
- * out.
+/* A line whose rate changes with time. Given when a packet may start and its size, it computes when the packet's last
+ * bit is out.
  *
  * The rate may change in steps. A packet that is on the line when the rate changes goes on at the new rate, and a rate
  * of 0 stops the line. Or it follows a Mahimahi trace (Netravali et al. 2015, "Mahimahi"). Each line of the file is a
@@ -7,7 +7,7 @@
  * many milliseconds later. A packet leaves with the opportunity that takes its last byte. What an opportunity has left
  * goes to packets that wait for it; without such packets it is lost. The framing decides what a packet takes.
  *
- * Mahimahi's own program, mm-link, counts otherwise, and `mm-link:` does as it does: an opportunity has 1,504 bytes, a
+ * Mahimahi's own program, mm-link, counts differently, and `mm-link:` counts like it: an opportunity has 1,504 bytes, a
  * packet takes its IP packet and the 4 bytes of a TUN header whatever the framing, and a packet that comes at the very
  * time of an opportunity misses it.
  * Rejected: averaging a trace into rates. Its gaps and bursts are the reason to use it. mm-link's count for every
@@ -47,9 +47,9 @@ struct rate_trace {
 struct rate_trace_state {
     uint64_t origin_ns;         /* time 0 of the schedule */
     uint64_t exit_ns;           /* of the last packet */
-    uint64_t owed;              /* what of it is not out at exit_ns: less than a nanosecond's worth, in 1e-9 bit */
+    uint64_t owed;              /* bits that are not out at exit_ns: less than a nanosecond's worth, in 1e-9 bit */
     size_t step;                /* steps: where exit_ns lies */
-    uint64_t opportunity, left; /* the one in use (counted over all cycles) and its bytes left */
+    uint64_t opportunity, left; /* the current opportunity (counted over all cycles) and its remaining bytes */
     bool begun;
 };
 

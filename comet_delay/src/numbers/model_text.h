@@ -27,7 +27,7 @@ int model_quantity(enum nc_unit unit, const char *text, uint64_t *value, struct 
  * half-open ranges of durations, never a single one. The table holds sorted half-open pairs. NULL with the error. */
 struct table *model_ranges(const char *text, bool times, struct nc_error *error);
 
-/* Appends to the text in `buf` the text from which model_ranges would make the same table. */
+/* Appends the table as text to `buf`; model_ranges parses it back to the same table. */
 void model_ranges_format(const struct table *ranges, bool times, char *buf, size_t size);
 
 /* Appends to the text in `buf`, as printf does. */

@@ -1,5 +1,5 @@
-/* Running statistics of signed durations: mean, standard deviation, quantiles and lag-1 autocorrelation. The box
- * compares with them the jitter it was told to make with the jitter it made. Each value costs a few additions.
+/* Running statistics of signed durations: mean, standard deviation, quantiles and lag-1 autocorrelation. The box uses
+ * them to compare the jitter that was asked for with the jitter that it made. Each value costs a few additions.
  * Quantiles are right within 19 % (histogram.h); there is one histogram on each side of zero. The sums are doubles,
  * which is exact enough because jitter is centred near zero. */
 #ifndef COMET_SAMPLE_STATS_H

@@ -145,8 +145,8 @@ static uint64_t line_exit(struct serial_line *line, struct rate_trace_state *tra
     return rate->rate_bps ? serial_line_send(line, rate->rate_bps, turn_ns, queued->bytes) : turn_ns;
 }
 
-/* Puts a packet on the line that is out by `latest_ns`, or tells that it would not be. Its time becomes the time its
- * last bit leaves; without a rate, the time of its turn. */
+/* Puts a packet on the line if its last bit is out by `latest_ns`; otherwise returns false. The packet's time becomes
+ * the time when its last bit leaves; without a rate, the time of its turn. */
 static bool put_on_line(struct bottleneck *b, const struct models *models, struct queued *queued, uint64_t turn_ns,
                         uint64_t latest_ns)
 {

@@ -2,15 +2,15 @@
  *
  * Which packets wait, and which goes next, is the discipline's affair (discipline.h). A packet is decided when its turn
  * comes, that is, when the line is free: until then drop-head may evict it, active queue management judges how long it
- * has waited, and a rate that is set while it waits times it. A decided packet has its exit time and goes on down the
- * pipeline; it still counts in the queue until its last bit is out, in the list `on_line`. Where it is certain which
- * packet is next (drop-tail), one that will be out within 1 ms is decided ahead of its turn. So the box wakes up for
- * decisions at most once a millisecond at high rates, and parts of a super-packet leave together. The bound is in bytes
- * and in packets. A packet that finds the bottleneck empty is always taken, however small the bound is.
+ * has waited, and a rate that is set while it waits determines its exit. A decided packet has its exit time and goes on
+ * down the pipeline; it still counts in the queue until its last bit is out, in the list `on_line`. Where it is certain
+ * which packet is next (drop-tail), one that will be out within 1 ms is decided ahead of its turn. So the box wakes up
+ * for decisions at most once a millisecond at high rates, and parts of a super-packet leave together. The bound is in
+ * bytes and in packets. A packet that finds the bottleneck empty is always taken, however small the bound is.
  * Packets in the queue lie in chunks that are allocated as the queue grows and used again. The discipline's own memory
  * is allocated when the discipline changes.
- * Rejected: with drop-tail, all packets decided when they come in, as it was. Behind a line of 10 Kbit/s they kept
- * their exits of minutes when the rate was raised. */
+ * Rejected: deciding all packets on arrival with drop-tail, as an earlier version did. Behind a line of 10 Kbit/s they
+ * kept exit times minutes away when the rate was raised. */
 #ifndef COMET_BOTTLENECK_H
 #define COMET_BOTTLENECK_H
 
@@ -52,7 +52,7 @@ enum fate bottleneck_offer(struct bottleneck *bottleneck, const struct params *p
 bool bottleneck_next(struct bottleneck *bottleneck, const struct params *params, const struct models *models,
                      uint64_t until_ns, struct wire_packet *packet, enum fate *fate);
 
-/* When the turn of the next packet comes that waits for a decision. UINT64_MAX: none waits. */
+/* The time of the next packet's turn, among those that wait for a decision. UINT64_MAX: none waits. */
 uint64_t bottleneck_turn_ns(const struct bottleneck *bottleneck);
 
 /* Bytes in the queue at `now_ns`, of packets that wait or are on the line. */

@@ -49,8 +49,8 @@ enum fate channels_offer(struct channels *c, const struct params *params, const 
     return fate;
 }
 
-/* Whether the packet leaves channel `i` before that of channel `other`: packets that leave at the same time do so in
- * the order in which they came. */
+/* Whether the next packet of channel `i` leaves before that of channel `other`. Packets with equal exit times leave in
+ * the order of arrival. */
 static bool leaves_before(const struct channels *c, unsigned i, unsigned other)
 {
     const struct wire_packet *a = &c->first[i], *b = &c->first[other];

@@ -15,11 +15,11 @@
 
 struct channels {
     struct bottleneck each[CHANNELS_MAX];
-    struct wire_packet first[CHANNELS_MAX]; /* of each channel: leaves next, at its time */
+    struct wire_packet first[CHANNELS_MAX]; /* of each channel: the packet that leaves next */
     bool waits[CHANNELS_MAX];               /* whether there is such a packet */
-    unsigned used;                          /* the first so many have had packets; at least 1 */
+    unsigned used;                          /* number of channels that have had packets; at least 1 */
     uint64_t taken;                         /* packets, for balance by packet */
-    uint64_t peak_bytes;                    /* most that was in all queues together */
+    uint64_t peak_bytes;                    /* largest number of bytes in all queues together */
 };
 
 void channels_init(struct channels *channels, uint64_t aqm_key);

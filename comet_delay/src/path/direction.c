@@ -34,7 +34,7 @@ void direction_free(struct direction *d)
     packet_pool_free(&d->pool);
 }
 
-/* Counting begins again for what the parameters change. */
+/* Restarts the counters of models whose parameters change. */
 static void count_anew(struct direction *d, const struct params *params)
 {
     const struct params *old = &d->params;
@@ -142,7 +142,7 @@ const struct due *direction_due(struct direction *d, uint64_t now_ns, struct nc_
         return NULL;
     struct nc_super super;
     enum nc_super_status status = nc_super_read(due->buffer->data, due->buffer->len, &super);
-    assert(status == NC_SUPER_OK); /* it was when it came in */
+    assert(status == NC_SUPER_OK); /* it was valid when it came in */
     nc_super_run(&super, due->buffer->data + NC_VNET_LEN, due->first, due->parts, run);
     d->due_bytes = run->head_len + run->payload_len - NC_VNET_LEN + (uint64_t)super.header_len * (due->parts - 1);
     if (due->edits)

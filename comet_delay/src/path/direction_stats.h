@@ -1,6 +1,6 @@
-/* What a direction counted, as JSON for `show`: packets and drops, and beside them what the models achieved (jitter,
- * loss, the bottleneck's rate), to compare with what they were told. The achieved values are counted in theoretical
- * times, each since its parameter was last set; how far behind those times packets left is `lateness`. */
+/* What a direction counted, as JSON for `show`: packets and drops, and what the models achieved (jitter, loss, the
+ * bottleneck's rate), to compare with their parameters. The achieved values are counted in theoretical times, each
+ * since its parameter was last set. `lateness` says how much later than those times packets left. */
 #ifndef COMET_DIRECTION_STATS_H
 #define COMET_DIRECTION_STATS_H
 

@@ -68,7 +68,7 @@ static uint16_t flags_of(const struct nc_super *super, uint32_t part)
     return part + 1 == super->parts ? flags : flags & (uint16_t)~NC_TCP_FIN;
 }
 
-/* The TCP fields of one part, as the kernel's segmentation would set them. */
+/* The TCP fields of one part, set as the kernel's segmentation would set them. */
 static struct loss_tcp tcp_of(const struct nc_super *super, uint32_t part)
 {
     uint16_t flags = flags_of(super, part);
@@ -127,7 +127,7 @@ static enum fate access_line(struct direction *d, struct wire_packet *packet)
     return FATE_PASS;
 }
 
-/* A model that concerns some packets only leaves the path up for the others. */
+/* A model with a filter is no outage: the path stays up for the packets that the filter excludes. */
 static enum fate lost_by(const struct direction *d, const struct loss_model *model)
 {
     return loss_model_is_outage(model) && !d->models.only.n ? FATE_OUTAGE : FATE_LOSS;
@@ -142,7 +142,7 @@ static enum fate lose_before(struct direction *d, struct wire_packet *packet)
 /* The conversion between LAN and WAN PHY, which lets packets go on in bunches. */
 static enum fate bunch(struct direction *d, struct wire_packet *packet)
 {
-    if (!d->params.bunch_ns && !d->buncher.opening_ns) /* off, and never was on: one look, no more */
+    if (!d->params.bunch_ns && !d->buncher.opening_ns) /* off, and never was on: costs one comparison */
         return FATE_PASS;
     const struct buncher_params bunching = {.period_ns = d->params.bunch_ns, .packets = d->params.bunch_packets};
     packet->time_ns = buncher_send(&d->buncher, &bunching, packet->time_ns);
@@ -166,7 +166,7 @@ static enum fate delay(struct direction *d, struct wire_packet *packet)
     }
     int64_t jitter = jitter_ns(&d->jitter, &d->models.jitter, d->keys[RANDOM_JITTER], packet->number, delay_ns);
     bool overtake = d->params.jitter_order == JITTER_REORDERS;
-    packet->overtake_ns = overtake ? (uint64_t)jitter : 0; /* may be "negative": the delay is more than that */
+    packet->overtake_ns = overtake ? (uint64_t)jitter : 0; /* may wrap below 0: the delay is larger than that */
     packet->time_ns = delay_line_send(&d->delay, delay_ns + (overtake ? 0 : (uint64_t)jitter), arrival_ns);
     jitter_added(&d->jitter, &d->models.jitter, packet->number,
                  (int64_t)(packet->time_ns + packet->overtake_ns - arrival_ns - delay_ns));

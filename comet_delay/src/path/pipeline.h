@@ -9,7 +9,7 @@
  * (bottleneck.h) in one channel or in several (channels.h), and duplication, which comes last because it makes two
  * packets of one. What a stage computes is in a module of its own that knows neither the clock, nor the other stages,
  * nor the buffer a packet lies in.
- * Invariant: a stage gets packets with times that never fall. What lets packets overtake therefore comes last.
+ * Invariant: a stage gets packets with times that never fall. Stages that let packets overtake therefore come last.
  * Rejected: the bottleneck as a stage of the same type. It would have to return packets other than the one it got. */
 #ifndef COMET_PIPELINE_H
 #define COMET_PIPELINE_H
@@ -25,18 +25,18 @@ struct direction;
 /* Puts a packet into the pipeline at its time. It ends in the direction's schedule, or is dropped and counted. */
 void pipeline_offer(struct direction *direction, struct wire_packet *packet);
 
-/* Moves on what the bottleneck has settled by `until_ns`. */
+/* Passes on the packets that the bottleneck has decided by `until_ns`. */
 void pipeline_advance(struct direction *direction, uint64_t until_ns);
 
 /* A hash of addresses, ports and protocol. Packets of one flow have the same; the two directions of a connection need
  * not agree. */
 uint64_t pipeline_flow(const struct nc_packet *packet);
 
-/* Whether a packet is an acknowledgement that says nothing but its number: no data, no SACK, no flag but ACK. */
+/* Whether a packet is a plain acknowledgement: no data, no SACK, no flag except ACK. */
 bool pipeline_ack_only(const struct nc_super *super);
 
-/* Whether a wire packet, one part of a super-packet, is none of those that the filter chooses. Call it only where the
- * filter has terms: without any it chooses all packets. */
+/* Whether the filter excludes a wire packet (one part of a super-packet). Call it only where the filter has terms:
+ * without any it chooses all packets. */
 bool pipeline_exempts(const struct filter *only, const struct nc_super *super, uint32_t part);
 
 #endif

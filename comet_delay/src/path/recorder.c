@@ -25,7 +25,7 @@ static bool has_room(struct recorder *r, uint64_t slots)
     if (room(r) >= slots)
         return true;
     r->tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
-    if (r->head - r->tail > r->n) /* only a reader that is not ours can have written that */
+    if (r->head - r->tail > r->n) /* only a faulty reader can have written that */
         r->tail = r->head - r->n;
     return room(r) >= slots;
 }
@@ -203,7 +203,7 @@ void recorder_decided(struct recorder *r, uint64_t number, uint64_t exit_ns, uin
     if (run && extends(r, run, number, exit_ns, t_ns, fate, edits, copy) && extend(r, run, t_ns))
         return;
     close_run(r);
-    if (!has_room(r, 1)) { /* only copies can use up what was reserved for others */
+    if (!has_room(r, 1)) { /* only duplicates can use up slots that were reserved for others */
         r->skipped_copies++;
         return;
     }

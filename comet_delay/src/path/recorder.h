@@ -27,7 +27,7 @@ struct recorder {
     struct comet_record_ring *shared;
     struct comet_record_slot *slots;
     uint64_t n;          /* slots */
-    uint64_t head, tail; /* our own, which may be beyond the published one; the reader's as last seen */
+    uint64_t head, tail; /* our head, which may be beyond the published one; the reader's tail as last seen */
     uint64_t index;      /* head mod n */
     uint64_t reserved;   /* slots that packets let in may still need */
     uint64_t header_bytes;
@@ -64,7 +64,8 @@ void recorder_decided(struct recorder *recorder, uint64_t number, uint64_t exit_
 /* Records that a run was handed to the far port. FATE_WRITE: the port did not take it. */
 void recorder_sent(struct recorder *recorder, uint64_t number, uint32_t count, uint64_t now_ns, enum fate fate);
 
-/* Records what the direction lets through from `t_ns` on. Where there is no room, the newest such record waits for it. */
+/* Records the rate that the direction lets through from `t_ns` on. Where there is no room, the newest such record
+ * waits. */
 void recorder_line(struct recorder *recorder, uint64_t t_ns, const struct comet_record_line *line);
 
 /* Publishes all that was recorded so far. */

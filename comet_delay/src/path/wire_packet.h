@@ -15,7 +15,8 @@ struct wire_packet {
     uint64_t time_ns; /* where its last bit is now, in theory */
     struct packet_buffer *buffer;
     uint64_t flow;        /* hash of addresses and ports; 0 where no stage asks for it */
-    uint64_t overtake_ns; /* jitter that may let it be overtaken: added only behind the stages that want order */
+    uint64_t overtake_ns; /* jitter that may let it be overtaken: added only after the stages that need packets in
+                           * order */
     uint32_t part;        /* which part of the super-packet in the buffer */
     uint32_t l2_bytes;
     uint32_t ip_bytes;

@@ -32,10 +32,10 @@ enum aqm_algorithm { AQM_DISCIPLINES(AQM_NUMBER) AQM_N };
 
 /* Ratios in parts per billion (NC_RATIO_ONE is 100 %). */
 struct red_params {
-    uint64_t min_bytes, max_bytes; /* of the averaged backlog: no hits below min; the share rises from 0 to p at max */
+    uint64_t min_bytes, max_bytes; /* of the average backlog: no hits below min; their share rises to p at max */
     uint64_t p_ppb;                /* share at max, of packets of `packet_bytes`; in proportion for others */
     uint64_t weight_ppb;           /* weight of a new sample in the average (w_q) */
-    uint64_t packet_bytes;         /* usual size of a packet: that p holds for, and in which idle time is counted */
+    uint64_t packet_bytes;         /* usual size: p holds for it, and idle time is counted in such packets */
     bool gentle;                   /* from max to 2 max the share rises from p to 1; otherwise it is 1 from max on */
 };
 struct codel_params {
@@ -53,7 +53,7 @@ struct pie_params {
 struct fq_codel_params {
     uint64_t limit_packets, memory_bytes; /* that wait at most, of all flows */
     uint64_t quantum_bytes;               /* that a flow sends in its turn */
-    uint64_t ways;                        /* queues that a flow may have one of; 1: its hash names one */
+    uint64_t ways;                        /* queues that a flow may choose from; 1: its hash names one */
     bool ack_filter;                      /* drops acknowledgements that the next one in the queue replaces */
 };
 
@@ -73,7 +73,7 @@ struct dualpi2_params {
 };
 
 struct step_params {
-    uint64_t packets, bytes; /* from which on packets are marked; 0: not by this */
+    uint64_t packets, bytes; /* packets are marked from this threshold on; 0: no such threshold */
     bool drop;               /* packets that cannot be marked are dropped there */
 };
 

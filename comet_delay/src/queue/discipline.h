@@ -21,13 +21,13 @@
 #include "fate.h"
 #include "queued_list.h"
 
-/* The bounds are of what waits and of what is on the line together; 0: no bound. A packet that finds both empty is
- * always taken. */
+/* Each bound covers the packets that wait and those on the line together; 0: no bound. A packet that finds both empty
+ * is always taken. */
 struct queue_settings {
     const struct aqm_params *aqm;
     uint64_t bytes_max, packets_max;
     uint64_t key;   /* from random_key */
-    bool drop_head; /* a full queue drops the oldest that waits, where the discipline leaves the choice */
+    bool drop_head; /* a full queue drops the oldest packet, where the discipline leaves the choice open */
 };
 
 /* Starts as all zero, without a discipline. */
@@ -36,13 +36,13 @@ struct queue {
     int algorithm;                     /* enum aqm_algorithm, of the discipline */
     void *own;                         /* the discipline's memory */
     uint64_t bytes, packets;           /* that wait; the discipline counts */
-    uint64_t line_bytes, line_packets; /* on the line; the caller counts */
-    struct queued_list dropped;        /* by enqueue, after it had taken them, each with its fate; the caller empties */
+    uint64_t line_bytes, line_packets; /* bytes and packets on the line, counted by the caller */
+    struct queued_list dropped;        /* packets that enqueue dropped after accepting them, each with its fate; the
+                                        * caller empties the list */
 };
 
-/* What dequeue would return next. `time_ns`: not before this time; UINT64_MAX: nothing waits. `certain`: the packet
- * that it will be whatever comes and however late it is, unless the queue drops at its head; NULL where that is
- * open. */
+/* What dequeue would return next. `time_ns`: the earliest time; UINT64_MAX: nothing waits. `certain`: the next packet,
+ * if no later arrival or delay can change it (except a drop at the head); otherwise NULL. */
 struct queue_next {
     uint64_t time_ns;
     struct queued *certain;
@@ -56,7 +56,7 @@ struct queue_fact {
 enum { QUEUE_FACTS_MAX = 8 };
 
 struct discipline {
-    size_t own_bytes; /* of memory that it needs, zero at first */
+    size_t own_bytes; /* size of the memory that it needs, zeroed at first */
     bool by_flow;     /* looks at the flows of packets */
     /* Offers a packet at its arrival. FATE_PASS: it waits now, perhaps marked. Otherwise it is dropped, and the
      * caller's. */
@@ -80,8 +80,8 @@ AQM_DISCIPLINES(AQM_EXTERN)
 /* The discipline of an algorithm. */
 const struct discipline *discipline_of(int algorithm);
 
-/* Gives the queue the discipline of settings->aqm, with `own` for its memory: own_bytes, all zero. What waits goes on
- * waiting. Returns the memory of the discipline before it, or NULL. */
+/* Gives the queue the discipline of settings->aqm, with `own` for its memory: own_bytes, all zero. Waiting packets stay
+ * in the queue. Returns the memory of the discipline before it, or NULL. */
 void *queue_change(struct queue *queue, const struct queue_settings *settings, void *own);
 
 /* What waits and what is on the line. */
@@ -98,7 +98,7 @@ static inline bool queue_fits(const struct queue *queue, const struct queue_sett
                             (!settings->packets_max || packets + 1 <= settings->packets_max));
 }
 
-/* A packet came to wait, or waits no more. */
+/* Counts a packet that joins or leaves the queue. */
 static inline void queue_count(struct queue *queue, const struct queued *packet)
 {
     queue->bytes += packet->bytes;

@@ -22,7 +22,7 @@ enum { CATCH_UP_MAX = 2000 };
 struct side {
     struct queued_list list;
     uint64_t bytes, packets;
-    uint64_t hits; /* [q.count] of recur(): what has come together since the last hit, below ONE */
+    uint64_t hits; /* [q.count] of recur(): likelihood accumulated since the last hit, below ONE */
 };
 
 struct dualpi2 {
@@ -139,7 +139,7 @@ static bool is_overloaded(const struct dualpi2 *dual)
     return dual->coupled >= ONE || dual->base >= ONE;
 }
 
-/* What becomes of an L4S packet that was taken out of its queue. */
+/* The fate of an L4S packet that was dequeued. */
 static enum aqm_verdict l4s_leaves(struct dualpi2 *dual, const struct dualpi2_params *params, uint64_t sojourn_ns)
 {
     bool step = sojourn_ns > params->step_ns && dual->l4s.packets > 0; /* [Th_len] 1 packet, this one */
@@ -159,7 +159,7 @@ static enum aqm_verdict classic_leaves(struct dualpi2 *dual, const struct queued
     return packet->ect && !is_overloaded(dual) ? AQM_MARK : AQM_DROP;
 }
 
-/* The side whose turn it is, or NULL when nothing waits. One that is alone saves nothing up. */
+/* The side whose turn it is, or NULL when nothing waits. A side that waits alone accumulates no credit. */
 static struct side *turn(struct dualpi2 *dual)
 {
     if (dual->l4s.packets && dual->classic.packets)

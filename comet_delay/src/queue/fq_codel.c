@@ -6,8 +6,8 @@
  * `ways` the hash names a set of queues, and a flow gets one of them that no other flow has, as long as there is one.
  * With `ack_filter` an acknowledgement that says nothing but a number is dropped when the packet behind it in its queue
  * is another of the same flow with a later number; CAKE looks for it when the later one comes, with the same outcome
- * for what is sent. What carries SACK blocks, ECN's flags or data is never dropped so. The bounds of the box (--queue,
- * --queue-packets) hold as well as those of the text. */
+ * for what is sent. A packet with SACK blocks, ECN flags or data is never dropped in this way. The bounds of the box
+ * (--queue, --queue-packets) hold as well as those of the text. */
 #include "laws.h"
 #include "nc_range.h"
 
@@ -16,10 +16,10 @@ enum { FLOWS = 1024, DROP_BATCH = 64 };
 struct flow {
     struct queued_list list;
     struct flow *next; /* in a list of flows, when `listed` */
-    int64_t credits;   /* bytes that it may still send before it is another's turn */
+    int64_t credits;   /* bytes that it may still send before the next flow's turn */
     struct codel_state law;
     bool listed;
-    uint32_t tag; /* of the flow that it was given to, by its hash */
+    uint32_t tag; /* hash of the flow that this queue is assigned to */
 };
 
 struct flow_list {
@@ -44,7 +44,7 @@ static void list_push(struct flow_list *list, struct flow *flow)
     list->tail = flow;
 }
 
-/* The queue of a packet's flow: the one that it has, or one of its set that is free, or one that another flow has. */
+/* Returns the queue for a packet's flow: the flow's own, a free one of its set, or one that another flow has. */
 static struct flow *flow_of(struct fq_codel *fq, const struct queue_settings *settings, const struct queued *packet)
 {
     uint64_t hash = random_mix(packet->flow ^ settings->key), ways = nc_max(settings->aqm->fq_codel.ways, 1);
@@ -180,7 +180,7 @@ static struct queued *dequeue(struct queue *queue, const struct queue_settings *
     return packet;
 }
 
-/* While packets wait the line is busy until after the last of them came, unless there is one alone. */
+/* While packets wait, the line is busy until after the last of them arrived, unless only one waits. */
 static struct queue_next next(const struct queue *queue)
 {
     const struct fq_codel *fq = queue->own;

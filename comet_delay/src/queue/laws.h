@@ -12,7 +12,7 @@ enum aqm_verdict { AQM_PASS, AQM_MARK, AQM_DROP };
 /* A packet as a law sees it. Most laws look at a few members only. */
 struct aqm_packet {
     uint64_t now_ns, sojourn_ns;
-    uint64_t backlog_bytes; /* without it: what it finds when it comes, what stays when it leaves */
+    uint64_t backlog_bytes; /* backlog without this packet: what it finds on arrival, what remains when it leaves */
     uint32_t bytes;
     uint32_t largest_bytes; /* of all seen, this one included: the "MTU" of safeguards for almost empty queues */
     bool ect;
@@ -39,7 +39,7 @@ struct pie_state {
     bool started;
 };
 
-/* For a packet that comes, and for one that leaves the queue for the line. */
+/* Called for a packet that arrives, and for one that leaves the queue for the line. */
 enum aqm_verdict red_comes(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet);
 void red_leaves(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet);
 enum aqm_verdict codel_leaves(struct codel_state *codel, const struct codel_params *params, bool ecn,
@@ -58,7 +58,7 @@ static inline struct aqm_packet aqm_coming(const struct queue *queue, const stru
                                .number = packet->number};
 }
 
-/* For one that was taken out of the queue already. Nothing is on the line at its turn. */
+/* The same for a packet that has already left the queue. Nothing is on the line at its turn. */
 static inline struct aqm_packet aqm_leaving(const struct queue *queue, const struct queue_settings *settings,
                                             const struct queued *packet, uint64_t now_ns)
 {

@@ -34,10 +34,10 @@ static inline enum fate plain_add(struct queue *queue, const struct queue_settin
     return FATE_PASS;
 }
 
-/* As a discipline's functions of these names, for those that judge a packet when it leaves. */
+/* The `next` of disciplines that judge a packet when it leaves. */
 struct queue_next plain_next(const struct queue *queue);
-/* The same for those that judge a packet when it comes: with drop-tail nothing that follows can change the fate of one
- * that was taken in. */
+/* `dequeue` and `next` of disciplines that judge a packet on arrival: with drop-tail, nothing later can change the fate
+ * of an accepted packet. */
 struct queued *plain_dequeue(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
                              enum fate *fate);
 struct queue_next plain_certain(const struct queue *queue);

@@ -16,7 +16,7 @@ struct queued {
     uint32_t ack;    /* of one that is `ack_only` */
     bool ect;        /* ECN-capable transport: may be marked instead of dropped */
     bool ect1;       /* ECT(1) or CE: of an L4S flow (RFC 9331) */
-    bool ack_only;   /* TCP that says nothing but up to where data have arrived */
+    bool ack_only;   /* plain acknowledgement: TCP without data, SACK or other flags */
     bool marked;
     uint8_t fate; /* enum fate, of one in the list of those dropped */
 };

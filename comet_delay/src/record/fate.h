@@ -12,7 +12,7 @@ enum fate {
     FATE_MEMORY,  /* the box had no memory for it */
     FATE_WRITE,   /* the far port did not take it */
     FATE_DRAIN,   /* the receiver's buffer in front of its bus was full */
-    FATE_OUTAGE,  /* as FATE_LOSS, by a model that lets nothing pass for a time: the path is down */
+    FATE_OUTAGE,  /* like FATE_LOSS, by a model that lets nothing pass for a time: the path is down */
     FATE_POLICER, /* over the rate of a policer */
     FATE_N
 };

@@ -38,7 +38,7 @@ enum comet_record_type {
     COMET_RECORD_DECIDED = 2, /* what becomes of consecutive wire packets, and when */
     COMET_RECORD_SENT = 3,    /* a run of wire packets was handed to the far port */
     COMET_RECORD_GAP = 4,     /* packets that found no room in the record */
-    COMET_RECORD_LINE = 5, /* what the direction lets through from t_ns on, in place of what earlier ones say of it */
+    COMET_RECORD_LINE = 5,    /* the rate that the direction lets through from t_ns on */
     COMET_RECORD_TYPES
 };
 

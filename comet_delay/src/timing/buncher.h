@@ -1,5 +1,6 @@
 /* Bunching as a conversion between LAN and WAN PHY does it (lsr-2007): packets are held, and go on together at a gate
- * that opens once a period. Evenly spaced acknowledgements so become bursts, and the sender's segments with them.
+ * that opens once a period. Evenly spaced acknowledgements thus become bursts, and so do the segments that they clock
+ * out.
  *
  * The gate opens at the multiples of the period on the caller's clock. A packet leaves at the first opening at or after
  * its arrival that has room for it: an opening lets `packets` through at most, and the rest waits for the next ones.
@@ -13,7 +14,7 @@
 
 struct buncher_params {
     uint64_t period_ns; /* between openings; 0: packets are not held */
-    uint64_t packets;   /* that one opening lets through; 0: no bound */
+    uint64_t packets;   /* packets that one opening lets through; 0: no bound */
 };
 
 /* All zero is fresh. */

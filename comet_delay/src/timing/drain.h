@@ -1,10 +1,10 @@
 /* A receiver whose I/O bus is slower than its line (lsr-2007, cause 7; tgnle-2006, fig4). The NIC keeps what arrives in
- * a small buffer, and the bus takes it out at its rate. What finds the buffer full is lost, although no line and no
- * switch of the path was ever full.
+ * a small buffer, and the bus takes it out at its rate. A packet that finds the buffer full is lost, although no line
+ * and no switch of the path was ever full.
  *
  * The bus takes packets one after the other: a packet has crossed it at max(arrival, exit of the one before) +
- * bits / rate. The packet takes room in the buffer until then, so the buffer counts the packet on the bus, too, and one
- * that is smaller than a packet lets none through. Rejected: the pacer with a small buffer. It lets the first packet
+ * bits / rate. The packet takes room in the buffer until then, so the buffer counts the packet on the bus, too. A
+ * buffer smaller than a packet lets nothing through. Rejected: the pacer with a small buffer. It lets the first packet
  * of a burst go at once and needs no room for it, as a pacer does that stands in the network. */
 #ifndef COMET_DRAIN_H
 #define COMET_DRAIN_H

@@ -3,15 +3,16 @@
  * against each other, since a burst of one fills small switch buffers at the cost of all. How it did so was not
  * published. What follows is this project's definition:
  *
- *   - A flow is what has one 64-bit hash (the caller's, of the 5-tuple). It is active for `active_ns` after its last
+ *   - A flow is all packets with the same 64-bit hash (computed by the caller from the 5-tuple). It is active for
+ * `active_ns` after its last
  *     arrival.
  *   - Each packet is spaced from the next one of its flow by bits × n / rate, where n is the number of active flows
  *     when the packet arrives. So every active flow has an equal share of the total rate, and no flow sends two packets
- *     closer together than its share allows. What one flow leaves unused no other flow gets: this evens out, and is not
- *     fair queueing.
+ *     closer together than its share allows. The share that one flow leaves unused goes to no other flow: the stage
+ * evens flows out; it is not fair queueing.
  *   - A packet leaves at max(arrival, its flow's next time). That time is final, so a flow that comes or goes changes
  *     the spacing of later packets only. While n rises, the sum of all flows may exceed the rate for as long as packets
- *     that were spaced earlier still wait. The box's pacer comes before the harmonizer, since it wants packets in order
+ *     that were spaced earlier still wait. The box's pacer comes before the harmonizer, since it needs packets in order
  *     (CONTROL.md).
  *   - Packets of a flow never overtake each other. Packets of different flows do, so departures are not in the order of
  *     arrival, and the caller sorts them.
@@ -19,9 +20,9 @@
  * The table holds HARMONIZER_FLOWS flows. A new flow beyond that takes the place of the one seen least recently. If
  * that flow still has packets waiting, new flows wait from then on until these packets are out, since any of them may
  * be that flow coming back.
- * Rejected: a queue for each flow with a scheduler (deficit round robin). It makes the same order of one line, but a
- * departure then depends on packets yet to come. Rejected: dropping packets that would wait too long. A bound on the
- * wait belongs to a queue, which stands in front of the harmonizer. */
+ * Rejected: a queue for each flow with a scheduler (deficit round robin). For one line it yields the same order, but a
+ * departure then depends on later packets. Rejected: dropping packets that would wait too long. A bound on the wait
+ * belongs to a queue, which stands in front of the harmonizer. */
 #ifndef COMET_HARMONIZER_H
 #define COMET_HARMONIZER_H
 
