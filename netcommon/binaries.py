@@ -1,6 +1,6 @@
 """Where the C tools are: override → build of this checkout → scripts of this environment → PATH.
 
-In that order, so that a developer's fresh build wins over an installed one and an explicit choice over both.
+With this order a developer's fresh build wins over an installed one, and an explicit choice wins over both.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CHECKOUT = Path(__file__).resolve().parent.parent
 
 
 class MissingBinary(MissingError):
-    """A tool is nowhere; the text names all places looked at."""
+    """A tool was not found; the message names every place that was searched."""
 
 
 def override_variable(name: str) -> str:

@@ -21,7 +21,7 @@ class ControlError(LfpError):
 
 
 class Refused(ControlError):
-    """The tool answered that it does not do what the request asks for. Nothing has changed in the tool."""
+    """The tool refused the request. Nothing has changed in the tool."""
 
 
 class ControlClient:

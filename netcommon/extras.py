@@ -13,7 +13,7 @@ from netcommon.errors import MissingError
 DISTRIBUTION = "lfp-testbed"
 BENCHES = "bench"  # a package of the checkout, which the wheel leaves out
 
-# Extra → the modules that it brings. A module in several extras counts for the first one here.
+# Extra → the modules that it brings. A module that several extras list belongs to the first of them in this table.
 EXTRAS: dict[str, tuple[str, ...]] = {
     "statistics": ("scipy",),
     "history": ("duckdb", "scipy"),
@@ -36,7 +36,7 @@ def missing(extra: str) -> str | None:
 
 
 def require(extra: str, what: str) -> None:
-    """MissingError where a module of the extra is not installed. ``what``: the verb or option that needs it."""
+    """Raises MissingError when a module of the extra is not installed. ``what``: the verb or option that needs it."""
     if module := missing(extra):
         raise _missing(what, module, extra)
 

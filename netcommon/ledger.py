@@ -61,7 +61,7 @@ def state_directory() -> Path:
 
 
 def cache_directory() -> Path:
-    """The user's folder for what can be made again: kernels, and the files of long timelines."""
+    """The user's cache folder: kernels and the files of long timelines, which can be rebuilt."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "lfp"
 
 

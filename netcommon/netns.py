@@ -50,8 +50,7 @@ class Holder:
 
 
 def _start_holder() -> subprocess.Popen[bytes]:
-    """What a thread starts is born in the thread's namespaces. A program such as unshare(1) would need mount(1), too,
-    and in a guest each start takes 10 ms."""
+    """Rejected: unshare(1), which would also need mount(1); each start of a program takes 10 ms in a guest."""
     _check(_libc().unshare(_CLONE_NEWNET | _CLONE_NEWNS), "(a new one)")
     _check(_libc().mount(b"none", b"/", None, _MS_REC | _MS_SLAVE, None), "/")
     _check(_libc().mount(b"sysfs", b"/sys", b"sysfs", 0, None), "/sys")
@@ -60,7 +59,8 @@ def _start_holder() -> subprocess.Popen[bytes]:
 
 
 def _on_own_thread(name: str, function: Callable[[], T]) -> T:
-    """What ``function`` returns or raises on a thread of its own, whose namespaces end with it."""
+    """Calls ``function`` on a thread of its own, whose namespaces end with the thread. Returns its result or raises its
+    exception."""
     outcome: dict[str, Any] = {}
 
     def call() -> None:

@@ -1,4 +1,4 @@
-"""A question to a program that may be anybody's: its answer has a bound in time and in size.
+"""Asks an unknown program for its answer, with a bound on the time and on the size of the answer.
 
 A program that ignores an unknown option may run for ever, print for ever, or leave children behind that keep its output
 open. Rejected: subprocess.run with a time limit. It ends the program alone, and then waits for whoever has its pipe.
@@ -23,7 +23,8 @@ MOST_BYTES = 2**20
 
 
 def output(argv: Sequence[str | Path], deadline_s: float = DEADLINE_S) -> bytes:
-    """What a program prints until it ends. LfpError when it cannot start, fails, is late, or prints too much."""
+    """Returns what a program prints until it exits. LfpError when it cannot start, fails, is late, or prints too
+    much."""
     until_s = time.monotonic() + deadline_s
     try:
         process = subprocess.Popen(

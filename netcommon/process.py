@@ -67,7 +67,7 @@ def _dying_with_us() -> list[str]:
 
 @contextlib.contextmanager
 def behind(*words: str) -> Iterator[None]:
-    """Tools that are started inside are started by this command, which ends with an exec of what follows it."""
+    """Tools started inside this block are started by this command, which must exec the arguments that follow it."""
     token = _BEHIND.set(words)
     try:
         yield
@@ -83,8 +83,9 @@ def started(argv: Sequence[str]) -> list[str]:
 
 
 def _environment() -> dict[str, str] | None:
-    """A tool's variables in a guest: the same number of octets on every host, because the stack lies below them, and
-    programs make random numbers of its address (mkstemp of glibc does, in iperf3). None elsewhere: ours."""
+    """A tool's environment variables in a guest. They have the same number of octets on every host: the stack lies
+    below them, and programs derive random numbers from its address (glibc's mkstemp, which iperf3 uses). None outside a
+    guest: the tool inherits ours."""
     if os.getpid() != 1:
         return None
     own = {name: value for name, value in os.environ.items() if name != "PYTHONPATH" and not name.startswith("LFP_")}
@@ -95,14 +96,14 @@ def _environment() -> dict[str, str] | None:
 def _as_a_copy(
     command: list[str], netns: int | str | None, environment: dict[str, str] | None
 ) -> Callable[[], None] | None:
-    """In a guest, what a child of ours does in the place of ``command`` when that is a Python module: Python takes no
-    time there as long as it is us, while another one takes as much as its version and packages need. None for any other
-    command. What it calls is safe after a fork: it takes no lock that another thread of ours holds for long."""
+    """In a guest, the function that a forked child runs instead of ``command`` when that is a Python module. A fork of
+    this interpreter takes no virtual time, while a new interpreter takes as long as its version and packages need. None
+    for any other command. The function is safe after a fork: it takes no lock that another thread holds for long."""
     if environment is None or command[:2] != [sys.executable, "-m"]:
         return None
 
     def run() -> None:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # with them the pipe on which subprocess waits for a new program
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # including the pipe on which subprocess waits for a new program
         status = EXIT_FAILED
         try:
             if netns is not None:
@@ -179,7 +180,7 @@ class Tool:
         self._cwd = cwd if cwd and cwd.is_dir() else None
         self._seen: list[Event] = []
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._closed = threading.Event()  # its stdout, by all who had it
+        self._closed = threading.Event()  # its stdout is closed by every process that had it
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
@@ -312,8 +313,8 @@ class Tool:
 
     def _group_ended(self, timeout_s: float) -> bool:
         """Whether the tool's whole process group ends within this time. Our own tools have no children that outlive
-        them, so for them it is enough that nobody has the pipe; programs of others may have closed it, and keep a
-        port or an interface."""
+        them, so for them it is enough that the pipe is closed. A third-party program may have closed the pipe and still
+        hold a port or an interface."""
         deadline = time.monotonic() + timeout_s
         if not self._closed.wait(timeout_s):
             return False

@@ -27,7 +27,7 @@ class Unit:
     multipliers: dict[str, int]
     shown: tuple[tuple[str, int], ...]
     decimals: int = 3
-    likely: tuple[str, ...] = ()  # what a number without a unit may have meant; with these the unit is required
+    likely: tuple[str, ...] = ()  # units that a bare number may have meant; where this is set, a unit is required
     cased: dict[str, int] = field(default_factory=dict)  # suffixes behind whose prefix, if any, case matters
 
     def factor(self, suffix: str) -> int | None:
@@ -36,7 +36,7 @@ class Unit:
         return self.cased.get(prefix + tail) or self.multipliers.get(suffix.lower())
 
     def meant_by_case(self, suffix: str) -> list[str]:
-        """What a suffix that is known but for its case may have meant."""
+        """The suffixes that a suffix in the wrong case may have meant."""
         known = any(suffix.lower() == one.lower() for one in self.cased)
         return [suffix[:-3] + "bit", suffix[:-3] + "B/s"] if known else []
 
@@ -124,7 +124,7 @@ def parse(unit: Unit, text: str, *, quoted: bool = False) -> int:
 
 
 def _meant(unit: Unit, text: str, value: int) -> list[str]:
-    """What a number without a unit may have meant; nothing where it has one meaning."""
+    """The units that a number without a unit may have meant; empty where only one is possible."""
     if unit is RATIO and value >= RATIO_ONE_PPB:
         return ["1%", "100%"] if value == RATIO_ONE_PPB else [f"{text}%"]
     return [text + suffix for suffix in unit.likely] if value else []

@@ -155,7 +155,7 @@ def named(name: str, value: object, digits: int = DIGITS) -> str:
 
 
 def distinct(name: str, values: Iterable[object]) -> list[str]:
-    """Texts of values of one name; as many digits as it takes for two different values to have two texts."""
+    """Texts of values of one name, with as many digits as are needed to tell different values apart."""
     listed: Sequence[object] = list(values)
     wanted = len(dict.fromkeys(listed))
     texts: list[str] = []

@@ -36,9 +36,9 @@ _OF_CAPTURES = ("limited_", "lost_", "seen_")
 
 
 def as_meant(row: dict[str, Any], version: int) -> dict[str, Any]:
-    """A row of results.parquet of that format, without the values that its columns no longer mean. In format 1 sums
-    and fairness of flows were of their averages over different times, counts of several streams were of one of them,
-    and through gateways limits and losses were of the client's connection alone."""
+    """A row of results.parquet of that format, without the values that its columns no longer mean. In format 1, sums
+    and fairness of flows were computed from averages over different times. Counts of several streams covered one stream
+    only. With gateways, limits and losses covered the client's connection only."""
     if version > 1:
         return row
     left = {name: value for name, value in row.items() if name not in _OF_FLOWS}

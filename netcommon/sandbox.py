@@ -24,7 +24,7 @@ USER = "nobody"  # of what root starts
 SEARCH = "dac_read_search"
 _ANSWER = 4096
 _OPEN, _CLOSED = 0, 1
-# What libraries read of the machine: C libraries and their list, kinds of files, time zones, processors, memory.
+# Files of the system that libraries read: C libraries and their list, MIME types, time zones, processors, memory.
 _MACHINE = (
     "/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types", "/etc/timezone", "/dev/null",
     "/dev/urandom", "/proc/self", "/proc/cpuinfo", "/proc/meminfo", "/proc/stat", "/proc/sys/vm", "/proc/filesystems",
@@ -34,8 +34,8 @@ _MACHINE = (
 
 @dataclass(frozen=True)
 class Choice:
-    """What the command line says. ``user``: become this one (None: nobody when root, else nobody new); ``off``: keep
-    everything."""
+    """The options of the command line. ``user``: the user to become (None: "nobody" when root, otherwise no change);
+    ``off``: keep everything."""
 
     user: str | None = None
     off: bool = False
@@ -55,12 +55,12 @@ def enter(
     reads: Sequence[Path], writes: Sequence[Path], choice: Choice, *, needed: Iterable[Path] = (),
     optional: Sequence[Path] = (), private: bool = False,
 ) -> dict[str, Any]:  # fmt: skip
-    """Confines this process, which must have one thread: the user, no capability, landlock, seccomp. Returns what
-    holds. What the machine lacks is one line on stderr. Raises LfpError for a user that cannot be.
-
-    The one capability that is ever kept is `SEARCH`, where the user may not read something of ``reads``, ``writes`` or
-    ``needed`` (files below them), or where files will be made that are closed to others (``private``). It allows
-    reading alone, and landlock bounds it. ``optional`` may be read where the user may.
+    """Confines this process, which must have one thread: changes the user, drops capabilities, enters landlock and
+    seccomp. Returns the resulting state. One line on stderr says what the machine lacks. Raises LfpError when it cannot
+    become the user. The only capability that is ever kept is `SEARCH`: where the user may not read something in
+    ``reads``, ``writes`` or ``needed`` (files below them), or where files will be made that others may not read
+    (``private``). `SEARCH` allows reading only, and landlock restricts it. ``optional`` paths may be read where the
+    user may read them.
     """
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "threads are running"
     paths = [*reads, *writes, *_of_python()]
@@ -96,14 +96,14 @@ def closed_to(user: pwd.struct_passwd | None, paths: Iterable[Path]) -> Path | N
             os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
             os._exit(_OPEN if all(map(os.access, existing, rights)) else _CLOSED)
         except BaseException:
-            os._exit(_OPEN)  # the user cannot be become, which the sandbox itself says
+            os._exit(_OPEN)  # setuid failed; the sandbox itself reports that
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == _OPEN:
         return None
     return existing[0] if len(existing) == 1 else next(path for path in existing if closed_to(user, [path]))
 
 
 def _of_python() -> list[Path]:
-    """Where modules of this interpreter are, and those of this project."""
+    """The folders that hold this interpreter's modules and those of this project."""
     own = [file.parent for file in binaries.CHECKOUT.glob("*/__init__.py")]
     found = [Path(sys.prefix), Path(sys.base_prefix), *(Path(entry) for entry in sys.path if entry), *own]
     return list(dict.fromkeys(path.resolve() for path in found if path.exists()))

@@ -1,9 +1,7 @@
-"""TCP connections as the kernel tells them (sock_diag(7)), whatever program has them: those that are there now, and
-those that have just ended.
-
-A socket asks about the network namespace that it was made in. It sees the end of a connection when it was made before
-(`listening`): the kernel then sends the connection's last TCP_INFO. Rejected: `ss`, a process for every look; and looks
-at intervals alone, which miss short connections and the last interval of the others.
+"""TCP connections of any program, as the kernel reports them (sock_diag(7)): those that exist now, and those that have
+just ended. A diag socket reports on the network namespace in which it was created. One that is `listening` also reports
+connections that end later: the kernel sends each connection's last TCP_INFO. Rejected: `ss`, which needs a process for
+every poll. Rejected: polling alone, which misses short connections and the last interval of the others.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from dataclasses import dataclass
 
 _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _ERROR = 4, 20, 0x301, 3, 2
 _ENDED_V4, _ENDED_V6 = 1 << 0, 1 << 2  # multicast groups: the ends of TCP sockets
-_INFO, _CONGESTION = 2, 4  # attributes of an answer; bit n - 1 of a request asks for n
+_INFO, _CONGESTION = 2, 4  # attributes of an answer; bit n - 1 of a request asks for attribute n
 _HEADER, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=HH")
 _STATE_AT, _ID_AT, _MESSAGE_BYTES = 1, 4, 72  # in struct inet_diag_msg; _MESSAGE_BYTES: where its attributes begin
 ESTABLISHED, FIN_WAIT_1 = 1 << 1, 1 << 4
@@ -30,7 +28,7 @@ _FIELDS = (
     ("bytes_acked", 120, "=Q"), ("bytes_received", 128, "=Q"), ("delivered_ce", 196, "=I"), ("bytes_sent", 200, "=Q"),
     ("bytes_retrans", 208, "=Q"), ("total_rto", 240, "=H"),
 )  # fmt: skip
-_ECN_AT, _PACKED_SINCE = 276, 7  # AccECN's bits; the kernel version that has them as bits
+_ECN_AT, _PACKED_SINCE = 276, 7  # AccECN's bits, and the kernel version that made them bits
 _LARGEST = 2**63 - 1
 
 
@@ -95,7 +93,7 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _connection(message: bytes) -> list[Connection]:
-    """The connection of a message; none where the kernel gives no TCP_INFO."""
+    """The connection in a message; None where the kernel gives no TCP_INFO."""
     found: dict[int, bytes] = {}
     at = _MESSAGE_BYTES
     while at + _ATTRIBUTE.size <= len(message):

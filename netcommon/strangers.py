@@ -1,9 +1,9 @@
 """Run directories that somebody else may have made: no link in them is followed, and nothing is written into them.
 
 A run arrives as an archive, over a share, or in a folder that another user writes. A link in it could lead a reader to
-any file of ours, and a writer to overwrite it; a named pipe would hold a reader for ever. So whoever opens a run first
-calls `refuse_links`, whoever writes into one calls `refuse_foreign`, and every file is written by `replacing`.
-Rejected: opening each file without following links. Arrow, DuckDB and tar take paths.
+any file of ours, and a writer to overwrite it; a named pipe would hold a reader for ever. So code that opens a run
+first calls `refuse_links`, code that writes into a run calls `refuse_foreign`, and every file is written by
+`replacing`. Rejected: opening each file without following links. Arrow, DuckDB and tar take paths.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Namespaces of our own, in which an ordinary user can build networks, and what may forbid them on a machine.
+"""User namespaces, in which an ordinary user can build networks, and the settings of a machine that may forbid them.
 
 `enter` starts the command again inside a user, network and mount namespace (unshare(1)). The user is root there, over
 those namespaces and nothing else. Files stay the user's, process ids stay as they are, and the namespaces end with the
@@ -34,7 +34,7 @@ _PROBE_S = 10.0
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What forbids namespaces of our own, and what root can do about it (empty when that is unknown)."""
+    """What forbids user namespaces on this machine, and what root can do about it (empty when that is unknown)."""
 
     what: str
     remedy: str

@@ -8,10 +8,10 @@ keys are absent: iperf3 does not time the connect and does not report the window
 (sock_diag) has the TCP_INFO of a connection when it ends, so each end's `end` has it, too. With ``--samples`` the
 sender has `rttcp watch` sample its data connection; of iperf3's two connections its document names that one.
 
-iperf3 gives the time of its beginning in whole seconds. `receiver` has the receiver's intervals. ``t0_monotonic_ns`` of
-both ends comes from the times at which the program began and ended: the test lies between them, with about as many
-round trips of the control connection before it as after it. With samples it also lies between the last one without the
-data connection and the first one with data of it. ``t0_error_ns`` is how wrong that may be at most.
+iperf3 gives its start time in whole seconds only. `receiver` has the receiver's intervals. ``t0_monotonic_ns`` of both
+ends comes from the start and end times of the program: the test lies between them, with about as many round trips of
+the control connection before it as after it. With samples, t0 also lies between the last sample without the data
+connection and the first sample that shows data of it. ``t0_error_ns`` bounds the error of t0.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ from netcommon.process import started
 from rttcp import iperf3
 from rttcp.launcher import DEFAULT_PORT, FAMILIES, watch_argv
 
-_FULL = 0.9  # of the longest interval; the last one may be a moment
+_FULL = 0.9  # share of the longest interval; the last interval may be very short
 _ADAPTER = (sys.executable, "-m", "rttcp.iperf3_tool")
 _DYING_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")  # however we end
 LISTEN_S = 8.0
-_ENDED_S = 1.0  # in which the kernel says that a connection has ended
+_ENDED_S = 1.0  # time within which the kernel reports that a connection has ended
 _LISTENING = "0A"
 _COOKIE_BYTES = 37  # which each connection begins with
 
 
 @dataclass(frozen=True)
 class Ran:
-    """When the client began and ended, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME less that. ``seen``: of the data
-    connection's samples; None: there are none."""
+    """Start and end of the client, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME minus CLOCK_MONOTONIC. ``seen``: what
+    the samples show of the data connection; None without samples."""
 
     began_ns: int
     ended_ns: int
@@ -56,8 +56,8 @@ class Ran:
 
 @dataclass(frozen=True)
 class Seen:
-    """What samples say of the data connection: its number in them, the last time at which it was not there (0: not
-    known), and the first one at which it had sent data (None: not known)."""
+    """What samples show of the data connection: its number in them, the last time at which it did not exist (0: not
+    known), and the first time at which it had sent data (None: not known)."""
 
     stream: int
     missing_ns: int
@@ -133,8 +133,8 @@ def _end(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
 
 
 def _peak_bps(document: iperf3.Document) -> int | None:
-    """The receiver's best full interval, as rttcp's. None where its intervals are not there: what the sender writes
-    fills buffers first."""
+    """The receiver's best full interval, defined as in rttcp. None without the receiver's intervals: the sender's would
+    count writes that only fill buffers."""
     sums = [one.sum for one in document.server_output_json.intervals if not one.sum.omitted]
     least_s = _FULL * max((one.seconds for one in sums), default=0)
     full = [one.bits_per_second for one in sums if one.seconds >= least_s]
@@ -142,8 +142,8 @@ def _peak_bps(document: iperf3.Document) -> int | None:
 
 
 def data_connection(asked: socket.socket | None, port: int) -> dict[str, Any]:
-    """What the kernel says of the connection that had the data, of those to or from iperf3's port in this namespace;
-    nothing where it does not say."""
+    """The kernel's TCP_INFO of the data connection, among those to or from iperf3's port in this namespace; empty where
+    the kernel reports none."""
     if asked is None:
         return {}
     try:
@@ -169,19 +169,19 @@ def _rows(intervals: Sequence[iperf3.Interval]) -> list[list[int]]:
 
 
 def _counted(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
-    """The receiver's intervals, and when they began; nothing where its document is not there."""
+    """The receiver's intervals, and when they began; empty without the receiver's document."""
     rows, began = _rows(document.server_output_json.intervals), _began(document, ran)
     return {"intervals": rows} | began if rows and began else {}
 
 
 def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
-    """When the test began, on both clocks, and how wrong that may be; nothing where neither the receiver's document
-    says so nor samples of a connection that sent data."""
+    """When the test began, on both clocks, and the largest error of that. Empty where neither the receiver's document
+    nor samples of a connection with data show it."""
     rows, sent_ns = _rows(document.server_output_json.intervals), ran.seen.sent_ns if ran and ran.seen else None
     if ran is None or not (rows or sent_ns):
         return {}
     first_ns, last_ns = ran.began_ns, max(ran.ended_ns - (rows[-1][1] if rows else 0), ran.began_ns)
-    if ran.seen:  # the server begins when the connection is open, and lets the client send then
+    if ran.seen:  # the server's clock starts when the connection is open; then it lets the client send
         within = max(first_ns, ran.seen.missing_ns), min(last_ns, ran.seen.sent_ns or last_ns)
         first_ns, last_ns = within if within[0] <= within[1] else (first_ns, last_ns)
     half_ns = (last_ns - first_ns) // 2
@@ -191,8 +191,9 @@ def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
 
 @contextlib.contextmanager
 def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Path | None) -> Iterator[None]:
-    """Samples the connections with this port while the block runs, and then writes them. Where the kernel cannot be
-    asked there are none. What they cost is not the host's, so no price of its calls is asked for (`started`)."""
+    """Samples the connections with this port while the block runs, and then writes the samples. Without sock_diag in
+    the kernel there are none. Sampling is not part of the host's work, so its system calls are not charged to the
+    host's processor (`started`)."""
     if samples is None:
         yield
         return
@@ -200,7 +201,7 @@ def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Pa
     argv = [*_DYING_WITH_US, *watch_argv(port, samples, binary, sample_ns=sample_ns)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdout
-        watcher.stdout.readline()  # it has looked once, or says why it cannot
+        watcher.stdout.readline()  # it has taken one sample, or reports why it cannot
         try:
             yield
         finally:
@@ -211,11 +212,11 @@ def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Pa
 
 
 def keep(samples: Path, local: str) -> Seen | None:
-    """Leaves the lines of the connection from this address in a file of samples, and says what they show. Without one
-    of it the file goes, too. The time of a look is that of its end, so what it does not show was not there when the
-    look before it ended."""
+    """Keeps in a file of samples only the lines of the connection from this address, and returns what they show.
+    Removes the file when no line remains. A sample's time is the end of its poll, so a connection that it does not show
+    did not exist when the previous poll ended."""
     kept, wanted = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},'
-    seen, looks = None, (0, 0, 0)  # the times of the last three looks
+    seen, looks = None, (0, 0, 0)  # times of the last three samples
     with samples.open() as every, kept.open("w") as own:
         for line in every:
             is_own = wanted in line

@@ -47,8 +47,8 @@ struct nc_option {
     size_t offset;              /* offsetof(struct settings, field) */
 };
 
-/* Rows of a table; OFFSET(field), which the file defines, is a member of its settings. What follows `help` is further
- * members of the row, such as .letter = 'p'. */
+/* Macros for the rows of a table. The including file defines OFFSET(field) for a member of its settings. Arguments
+ * after `help` are further members of the row, such as .letter = 'p'. */
 #define NC_SECTION(title) {.name = title, .kind = NC_OPT_SECTION}
 #define NC_FLAG(name_, field, help_, ...)                                                                              \
     {.name = name_, .kind = NC_OPT_FLAG, .help = help_, .offset = OFFSET(field), __VA_ARGS__}
@@ -87,8 +87,8 @@ static inline bool nc_option_is_quantity(const struct nc_option *row)
 /* Fills in the defaults only. */
 void nc_options_defaults(const struct nc_option *table, size_t n, void *settings);
 
-/* Parses one value for one row, as a control socket needs it. Returns 0, or -1 with an error that names the option, the
- * value and what is allowed; the setting is then as it was. */
+/* Parses one value for one row, for a control socket. Returns 0, or -1 with an error that names the option, the value
+ * and what is allowed; then the setting is unchanged. */
 int nc_option_set(const struct nc_option *row, const char *text, void *settings, struct nc_error *error);
 
 #endif

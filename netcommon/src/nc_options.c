@@ -23,7 +23,7 @@ static const char *const kind_names[] = {
 };
 _Static_assert(sizeof kind_names / sizeof kind_names[0] == NC_OPT_SECTION, "a name for every kind with a value");
 
-/* What stands for the value in --help: "HOST", "fast|slow", "DURATION"; empty for a flag. */
+/* The placeholder for the value in --help: "HOST", "fast|slow", "DURATION"; empty for a flag. */
 static void metavar(const struct nc_option *row, char *out, size_t size)
 {
     out[0] = '\0';
@@ -42,7 +42,7 @@ static void metavar(const struct nc_option *row, char *out, size_t size)
         snprintf(out, size, "TEXT");
 }
 
-/* The range of a quantity as the error message has it; nothing where every value is allowed. */
+/* The range of a quantity as the error message prints it; empty where every value is allowed. */
 static void print_range(const struct nc_option *row)
 {
     char low[40], high[40];

@@ -1,5 +1,5 @@
-/* Large tables of zeros of which only the touched pages take memory. Behind the table's last page stands one that
- * nobody may touch, so an index beyond a table of whole pages ends the program.
+/* Large zeroed tables; only touched pages take memory. A guard page follows the table, so an index beyond a table of
+ * whole pages ends the program.
  * Rejected: calloc. glibc gives fresh pages only above a threshold, which it raises when such memory is freed; after
  * that calloc clears, and so touches, the whole table. AddressSanitizer also touches an eighth of it each time. */
 #ifndef NC_PAGES_H

@@ -1,5 +1,5 @@
 /* The frame of every tool's main: a table of verbs, `--help`, `--version`, and how the process meets its surroundings
- * (signals, parent, descriptors). A tool says what its verbs are and nothing else.
+ * (signals, parent, descriptors). A tool provides only the table of its verbs.
  *
  * `--verbs-json` is a hidden option of every tool. It prints {"tool":"rttcp","verbs":[{"name":null,"help":"…"},
  * {"name":"cc","help":"…"}]}; a null name stands for a command line without a verb. Each entry answers `--options-json`
@@ -44,7 +44,7 @@ void nc_program_close_signals(int fd);
 /* `--parent-death`: the process gets SIGTERM when its parent ends. */
 void nc_program_end_with_parent(void);
 
-/* As many descriptors as the administrator allows at all, for a process that needs one a connection. */
+/* Raises the limit of descriptors to the hard limit, for a process that needs one per connection. */
 void nc_program_raise_descriptors(void);
 
 #endif

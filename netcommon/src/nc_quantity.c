@@ -143,7 +143,7 @@ static int refuse_suffix(enum nc_unit unit, const char *text, const char *suffix
     return nc_fail(error, NC_EXIT_USAGE, "not a %s; want for example %s", units[unit].name, units[unit].examples);
 }
 
-/* A number without a unit whose unit could be one or another. The error shows both. */
+/* Reports a number without a unit where two units are likely. The error shows both. */
 static int refuse_bare(enum nc_unit unit, const char *text, uint64_t value, struct nc_error *error)
 {
     if (unit == NC_UNIT_DURATION && value)

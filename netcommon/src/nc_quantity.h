@@ -4,10 +4,10 @@
  * are no milli-bits, except in `bps`, `Bps` and `B/s`: bits with a small b, bytes with a capital one (1MBps = 8Mbit),
  * and refused in a spelling that leaves it open (MBPS, mb/s). tc means bytes by `bps` too.
  *
- * A duration and a rate have a unit, except 0, because who writes "4.2" may mean milliseconds or seconds. A number
- * without a unit is a count, a size in bytes (as tc, ttcp and iperf3 take it) or a fraction below 1: "--loss 1" could
- * be 1 % or all. Rejected: seconds, bit/s and a fraction up to 1 for every bare number, as it was; newcomers lost every
- * packet with "--loss 1", and nothing told them. */
+ * A duration and a rate need a unit, except 0, because "4.2" could mean milliseconds or seconds. A number without a
+ * unit is a count, a size in bytes (as tc, ttcp and iperf3 take it) or a fraction below 1: "--loss 1" could be 1 % or
+ * all. Rejected: reading every bare number as seconds, bit/s or a fraction up to 1, as an earlier version did.
+ * Newcomers lost every packet with "--loss 1", and no message said why. */
 #ifndef NC_QUANTITY_H
 #define NC_QUANTITY_H
 

@@ -1,6 +1,6 @@
 /* Objects of one size, in memory that is mapped once for as many as there may ever be. A page of it exists only once it
- * is used, and stays. So a program whose memory has run out still has what it promised to keep room for.
- * Rejected: malloc for each; where memory is limited, whoever asks for most then has all of it. */
+ * is used, and stays. So a program that has run out of memory still has the objects that it had reserved. Rejected:
+ * malloc for each object. Where memory is limited, the part of the program that asks for most would get all of it. */
 #ifndef NC_SLOTS_H
 #define NC_SLOTS_H
 
@@ -10,7 +10,7 @@
 struct nc_slot;
 struct nc_slots {
     uint8_t *at;
-    size_t stride, most, used_once; /* used_once: those that have ever been taken */
+    size_t stride, most, used_once; /* used_once: number of objects that have ever been taken */
     struct nc_slot *free;
 };
 

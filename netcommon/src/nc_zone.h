@@ -8,7 +8,7 @@
 
 #define NC_ZONE_ADVICE "a link-local address wants its interface behind it, as in fe80::1%%eth0"
 
-/* True for one whose zone was not given; a socket would say no more than "invalid argument". */
+/* True for a link-local address without a zone; a socket would only report "invalid argument". */
 static inline bool nc_wants_zone(const struct sockaddr *address)
 {
     const struct sockaddr_in6 *v6 = (const struct sockaddr_in6 *)(const void *)address;

@@ -1,5 +1,5 @@
-/* How nanoseconds spread: count, smallest, largest, mean, and percentiles from a histogram whose bins are 1/32 of their
- * value wide, so that a percentile is right within 3.2 %. Values below 32 are exact. */
+/* The distribution of durations in nanoseconds: count, smallest, largest, mean, and percentiles from a histogram whose
+ * bins are 1/32 of their value wide, so that a percentile is right within 3.2 %. Values below 32 are exact. */
 #ifndef NC_SPREAD_H
 #define NC_SPREAD_H
 
@@ -19,8 +19,8 @@ void nc_spread_add(struct nc_spread *spread, uint64_t value);
 /* Adds all values of `from`. */
 void nc_spread_merge(struct nc_spread *into, const struct nc_spread *from);
 
-/* The smallest value that is at least as large as `share` (0 … 1) of all, at most one bin too large. 0 without
- * values. */
+/* The quantile `share` (0 … 1): the smallest value that is at least as large as that share of all values, at most one
+ * bin too large. 0 without values. */
 uint64_t nc_spread_percentile(const struct nc_spread *spread, double share);
 
 /* {"min","mean","p50","p90","p99","max"}, whole nanoseconds; null without values. */

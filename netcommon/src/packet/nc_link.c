@@ -107,7 +107,7 @@ static enum nc_decoded read_erf(const struct bytes *bytes, struct nc_link_header
     case ERF_ETHERNET:
     case ERF_ETHERNET_COLOR:
     case ERF_ETHERNET_DSM:
-    case ERF_ETHERNET_HASH: /* two octets of offset and padding stand before the frame */
+    case ERF_ETHERNET_HASH: /* two octets of offset and padding precede the frame */
         *out = (struct nc_link_header){.next = NC_NEXT_ETHERNET, .bytes = (uint32_t)len + 2};
         return need(bytes, len + 2);
     case ERF_IPV4:

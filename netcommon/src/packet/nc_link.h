@@ -27,9 +27,9 @@ enum nc_decoded {
 };
 
 enum nc_next {
-    NC_NEXT_OTHER,    /* a protocol that is not looked into */
+    NC_NEXT_OTHER,    /* a protocol that is not decoded */
     NC_NEXT_TYPE,     /* what `ether_type` says */
-    NC_NEXT_IP,       /* IPv4 or IPv6 by its first octet */
+    NC_NEXT_IP,       /* raw IP: IPv4 or IPv6 by its first octet */
     NC_NEXT_ETHERNET, /* an Ethernet header */
 };
 

@@ -25,7 +25,7 @@ struct walk {
     const uint8_t *frame;
     size_t at;       /* where the next header begins */
     size_t captured; /* bytes that may be read */
-    size_t end;      /* bytes that the packet had, by the headers so far */
+    size_t end;      /* length of the packet, according to the headers decoded so far */
 };
 
 static enum nc_decoded need(const struct walk *walk, size_t len)
@@ -58,8 +58,8 @@ static void read_sack(const uint8_t *option, uint8_t len, struct nc_tcp *tcp)
         tcp->sack[tcp->sack_n++] = (struct nc_sack){nc_get32(option + at), nc_get32(option + at + 4)};
 }
 
-/* The counters of 24 bits stand in the order EE0B, ECEB, EE1B in one option, and the other way round in the other. The
- * last ones may be absent. */
+/* One option has the 24-bit counters in the order EE0B, ECEB, EE1B, the other one in the reverse order. The last
+ * counters may be absent. */
 static void read_accecn(const uint8_t *option, uint8_t len, struct nc_tcp *tcp)
 {
     uint32_t *const counters[3] = {&tcp->ee0b, &tcp->eceb, &tcp->ee1b};
@@ -334,8 +334,8 @@ static enum nc_decoded read_raw_ip(struct walk *walk, struct nc_packet *out)
     return walk->frame[walk->at] >> 4 == 6 ? read_ipv6(walk, out) : read_ipv4(walk, out);
 }
 
-/* Linux before a cooked packet with two tags: the header names the protocol behind the tags, and the inner tag's last
- * four octets stand in front of it. */
+/* How Linux captures a cooked packet with two tags: the header names the protocol after the tags, and the last four
+ * octets of the tags precede that protocol's packet. */
 static void pass_stray_tag(struct walk *walk, struct nc_packet *out)
 {
     unsigned version = out->ether_type == ETHERTYPE_IP ? 4 : 6;

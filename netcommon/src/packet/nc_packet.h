@@ -1,8 +1,8 @@
 /* Bounds-checked decoding of Ethernet and the other links of nc_link.h, VLAN tags (802.1Q, 802.1ad, 0x9100), IPv4 with
  * options, IPv6 with extension headers, TCP with options, UDP and ESP. The decoder takes cursor and end, never reads
  * beyond the end, and copies what it finds into a host struct. A capture may hold less than the packet had, so lengths
- * come from the headers. A header that is not all there ends the decoding at the layer before, with NC_TRUNCATED. A
- * header that contradicts the lengths around it ends it with NC_MALFORMED.
+ * come from the headers. A truncated header ends the decoding at the layer before it, with NC_TRUNCATED. A header that
+ * contradicts the lengths around it ends the decoding with NC_MALFORMED.
  * Sources: RFC 791, 8200, 9293, 7323, 2018, 3168, 9768, 768, 4303; IEEE 802.1Q. */
 #ifndef NC_PACKET_H
 #define NC_PACKET_H
@@ -51,11 +51,11 @@ struct nc_tcp {
     uint32_t tsval, tsecr;
     uint8_t sack_n;
     struct nc_sack sack[NC_SACK_MAX];
-    uint8_t options_len;       /* by the header, whatever was captured of them */
-    bool cut;                  /* the capture ends within the options; those that it has whole were read */
+    uint8_t options_len;       /* length in the header, even where less was captured */
+    bool cut;                  /* the capture ends within the options; the complete ones were read */
     bool has_accecn;           /* the option, perhaps without counters */
     uint8_t accecn;            /* nc_accecn bits */
-    uint32_t ee0b, eceb, ee1b; /* 24 bits of the octets that arrived as ECT(0), CE and ECT(1) */
+    uint32_t ee0b, eceb, ee1b; /* counters of octets that arrived as ECT(0), CE and ECT(1), modulo 2^24 */
 };
 
 #define NC_VLAN_MAX 8
@@ -69,7 +69,7 @@ struct nc_packet {
     uint8_t ip_proto;   /* after IPv6 extension headers */
     uint8_t ttl;
     uint8_t ecn;    /* enum nc_ecn */
-    bool fragment;  /* part of a fragmented datagram; later parts have l4 NC_L4_NONE */
+    bool fragment;  /* part of a fragmented datagram; later fragments have l4 NC_L4_NONE */
     uint32_t ip_id; /* IPv4: 16 bits; IPv6: of the fragment header, or 0 */
     uint8_t src[16],
         dst[16]; /* IPv4 in the first 4 bytes, the rest zero; with a routing header the final destination */

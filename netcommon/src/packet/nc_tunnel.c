@@ -46,7 +46,8 @@ static enum found raw_ip(struct cursor *cursor)
     return INSIDE;
 }
 
-/* A stack of labels ends with the bottom-of-stack bit. The first four bits behind it tell what follows (RFC 4928). */
+/* A stack of labels ends with the bottom-of-stack bit. The first four bits after the stack tell what follows (RFC
+ * 4928). */
 static enum found read_mpls(struct cursor *cursor)
 {
     enum found why = NOT_A_TUNNEL;

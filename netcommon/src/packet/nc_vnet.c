@@ -1,7 +1,8 @@
-/* Segmentation as arithmetic on headers, after tcp_gso_segment() and __udp_gso_segment() of Linux. A packet that still
- * wants its checksum holds in its place the folded sum of the pseudo-header, not complemented. Between a super-packet
- * and its runs only the length in that sum differs, so the sum is corrected by the difference of lengths (RFC 1624).
- * Rejected: building the sum again. It covers the final address, which behind a routing header is not the header's. */
+/* Segmentation as arithmetic on headers, after tcp_gso_segment() and __udp_gso_segment() of Linux. In a packet without
+ * a computed checksum, the checksum field holds the folded sum of the pseudo-header, not complemented. Between a
+ * super-packet and its runs only the length in that sum differs, so the sum is corrected by the difference of lengths
+ * (RFC 1624). Rejected: building the sum again. It covers the final address, which behind a routing header is not the
+ * header's. */
 #include "nc_vnet.h"
 
 #include <assert.h>

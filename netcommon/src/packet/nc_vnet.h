@@ -1,11 +1,11 @@
 /* The virtio-net header that TAP and AF_PACKET put before a packet, and what a super-packet consists of.
  *
  * A super-packet (TSO/USO/GRO) stands for `parts` wire packets: its headers, repeated before every `gso_size` bytes of
- * payload. Who models a network counts wire packets, so everything here is arithmetic on parts. A packet is taken apart
- * only where some of its parts meet another fate. Parts are then written as runs: fresh headers in a small buffer, and
- * the payload where it lies, by writev. Payload is never copied. The headers follow the kernel's own segmentation: FIN
- * and PSH on the last part only, CWR on the first part only (or on every part under ACCECN), and an IPv4 id that counts
- * up by one a part. */
+ * payload. A model of a network counts wire packets, so everything here is arithmetic on parts. A packet is split only
+ * where its parts meet different fates. Parts are then written as runs: fresh headers in a small buffer, and the
+ * payload where it lies, by writev. Payload is never copied. The headers follow the kernel's own segmentation: FIN and
+ * PSH on the last part only, CWR on the first part only (or on every part under ACCECN), and an IPv4 id that counts up
+ * by one a part. */
 #ifndef NC_VNET_H
 #define NC_VNET_H
 
@@ -65,10 +65,10 @@ struct nc_run {
 };
 
 /* Builds the run of parts [first, first + n) of the super-packet at `frame` (the byte after the vnet header). A run of
- * one part is an ordinary packet with a partial checksum, which whoever needs it fills in
- * (VIRTIO_NET_HDR_F_NEEDS_CSUM). A run of more parts stays GSO of the same type and gso_size. When the run is the whole
- * packet (as for every packet without GSO), nothing is rewritten: `head` is the vnet header alone, and `payload` is the
- * frame. `super` must have been read with NC_SUPER_OK. Asserts on a range outside the packet. */
+ * one part is an ordinary packet with a partial checksum, which a later reader completes (VIRTIO_NET_HDR_F_NEEDS_CSUM).
+ * A run of more parts stays GSO of the same type and gso_size. When the run is the whole packet (as for every packet
+ * without GSO), nothing is rewritten: `head` is the vnet header alone, and `payload` is the frame. `super` must have
+ * been read with NC_SUPER_OK. Asserts on a range outside the packet. */
 void nc_super_run(const struct nc_super *super, const uint8_t *frame, uint32_t first, uint32_t n, struct nc_run *out);
 
 /* Encodes the header, NC_VNET_LEN bytes. */

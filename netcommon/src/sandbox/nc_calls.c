@@ -23,7 +23,7 @@ static const char *const common[] = {
     "poll", "ppoll", "select", "pselect6", "epoll_create1", "epoll_ctl", "epoll_wait", "epoll_pwait", "epoll_pwait2",
     "eventfd2", "signalfd4", "timerfd_create", "timerfd_settime", "timerfd_gettime", "nanosleep", "clock_nanosleep",
     "pause", "restart_syscall", "sched_yield",
-    /* sockets that are there; what makes one is below */
+    /* use of existing sockets; calls that create one are below */
     "listen", "accept", "accept4", "shutdown", "getsockname", "getpeername", "getsockopt", "setsockopt", "sendto",
     "recvfrom", "sendmsg", "recvmsg", "sendmmsg", "recvmmsg",
     /* memory; mmap and mprotect are below */
@@ -38,10 +38,10 @@ static const char *const common[] = {
     "sched_get_priority_max", "sched_get_priority_min", "clock_gettime", "clock_getres", "gettimeofday", "time",
     "getrandom", "set_mempolicy_home_node", NULL};
 
-/* What makes sockets; socket itself is in add_checked. */
+/* Calls that create sockets; socket itself is in add_checked. */
 static const char *const sockets[] = {"socketpair", "bind", "connect", NULL};
 
-/* Calls that only somebody makes who has taken the process over. */
+/* Calls that only an attacker who controls the process would make. */
 static const char *const deadly[] = {"execve",
                                      "execveat",
                                      "ptrace",
@@ -113,7 +113,8 @@ static int add(scmp_filter_ctx filter, uint32_t action, const char *const *names
     return status;
 }
 
-/* Calls that are allowed for some values only. clone3 cannot be looked into; libc takes clone where it fails. */
+/* Calls that are allowed with some arguments only. A filter cannot inspect the arguments of clone3; libc falls back to
+ * clone when clone3 fails. */
 static int add_checked(scmp_filter_ctx filter, bool interpreted)
 {
     static const int families[] = {AF_INET, AF_INET6, AF_UNIX};

@@ -6,9 +6,9 @@
 
 /* From now on this process and its children may make the calls that any daemon makes and those of `more`
  * (NULL-terminated). Sockets are those of TCP, UDP and Unix, and of sock_diag(7) where it `diagnoses`;
- * memory never becomes executable. An interpreter (`interpreted`) may map shared objects, which is code that nobody can
- * write; it makes no socket, and a program that it wants to start is refused (EPERM) and does not kill it, since
- * libraries look for programs. Returns 0, or -1 where the kernel has no seccomp. */
+ * memory never becomes executable. An interpreter (`interpreted`) may map shared objects, because nobody can write to
+ * that code. It may not create sockets. Starting a program fails with EPERM instead of killing it, because libraries
+ * look for programs. Returns 0, or -1 where the kernel has no seccomp. */
 int nc_calls_confine(const char *const *more, bool diagnoses, bool interpreted);
 
 #endif

@@ -26,7 +26,8 @@ struct answer {
     struct nc_error error;
 };
 
-/* The end of the daemon is the end of the socket; signals to the whole group are for the daemon. */
+/* The keeper exits when the daemon's end of the socket closes. It ignores signals to the process group, which are meant
+ * for the daemon. */
 static _Noreturn void keep(int fd, nc_keeper_act act, void *context, uint64_t capabilities)
 {
     struct request request;

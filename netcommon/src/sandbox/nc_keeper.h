@@ -1,6 +1,6 @@
 /* The process that stays privileged when a daemon enters its sandbox (nc_sandbox.h): a child, made before the daemon
- * reads a key or a packet, which does the few things that the daemon's table of acts names and hears of nothing else.
- * Rejected: to leave the daemon what those need, such as the right to start nft. */
+ * reads a key or a packet, which performs the few acts in the daemon's table and nothing else. Rejected: leaving the
+ * daemon the privileges that the acts need, such as the right to start nft. */
 #ifndef NC_KEEPER_H
 #define NC_KEEPER_H
 
@@ -10,13 +10,13 @@
 
 struct nc_keeper;
 
-/* Does what is asked, in the keeper. Returns 0, or -1 with an error. */
+/* Performs an act, in the keeper. Returns 0, or -1 with an error. */
 typedef int (*nc_keeper_act)(void *context, uint32_t what, uint64_t value, struct nc_error *error);
 
-/* Forks the keeper, which has a copy of the context and keeps of the capabilities only these. NULL with an error. */
+/* Forks the keeper, which has a copy of the context and keeps only these capabilities. NULL with an error. */
 struct nc_keeper *nc_keeper_open(nc_keeper_act act, void *context, uint64_t capabilities, struct nc_error *error);
 
-/* Asks and waits for the answer. -1 with an error, also when the keeper is gone or NULL. */
+/* Asks the keeper for an act and waits for the answer. -1 with an error, also when the keeper is gone or NULL. */
 int nc_keeper_ask(struct nc_keeper *keeper, uint32_t what, uint64_t value, struct nc_error *error);
 
 /* Ends the keeper and awaits it. A keeper whose daemon has died ends by itself and leaves everything as it is. */

@@ -1,5 +1,5 @@
 /* User, capabilities, landlock; the filter is in nc_calls.c. Capabilities and landlock are set by system calls: a
- * library for either would be one more package for three calls. */
+ * library would be one more dependency for three calls. */
 #include "nc_sandbox.h"
 
 #include <errno.h>
@@ -71,8 +71,8 @@ static uint64_t permitted_capabilities(void)
     return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-/* The bounding set shrinks first, because that takes a capability itself. Without it a later exec could regain what
- * was dropped, which no_new_privs and the filter forbid, too. */
+/* The bounding set shrinks first, because shrinking it needs a capability (CAP_SETPCAP). With the full bounding set a
+ * later exec could regain dropped capabilities; no_new_privs and the filter also prevent that. */
 static void drop_bounding(uint64_t keep)
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
@@ -91,7 +91,7 @@ void nc_sandbox_limit(uint64_t capabilities)
             prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, cap, 0, 0);
 }
 
-/* Becomes the user. A namespace with one user has none to become: the process stays who it is. */
+/* Becomes the user. In a namespace with one user there is no other user, so the process keeps its own. */
 static int become(const struct passwd *user, json_t *missing, struct nc_error *error)
 {
     prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
@@ -149,15 +149,15 @@ static void allow(int ruleset, const char *path, uint64_t rights)
     struct stat status;
     struct landlock_path_beneath_attr rule = {.parent_fd = open(path, O_PATH | O_CLOEXEC), .allowed_access = rights};
     if (rule.parent_fd < 0)
-        return; /* what does not exist is not read */
+        return; /* a path that does not exist needs no rule */
     if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
         rule.allowed_access = LANDLOCK_ACCESS_FS_READ_FILE;
     syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
     close(rule.parent_fd);
 }
 
-/* Every right on files that this kernel knows is handled, and only reading is allowed again, and in the folders of
- * `writes` what makes, changes and removes files. */
+/* The ruleset handles every file right that this kernel knows. It allows reading in `reads`, and creating, changing and
+ * removing files in the folders of `writes`. */
 static bool enter_landlock(const struct nc_sandbox *sandbox)
 {
     static const unsigned known[] = {0, 13, 14, 15, 15, 16}; /* rights on files, by ABI */
@@ -218,12 +218,12 @@ static json_t *describe(bool no_new_privs, bool seccomp, bool landlock, json_t *
                      "missing", missing);
 }
 
-/* Landlock and the filter. `missing` learns what there is not. */
+/* Enters landlock and the filter. Adds what the kernel lacks to `missing`. */
 static json_t *confine(const struct nc_sandbox *sandbox, json_t *missing)
 {
     json_t *state;
     bool no_new_privs = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, landlock = false, seccomp = false;
-    state = describe(no_new_privs, false, false, missing); /* names of users are in files */
+    state = describe(no_new_privs, false, false, missing); /* user names are read from files */
     if (SANITIZED)
         miss(missing, "filter and landlock: this build has a sanitizer");
     else {

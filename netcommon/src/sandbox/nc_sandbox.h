@@ -3,13 +3,13 @@
  * with the page.
  *
  * In this order: the user, the groups and all capabilities but those of the table; no new privileges and no core dumps;
- * landlock (files, TCP connections); a seccomp filter. A call that the filter does not name fails with ENOSYS, which
- * libraries take for an old kernel: a run that lasts for weeks must not end because a library has changed its mind.
- * What starts a program or looks into another process kills this one.
+ * landlock (files, TCP connections); a seccomp filter. A call that the filter does not allow fails with ENOSYS, which
+ * libraries take for an old kernel: a run of weeks must not end because a new library version uses another call. A call
+ * that starts a program or inspects another process kills this process.
  *
- * What the machine does not have (a kernel without seccomp or landlock, a user namespace with one user) is said in one
- * line on stderr and listed in the state, and the daemon goes on. Sanitizers trace their own process, so a build with
- * one gives up user and capabilities only. */
+ * When the machine lacks something (seccomp, landlock, or a second user in the user namespace), the daemon logs one
+ * line to stderr, lists it in the state and continues. Sanitizers trace their own process, so a build with one gives up
+ * user and capabilities only. */
 #ifndef NC_SANDBOX_H
 #define NC_SANDBOX_H
 
@@ -23,8 +23,8 @@
 
 struct nc_sandbox {
     uint64_t capabilities;     /* kept where the process has them: 1 << CAP_NET_ADMIN | … */
-    const char *const *calls;  /* system calls beyond those that any daemon makes, NULL-terminated */
-    const char *const *reads;  /* files and folders that are still read, NULL-terminated */
+    const char *const *calls;  /* system calls in addition to those of every daemon, NULL-terminated */
+    const char *const *reads;  /* files and folders that may still be read, NULL-terminated */
     const char *const *writes; /* folders in which files may be made, changed and removed, NULL-terminated */
     bool connects;             /* opens TCP connections */
     bool diagnoses;            /* asks the kernel about sockets (sock_diag(7)) */
@@ -33,7 +33,7 @@ struct nc_sandbox {
 
 /* What the command line says: the rows --user and --no-sandbox of a tool's option table. */
 struct nc_sandbox_choice {
-    const char *user; /* NULL: NC_SANDBOX_USER when root, else who it is; "root": user and capabilities stay */
+    const char *user; /* NULL: NC_SANDBOX_USER when root, otherwise no change; "root": keeps user and capabilities */
     bool off;
 };
 
@@ -51,7 +51,7 @@ struct nc_sandbox_choice {
 int nc_sandbox_enter(const struct nc_sandbox *sandbox, const struct nc_sandbox_choice *choice, json_t **state,
                      struct nc_error *error);
 
-/* Keeps of the capabilities only these, for this process and the programs that it starts. */
+/* Drops all other capabilities of this process and of the programs that it starts. */
 void nc_sandbox_limit(uint64_t capabilities);
 
 #endif

@@ -70,7 +70,7 @@ LFP_INLINE void lfp_grow(struct lfp_window *w, u32 *fraction_q32, u32 acked, u64
     lfp_raise(w, fraction_q32, acked * LFP_DIV(per_rtt_q16 << 16, cwnd));
 }
 
-/* The window after a loss when share_q16 of it is kept; never below two segments (RFC 5681, 3.1). */
+/* The window after a loss that keeps the share share_q16 of it; never below two segments (RFC 5681, 3.1). */
 LFP_INLINE u32 lfp_keep(u32 cwnd, u32 share_q16)
 {
     return lfp_max((u32)lfp_scale(cwnd, share_q16), 2);

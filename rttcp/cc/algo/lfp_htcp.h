@@ -26,7 +26,8 @@ struct lfp_htcp {
     u64 loss_us;  /* time of the last loss; before the first loss, of the start */
     u64 round_us; /* start of the round trip whose acknowledged segments are counted */
     u32 round_acked;
-    u32 rate, old_rate; /* segments a second in the best round trip since the loss, and in the epoch before it */
+    u32 rate, old_rate; /* best rate of a round trip since the loss, and in the epoch before it, in segments per
+                         * second */
     u32 min_rtt_us, max_rtt_us;
     u32 beta_q16;
     u32 fraction_q32;

@@ -19,9 +19,9 @@
  * y is doubled once when s becomes high, and x is raised by one in every further epoch in which s stays high.
  * docs/explanation/xys.md has both.
  *
- * s is a share of the elapsed time: the sum of the gaps between ACKs that exceed two round-trip times, less one round
- * trip each, because the ACK clock runs that much later than the sender. A gap in which there was nothing to send does
- * not count (lfp_xys_restarted). */
+ * s is a share of the elapsed time: the sum over all gaps between ACKs that exceed two round-trip times, each reduced
+ * by one round trip, because the ACK clock runs that much later than the sender. A gap in which there was nothing to
+ * send does not count (lfp_xys_restarted). */
 #ifndef LFP_XYS_H
 #define LFP_XYS_H
 
@@ -43,7 +43,7 @@ struct lfp_xys_params {
 };
 
 struct lfp_xys {
-    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; last ACK; time stood still since the epoch began */
+    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; time of the last ACK; stopped time since the epoch began */
     u32 x_q16, y_q16, s_q16;          /* s of the last complete epoch */
     u32 fraction_q32;
     u32 high_epochs; /* consecutive epochs with s >= high */

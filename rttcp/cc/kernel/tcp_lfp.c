@@ -3,8 +3,8 @@
  * programs. It is for kernels without BPF, user-mode Linux above all.
  *
  * To build it in, copy this file, tcp_glue.h and algo/ into net/ipv4 as tcp_lfp.c, tcp_glue.h and algo/, and append
- * `obj-y += tcp_lfp.o` to net/ipv4/Makefile. It has no Kconfig entry, because whoever copies it wants it. It was
- * written for Linux 6.1.
+ * `obj-y += tcp_lfp.o` to net/ipv4/Makefile. It has no Kconfig entry, because a user who copies it wants it built in.
+ * It was written for Linux 6.1.
  *
  * Parameters are in 1/65536: `tcp_lfp.xys_x=262144` on the kernel's command line, or files in
  * /sys/module/tcp_lfp/parameters/. A connection reads them with every ACK. */

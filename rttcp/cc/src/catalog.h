@@ -27,12 +27,12 @@ struct cc_entry {
 struct cc_choice {
     const struct cc_entry *entry;
     uint32_t values_q16[CC_PARAMS_MAX];
-    int given; /* the user named a parameter, so an algorithm loaded with other values will not do */
+    int given; /* the user set a parameter, so an algorithm that is loaded with other values must be refused */
 };
 
 size_t cc_catalog(const struct cc_entry **entries);
 
-/* Returns NULL when there is none of that name. */
+/* Returns NULL when the catalog has no entry of that name. */
 const struct cc_entry *cc_find(const char *name);
 
 /* "lfp_cpeak, lfp_fast, …", for messages. */

@@ -1,6 +1,6 @@
 /* A holder only keeps a descriptor open. However it dies, the kernel then removes the algorithm (link.h). Until the
  * starter has printed the holder's process id, the two are connected by a socket, the leash. If the starter is killed
- * before that, the closed leash ends the holder too, so that no holder remains that nobody knows. */
+ * before that, the closed leash ends the holder too, so that no unknown holder remains. */
 #include "holder.h"
 
 #include <errno.h>
@@ -49,7 +49,7 @@ static void hold(const char *name, pid_t owner, int leash)
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL); /* before any process can know this one */
+    sigprocmask(SIG_BLOCK, &set, NULL); /* before any other process can know this one */
     setsid();
     int said = cc_ledger_write(name, owner, path, sizeof path) < 0 ? -errno : (int)getpid();
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -116,7 +116,7 @@ static int link_find(const char *name)
 }
 
 /* Reads the parameters of a loaded algorithm from the constants of its programs. The newest such map counts: an older
- * one stays while a closing socket still uses the algorithm with former parameters. */
+ * map stays while a closing socket still uses the algorithm with its previous parameters. */
 static bool params_read(const struct cc_entry *entry, struct cc_choice *loaded)
 {
     bool found = false;
@@ -145,7 +145,7 @@ bool cc_link_state(const struct cc_entry *entry, struct cc_choice *loaded)
     return true;
 }
 
-/* Fills in the parameters, loads, registers. The link's descriptor, or -1 with errno. */
+/* Fills in the parameters, loads and registers the algorithm. Returns the link's descriptor, or -1 with errno. */
 static int object_attach(struct bpf_object *object, const struct cc_choice *choice)
 {
     struct bpf_map *ops = bpf_object__find_map_by_name(object, choice->entry->name), *map;
@@ -219,7 +219,7 @@ int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *
         return -1;
     libbpf_print_fn_t before = verbose ? NULL : libbpf_set_print(silent);
     mkdir("/run/lfp", 0700);
-    /* of two processes that load at once, one makes the link and the other finds it */
+    /* when two processes load at once, one creates the link and the other finds it */
     int lock = open("/run/lfp/cc.lock", O_CREAT | O_RDWR | O_CLOEXEC, 0600);
     if (lock < 0 || flock(lock, LOCK_EX) < 0) {
         if (lock >= 0)

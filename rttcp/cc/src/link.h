@@ -1,4 +1,5 @@
-/* A congestion control in the kernel. An algorithm is there while a process holds a descriptor of its struct_ops link.
+/* A congestion control in the kernel. An algorithm stays in the kernel while a process holds a descriptor of its
+ * struct_ops link.
  *
  * The kernel counts the users. The first process that wants the algorithm makes the link, others open it, and when the
  * last descriptor closes, however its process ends, the kernel removes the algorithm. So nothing is left behind, and no

@@ -95,7 +95,7 @@ static int verb_load(const struct cc_settings *settings, struct cc_choice *choic
         return -1;
     say(settings, "loaded", choice, holder);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        close(leash); /* nobody would know the holder, so it ends */
+        close(leash); /* end the holder, because nobody would know its process id */
         return nc_fail(error, NC_EXIT_FAILED, "stdout: could not be written; %s is not left loaded",
                        choice->entry->name);
     }

@@ -10,7 +10,7 @@
 #define MESSAGE_MIN 4 /* fewer octets are no message */
 #define PEEKED (RTTCP_FIRST_MESSAGE_HEADER_MAX + RTTCP_FIRST_MESSAGE_MAX)
 
-/* Looks at the octets that have arrived, without taking them. */
+/* Peeks at the octets that have arrived, without removing them from the socket. */
 static enum rttcp_first peek(int fd)
 {
     uint8_t peeked[PEEKED];
@@ -109,7 +109,7 @@ static void wait_for_more(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
 }
 
-/* A part of a message is all that comes when the peer has closed. The socket would stay readable for good then. */
+/* The peer has closed after a part of a message, so no more will come, and the socket would stay readable for ever. */
 static bool is_hopeless(const struct pollfd *polled, enum rttcp_first first)
 {
     return first == FIRST_INVALID || (first == FIRST_PART && polled->revents & (POLLRDHUP | POLLHUP | POLLERR));

@@ -30,16 +30,17 @@ void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp
 /* Closes the oldest connection of the origin that has most; false when there is none. */
 bool rttcp_pending_close_one(struct rttcp_pending *pending);
 
-/* After poll: the connection to serve next, of those whose whole first message has arrived: one whose origin has the
- * fewest places, and of these the oldest. `full`: of those for which it is full, otherwise of those for which
- * there is a place. Returns its index, or -1 when there is none. */
+/* Call it after poll. Chooses the connection to serve next among those whose whole first message has arrived: its
+ * origin has the fewest places, and it is the oldest of those. With `full` it chooses among connections for which there
+ * is no place, otherwise among those for which there is one. Returns its index, or -1. */
 int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places, bool full);
 
 /* Removes connection i and returns its descriptor. */
 int rttcp_pending_take(struct rttcp_pending *pending, size_t i);
 
-/* Closes connections that were added more than `patience_ns` ago, unless it is full for them, that the peer has closed,
- * or whose first octets are no message. The clock may be younger than the patience: a virtual machine's begins at 0. */
+/* Closes three kinds of connections: those added more than `patience_ns` ago (unless they wait for a place), those that
+ * the peer has closed, and those whose first octets cannot begin a message. The clock may be below `patience_ns`: a
+ * virtual machine's clock begins at 0. */
 void rttcp_pending_sweep(struct rttcp_pending *pending, const struct rttcp_places *places, uint64_t now_ns,
                          uint64_t patience_ns);
 

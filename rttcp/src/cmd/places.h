@@ -1,7 +1,8 @@
 /* The places for sessions, --sessions of them. A place is waiting until its session has begun: until its data
  * connections are there or, with a key, until the peer has shown the key. A session that has begun keeps its place
- * while data move in it. A place may be lost when all are taken and another peer is at the door, so that peers who
- * say hello and nothing else, or begin and then say nothing, cannot hold all places. Who loses it:
+ * while data move in it. When all places are taken and another peer connects, one session may lose its place. So peers
+ * that send a hello and nothing else, or begin and then send nothing, cannot hold all places. These lose a place, in
+ * this order:
  *
  *   - the session that has been idle for longest, when that is more than RTTCP_IDLE_NS, its origin has its half of
  *     all places, and the peer at the door is from elsewhere;
@@ -26,7 +27,7 @@
 
 #include "origin.h"
 
-/* A handshake takes four round trips, so these serve round trips of 0.25 s and 0.75 s. */
+/* A handshake takes four round trips, so these allow for round trips of 0.25 s and 0.75 s. */
 #define RTTCP_SHARE_GRACE_NS UINT64_C(1000000000)
 #define RTTCP_GRACE_NS UINT64_C(3000000000)
 #define RTTCP_IDLE_NS UINT64_C(5000000000)
@@ -36,7 +37,7 @@ enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
 struct rttcp_place_state {
     _Atomic int is; /* enum rttcp_place_is */
     _Atomic uint64_t memory_bytes;
-    _Atomic uint64_t network; /* the origin, which processes of earlier sessions have no other sight of */
+    _Atomic uint64_t network; /* the origin, which the processes of earlier sessions cannot see otherwise */
     _Atomic bool ipv4;
     _Atomic uint64_t moved_ns; /* when data last moved in a session that has begun */
 };
@@ -67,24 +68,25 @@ enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid);
 uint64_t rttcp_places_taken(const struct rttcp_places *places, const struct rttcp_origin *origin);
 uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
-/* The place to be lost to a peer of `origin`, for which it is full, or -1 when none may be: one of its own that waits
- * where others are kept for peers from elsewhere. NULL: to a peer of any other origin. */
+/* Chooses the place to give to a peer of `origin` when no place is free for it; -1 when none may be taken. Where the
+ * free places are reserved for other origins, it is a waiting place of the same origin. `origin` NULL: a peer of any
+ * other origin. */
 int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Whether there is no place for an origin: all are taken, or it has so many that the others are kept for peers from
- * elsewhere. */
+/* Whether there is no place for an origin: all are taken, or it has so many that the rest is reserved for other
+ * origins. */
 bool rttcp_places_full_for(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
-/* Makes a place a lost one that waits or is idle; false when its session has just begun or data move again. */
+/* Takes a place from a session that waits or is idle; false when the session has just begun or its data move again. */
 bool rttcp_place_lose(struct rttcp_place_state *state, uint64_t now_ns);
 
 /* In the session's process: true when the session keeps its place from now on, false when it has lost it. */
 bool rttcp_place_begin(struct rttcp_place_state *state);
 
-/* In the session's process: takes memory for the session of place i, until its process has ended. Returns what is left
- * for its origin when that is less than `wanted_bytes`, and takes nothing then; otherwise `wanted_bytes`. Two sessions
- * that ask at the same moment may both be refused; together they never get more than `most_bytes`, and those of one
- * origin never more than its share. */
+/* In the session's process: takes memory for the session of place i, until its process has ended. Returns
+ * `wanted_bytes`. When less is left for the origin, takes nothing and returns what is left. Two sessions that ask at
+ * the same moment may both be refused; together they never get more than `most_bytes`, and those of one origin never
+ * more than its share. */
 uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes,
                               uint64_t most_bytes);
 

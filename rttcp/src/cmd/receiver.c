@@ -30,7 +30,7 @@ struct receiver {
     FILE *samples; /* NULL: none are wanted */
 };
 
-/* For a peer that has been told the reason. Returns the status of a process that had no session. */
+/* For a peer that already knows the reason. Returns the status of a process that had no session. */
 static int note_refusal(struct receiver *r)
 {
     rttcp_output_refused(r->s->output, r->peer, &r->s->error);
@@ -62,7 +62,7 @@ static int secure(struct receiver *r, uint64_t deadline)
     struct rttcp_channel *channel = &s->control.channel;
     bool has_first = recv(channel->fd, &first, 1, MSG_PEEK) == 1;
     if (!has_first || !rttcp_first_is_tls(&first, &first + 1))
-        return 0; /* take_hello knows what to answer */
+        return 0; /* take_hello answers */
     if (!r->settings->key.given) {
         rttcp_tls_refuse(channel->fd);
         nc_fail(&s->error, NC_EXIT_USAGE, "--key: the sender has a key, this receiver has none; give both --key FILE");
@@ -116,8 +116,8 @@ static int listen_all(struct receiver *r)
     return 0;
 }
 
-/* What a session of one stream needs. It never has to wait for those of others, so nobody can use up --memory to keep
- * others out; with all --sessions this adds 256 MB at most to the default limit. */
+/* Memory for a session of one stream. This much is always available, so nobody can use up --memory to keep others out.
+ * With all --sessions this adds at most 256 MB to the default limit. */
 #define SMALL_BYTES (UINT64_C(2) << 20)
 
 /* The peer chooses the buffers' sizes; a session takes its part of --memory before it maps any. */
@@ -241,7 +241,7 @@ static int serve(struct receiver *r)
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
     int status = rttcp_session_settle(s, open_data(r) < 0 ? -1 : rttcp_session_move(s));
-    int written = write_samples(r); /* before `end`, after which they are read */
+    int written = write_samples(r); /* before `end`, because users read the samples after it */
     rttcp_output_end(s->output, &s->report);
     const char *text = s->report.error[0] ? s->report.error : s->report.mismatch;
     if (text[0])
@@ -249,7 +249,7 @@ static int serve(struct receiver *r)
     return status < 0 || written < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
-/* A peer whose machine is gone without a word is noticed after two minutes. */
+/* Keepalive: a peer whose machine vanished is noticed after two minutes. */
 static void notice_dead_peer(int fd)
 {
     int on = 1, idle_s = 60, interval_s = 15, probes = 4;

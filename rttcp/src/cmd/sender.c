@@ -20,7 +20,7 @@ struct sender {
     const struct rttcp_settings *settings;
 };
 
-/* Finds what is wrong with this machine or with the options before it connects. */
+/* Checks the options and this machine before it connects. */
 static int check_machine(struct sender *sender)
 {
     struct rttcp_session *s = sender->s;
@@ -42,7 +42,7 @@ static int check_machine(struct sender *sender)
     return file || !settings->samples ? 0 : -1;
 }
 
-/* Begins TLS when there is a key. Nothing was said before, so nothing is left unprotected. */
+/* Begins TLS when there is a key. No message was sent before, so none is unprotected. */
 static int secure(struct sender *sender)
 {
     bool stranger;
@@ -58,8 +58,8 @@ static int secure(struct sender *sender)
     return rttcp_tls_join_key(channel, &s->join, &s->error);
 }
 
-/* The host that answered has this host's mark, and yet the address is none of this host's: somebody on the path leads
- * the connection back (RFC 9257, 4.1). */
+/* Whether somebody on the path reflects the connection (RFC 9257, 4.1): the answer carries this host's mark, although
+ * the address is not one of this host. */
 static int check_host(struct sender *sender, const char *theirs)
 {
     char text[80];
@@ -285,7 +285,7 @@ int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_o
         int status = run_once(settings, output);
         worst = status > worst ? status : worst;
         if (status > NC_EXIT_FAILED)
-            break; /* wrong usage or a missing feature stays so */
+            break; /* a repetition would not cure wrong usage or a missing feature */
     }
     return worst;
 }

@@ -24,14 +24,14 @@
 #include "sock.h"
 #include "stop.h"
 
-#define PATIENCE_NS (NC_NS_PER_S / 4) /* between two looks at what has become old */
+#define PATIENCE_NS (NC_NS_PER_S / 4) /* between two checks for connections and places that have timed out */
 
 struct server {
     const struct rttcp_settings *settings;
     const struct rttcp_output *output;
     int listen_fd;
     struct rttcp_places places; /* of the sessions' processes */
-    uint64_t closed_until_ns;   /* no place can be lost to the peers at the door before this */
+    uint64_t closed_until_ns;   /* before this time no place can be taken for a waiting peer */
     uint64_t served, failed;
     int last_status;
     struct rttcp_pending *pending;
@@ -80,8 +80,8 @@ static void begin_session(struct server *server, int fd, const struct rttcp_orig
     }
 }
 
-/* Out of descriptors is like out of room in the list: one of the busiest origin goes. Otherwise the listener would stay
- * readable and the loop spin. */
+/* Running out of descriptors is handled like a full list: the origin with most connections loses one. Otherwise the
+ * listener would stay readable, and the loop would spin. */
 static void take_connections(struct server *server)
 {
     for (;;) {
@@ -101,8 +101,8 @@ static bool has_room(const struct server *server)
     return server->places.taken < server->places.n;
 }
 
-/* The place that a peer of `origin` (NULL: of any), for which it is full, may get all the same, or -1. One at a time:
- * until the process of a lost place has ended there is no room. */
+/* The place that may be taken for a peer of `origin` (NULL: of any) when none is free for it, or -1. Only one place is
+ * taken at a time: it is free when the process of the session that lost it has exited. */
 static int64_t find_loser(const struct server *server, const struct rttcp_origin *origin)
 {
     const struct rttcp_places *places = &server->places;
@@ -112,7 +112,7 @@ static int64_t find_loser(const struct server *server, const struct rttcp_origin
     return rttcp_places_loser(places, origin, now);
 }
 
-/* A connection for which it is full, and for which no place may be lost, need not be polled. */
+/* Whether a pending connection is polled: not if no place is free for it and none may be taken. */
 static short events_of(const struct server *server, const struct rttcp_origin *origin)
 {
     bool waits = rttcp_places_full_for(&server->places, origin) && find_loser(server, origin) < 0;
@@ -125,7 +125,7 @@ static bool wait_for_something(struct server *server, const sigset_t *signals)
 {
     struct rttcp_pending *pending = server->pending;
     bool open = has_room(server) || find_loser(server, NULL) >= 0;
-    bool timed = pending->n > 0; /* a place may be lost when its session has been idle for long enough */
+    bool timed = pending->n > 0; /* a place may be taken when its session has been idle for long enough */
     struct timespec patience = {.tv_sec = PATIENCE_NS / NC_NS_PER_S, .tv_nsec = PATIENCE_NS % NC_NS_PER_S};
     pending->fds[pending->n] = (struct pollfd){.fd = server->listen_fd, .events = POLLIN};
     for (size_t i = 0; i <= pending->n; i++)
@@ -177,7 +177,7 @@ static void loop(struct server *server, const sigset_t *signals)
         reap(server, WNOHANG);
         begin_sessions(server, signals);
         make_room(server);
-        if (polled) /* who waits for room may wait for longer */
+        if (polled) /* a connection that waits for a place may wait longer */
             rttcp_pending_sweep(server->pending, &server->places, nc_now_ns(), RTTCP_HANDSHAKE_NS);
         if (knocked)
             take_connections(server);
@@ -209,8 +209,8 @@ static void say_ready(struct server *server, json_t *sandbox)
     rttcp_output_ready(server->output, rttcp_local_port(server->listen_fd), where, sandbox);
 }
 
-/* Binds to the processor and the port, allocates the lists, and opens the file of samples, which a confined process
- * could not. Returns 0 or -1; close_server is allowed after either. */
+/* Binds to the processor and the port, allocates the lists, and opens the file of samples, which the sandbox would not
+ * allow. Returns 0 or -1; close_server is allowed after either. */
 static int open_server(struct server *server, struct nc_error *error)
 {
     const struct rttcp_settings *settings = server->settings;
@@ -230,8 +230,8 @@ static int open_server(struct server *server, struct nc_error *error)
     return server->samples || !settings->samples ? 0 : -1;
 }
 
-/* Windows beyond rmem_max and congestion controls that the administrator keeps for root are what a peer measures
- * with: they take net_admin, of which the filter leaves options of sockets. */
+/* Keeps CAP_NET_ADMIN: peers need it for windows beyond rmem_max and for congestion controls that are restricted to
+ * root. The seccomp filter allows only socket options to use it. */
 static int confine(struct server *server, json_t **sandbox, struct nc_error *error)
 {
     static const char *const reads[] = {"/proc/sys/net", "/etc/ssl", "/usr/lib/ssl", NULL};

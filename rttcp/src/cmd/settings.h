@@ -25,7 +25,7 @@ struct rttcp_settings {
     uint64_t memory_bytes;                 /* of all sessions' buffers */
     uint64_t max_idle_ns, max_duration_ns; /* of a session */
     uint64_t repeat;
-    struct rttcp_params params; /* what the sender's options say of them; the rest by rttcp_settings_params() */
+    struct rttcp_params params; /* parameters set by the sender's options; rttcp_settings_params() adds the rest */
     uint64_t buffers, exchanges;
     uint64_t parallel;
     bool reverse, bidir;

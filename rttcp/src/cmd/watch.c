@@ -1,5 +1,5 @@
-/* `rttcp watch`. The samples stay in memory until the end, as those of a transfer do, so that writing them disturbs
- * nothing that is watched. */
+/* `rttcp watch`. The samples stay in memory until the end, as in a transfer, so that writing them does not disturb the
+ * connections. */
 #include "watch.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include "watched.h"
 
 #define ANSWER_BYTES (1 << 16) /* the kernel puts at most half of it into one answer */
-#define ANSWER_S 10            /* that the kernel may take for one */
+#define ANSWER_S 10            /* time that the kernel may take for one answer */
 
 struct watch_settings {
     uint64_t port, sample_ns;
@@ -93,7 +93,7 @@ static int look_at_all(int fd, uint16_t port, struct rttcp_watched *watched, uin
     return look(fd, AF_INET6, port, watched, buffer, error);
 }
 
-/* Looks once a period, and once more when it is to stop. Signals are let in while it waits, and nowhere else. */
+/* Samples once a period, and once more when it is to stop. Signals are unblocked only while it waits. */
 static int watch(int fd, const struct watch_settings *settings, struct rttcp_watched *watched, uint8_t *buffer,
                  struct nc_error *error)
 {

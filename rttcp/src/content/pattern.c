@@ -7,7 +7,7 @@
 #include "pattern_words.h"
 
 #define WORD sizeof(uint64_t)
-#define BLOCK 4096 /* octets compared at a time; only a block that differs is searched for the wrong octet */
+#define BLOCK 4096 /* octets compared at a time; only a differing block is searched for the wrong octet */
 
 static uint64_t splitmix64(uint64_t *state)
 {
@@ -94,7 +94,8 @@ static size_t check_closely(const struct rttcp_pattern *pattern, uint64_t offset
     return same;
 }
 
-/* How many of `left` octets to compare next: up to a word's border, then whole words up to a block's, then the rest. */
+/* How many of `left` octets to compare next: up to a word boundary, then whole words up to a block boundary, then the
+ * rest. */
 static size_t next_part(uint64_t at, size_t left)
 {
     if (at % WORD)

@@ -103,7 +103,7 @@ static void fill_latency(struct rttcp_exchange_account *account, const struct nc
     account->latency_max_ns = latency->max;
 }
 
-/* Adds the streams' exchanges up. The workers have ended, so the first stream's spread may take in the others. */
+/* Sums the streams' exchanges. The workers have ended, so the first stream's histogram may absorb the others. */
 static void fill_exchange(struct rttcp_side *side, const struct rttcp_flow *flow)
 {
     struct rttcp_exchange_account *account = &side->exchange;

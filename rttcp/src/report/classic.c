@@ -1,8 +1,8 @@
 /* The text of the ttcp family, as the rttcp of the lfp-1995 experiment printed it. Its "Mbit" is 2^20 bits; the line
- * says so and gives bit/s beside it. In lfp-1995, 819,200,000 bytes in 68.89 s are 90.72 Mbit/sec, which is 95.13e6
- * bit/s. ttcp also takes 1,024 msec for a second: its msec/call of that transfer is 0.71, which is 0.689 ms, and the
- * line says so. The paper prints the socket's options as a list from SO_DEBUG to SO_TYPE; the line of options here has
- * those that matter to TCP, by their names in C. */
+ * says so and also gives bit/s. In lfp-1995, 819,200,000 bytes in 68.89 s are 90.72 Mbit/sec, which is 95.13e6 bit/s.
+ * ttcp also counts 1,024 msec per second: it prints 0.71 msec/call for that transfer, which is 0.689 ms. The line says
+ * so, too. The paper prints the socket's options as a list from SO_DEBUG to SO_TYPE; the line of options here has those
+ * that matter to TCP, by their names in C. */
 #include <inttypes.h>
 
 #include "nc_clock.h"

@@ -117,7 +117,7 @@ static void check_exchanges(const struct rttcp_accounts *accounts, const struct 
              whose, requests, exchange->exchanges, exchange->response_bytes);
 }
 
-/* What is certain comes first: a wrong octet, then other numbers of bytes, then an account that is not whole. */
+/* The order is by certainty: a wrong octet, then differing numbers of bytes, then an incomplete account. */
 struct rttcp_evidence rttcp_evidence_judge(const struct rttcp_accounts *accounts)
 {
     struct rttcp_evidence evidence = {.verified = "off"};

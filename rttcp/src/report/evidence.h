@@ -1,6 +1,6 @@
 /* What the two ends' accounts of a finished direction show about its octets. One account is this end's own and is
- * believed; the other one is the peer's claim, which has to be whole and to agree. Both ends judge with this code, so
- * honest ends come to the same verdict, and neither takes over a better one. */
+ * trusted. The other one is the peer's claim, which must be complete and must agree. Both ends judge with this code, so
+ * honest ends come to the same verdict, and neither end adopts a better verdict from its peer. */
 #ifndef RTTCP_EVIDENCE_H
 #define RTTCP_EVIDENCE_H
 

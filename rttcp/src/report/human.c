@@ -68,7 +68,7 @@ void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval, bool
                 seconds(interval->end_ns), interval->exchanges);
         return;
     }
-    bool drains = sends && !interval->full; /* a rate of what was written would count the time of waiting, too */
+    bool drains = sends && !interval->full; /* a rate from the bytes written would include the waiting time */
     fprintf(out, "%8.2f-%-8.2f s  %10s  %12s", seconds(interval->start_ns), seconds(interval->end_ns),
             volume(interval->bytes, bytes, sizeof bytes),
             drains ? "" : rate(rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns), bps, sizeof bps));

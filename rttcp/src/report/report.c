@@ -97,8 +97,8 @@ static enum rttcp_ended ended_from(const char *name)
     return ENDED_ERROR;
 }
 
-/* What the proposing end claims that this end cannot agree with; "" when it can. The proposing end's clock starts
- * before this end's and stops after it, so its time cannot be the shorter one; a hundredth is left to the clocks. */
+/* The claim of the proposing end that contradicts this end's account; "" when there is none. The proposing end's clock
+ * starts before this end's and stops after it, so its time cannot be the shorter one; 1 % is allowed for the clocks. */
 static void doubt(const struct rttcp_report *report, int direction, const struct rttcp_summary *theirs,
                   char text[RTTCP_WRONG_TEXT])
 {
@@ -144,8 +144,8 @@ static void give_reason(json_t *reasons, const char *format, uint64_t a, uint64_
     json_array_append_new(reasons, json_string(text));
 }
 
-/* The kernel may offer one or two segments more for a moment, or super-packets (window.c, step 3). Of a long window
- * these are a share that no figure shows. */
+/* The kernel may offer one or two segments more for a moment, or super-packets (window.c, step 3). For a long window
+ * this excess is too small to show in any figure. */
 static uint64_t most_offered(const struct rttcp_side *sender)
 {
     uint64_t segments = 2 * sender->mss_bytes, share = sender->window_granted_bytes / 512;

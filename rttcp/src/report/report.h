@@ -18,11 +18,12 @@ struct rttcp_report {
     struct rttcp_way {
         struct rttcp_side sender, receiver; /* of the data */
         struct rttcp_summary summary;
-        uint64_t preface_bytes; /* that the sender's TCP sent on each connection before the data: the token (join.h) */
+        uint64_t preface_bytes; /* bytes that the sender's TCP sent on each connection before the data: the token
+                                 * (join.h) */
     } ways[DIRECTIONS];
     json_t *details[DIRECTIONS];     /* of this end's intervals, by stream (meter.h); owned; may be NULL */
     char error[480];                 /* "" when complete */
-    char mismatch[RTTCP_WRONG_TEXT]; /* "" or what is wrong with the data or with the accounts of them (evidence.h) */
+    char mismatch[RTTCP_WRONG_TEXT]; /* "" or the fault found in the data or in their accounts (evidence.h) */
 };
 
 /* Whether the session has this direction. */
@@ -46,8 +47,8 @@ void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes)
  * and elapsed_ns. */
 void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended);
 
-/* At the serving end, whose summary is the one that the proposing end sent: keeps of it what only that end can know
- * (connect_ns, elapsed_ns, ended_by), makes all else again from the accounts, and takes the worse verdict of the two.
+/* At the serving end, which received the proposing end's summary: keeps the values that only that end can know
+ * (connect_ns, elapsed_ns, ended_by), computes the rest from the accounts, and takes the worse of the two verdicts.
  * report->mismatch says why when it is worse than the proposing end's. */
 void rttcp_report_adopt(struct rttcp_report *report, int direction);
 
@@ -58,7 +59,7 @@ json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
 /* The `end` line's object. */
 json_t *rttcp_report_encode(const struct rttcp_report *report);
 
-/* Of all streams together, from the first request to the last response; 0 without any. */
+/* Exchanges per second of all streams together, from the first request to the last response; 0 without any. */
 double rttcp_report_exchanges_per_s(const struct rttcp_exchange_account *account);
 
 bool rttcp_report_complete(const struct rttcp_report *report);

@@ -64,7 +64,7 @@ static int decode_result(struct rttcp_session *s, const json_t *message, struct 
     return 0;
 }
 
-/* Adds a row to the table of streams. The row is decoded and encoded again, so that nothing of the peer's message is
+/* Adds a row to the table of streams. The row is decoded and encoded again, so that no part of the peer's message is
  * kept unchecked. */
 static int take_stream(struct rttcp_side *side, const json_t *message, struct nc_error *error)
 {

@@ -73,8 +73,8 @@ static void take_progress(struct rttcp_session *s, int direction, const json_t *
     theirs->partial = true;
 }
 
-/* The clock stops now, although the worker that shut its connection down may not have reported its end yet. A
- * receiver that confirms while this end is still sending has read another stream than ours. */
+/* The clock stops now, although the worker that shut its connection down may not have reported its end yet. A receiver
+ * that confirms while this end is still sending has not read our stream. */
 static int confirm(struct rttcp_session *s, int direction, const json_t *message)
 {
     struct rttcp_flow *flow = &s->flows[direction];

@@ -8,8 +8,8 @@
 #include "output.h"
 #include "report.h"
 
-/* For each step of the handshake, and of the exchange of results. A message that the path loses is sent again after
- * 1, 3, 7 and 15 s, so a loss of a fifth ends one session in 3,000 here. */
+/* Time limit of each step of the handshake and of the exchange of results. A message that the path loses is sent again
+ * after 1, 3, 7 and 15 s, so a loss of a fifth ends one session in 3,000 here. */
 #define RTTCP_HANDSHAKE_NS (30 * UINT64_C(1000000000))
 
 struct rttcp_session {

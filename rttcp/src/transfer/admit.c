@@ -1,6 +1,6 @@
 /* Lets the right connection be a stream. Without a key the first one from the peer's address is taken. With a key
- * every connection from there is a candidate until its token has arrived, so that a silent or lying one keeps nobody
- * out. When there are too many candidates, the oldest is closed. sock.h has the interface. */
+ * every connection from there is a candidate until its token has arrived, so that a silent or forged connection keeps
+ * nobody out. When there are too many candidates, the oldest is closed. sock.h has the interface. */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void wake_at(int fd, int octets)
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &octets, sizeof octets);
 }
 
-/* Looks at the token of a candidate without taking the data behind it. */
+/* Peeks at a candidate's token without consuming the data after it. */
 static enum rttcp_join look_at(const struct door *door, int fd)
 {
     uint8_t octets[RTTCP_JOIN_OCTETS];

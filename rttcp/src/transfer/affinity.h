@@ -7,7 +7,7 @@
 /* `cpu` is the processor's number; NULL or "": any. The error names `option`. */
 int rttcp_affinity_set(const char *option, const char *cpu, struct nc_error *error);
 
-/* The same for a choice of the peer's, which may only narrow what the administrator allows: by --cpu, taskset(1) or
+/* The same for a choice made by the peer, which may only narrow what the administrator allows: by --cpu, taskset(1) or
  * CPUAffinity= of a unit. */
 int rttcp_affinity_narrow(const char *option, const char *cpu, struct nc_error *error);
 

@@ -48,7 +48,7 @@ static void serve_meter(struct rttcp_flow *flow, const struct rttcp_transfer *st
         rttcp_meter_sample_due(&flow->meter, i);
 }
 
-/* Rests for more than a slice, unless the transfer ends meanwhile. */
+/* Sleeps for more than a slice, unless the transfer ends meanwhile. */
 static enum rttcp_ended rest_on(struct rttcp_flow *flow, struct rttcp_transfer *stream, enum rttcp_ended ended)
 {
     do {

@@ -15,7 +15,7 @@ uint64_t rttcp_bps(uint64_t bytes, uint64_t elapsed_ns)
     return elapsed_ns ? (uint64_t)((unsigned __int128)bytes * 8 * NC_NS_PER_S / elapsed_ns) : 0;
 }
 
-/* Reads once what each stream has moved, so that rows of streams add up to the sum. */
+/* Reads each stream's byte counter once, so that the rows of streams add up to the sum. */
 static uint64_t moved(struct rttcp_meter *meter)
 {
     uint64_t bytes = 0;

@@ -20,7 +20,7 @@
 struct rttcp_interval {
     uint64_t start_ns, end_ns; /* from t0 */
     uint64_t bytes;
-    bool full;          /* as long as requested; the last interval often is not */
+    bool full;          /* false where it is shorter than requested, as the last interval often is */
     bool has_exchanges; /* with request and response: */
     uint64_t exchanges; /* … that were completed in it */
 };
@@ -36,8 +36,8 @@ enum {
     DETAIL_WINDOW
 };
 
-/* Of a stream's sample. One that is being taken is finished before the next may be due, so that a stream's samples are
- * in order of time whichever thread takes them. */
+/* State of a stream's sample. A sample in progress is finished before the next may be due, so a stream's samples are in
+ * order of time whichever thread takes them. */
 enum rttcp_due { RTTCP_NOT_DUE, RTTCP_DUE, RTTCP_BEING_TAKEN };
 
 struct rttcp_meter {
@@ -47,7 +47,7 @@ struct rttcp_meter {
     uint64_t t0_ns; /* CLOCK_MONOTONIC */
     uint64_t interval_ns;
     uint64_t sample_ns; /* 0: none */
-    uint64_t omit_ns;   /* bytes moved until then are noted */
+    uint64_t omit_ns;   /* end of the omitted time: the bytes moved until then are noted */
     bool with_details;
     void (*on_interval)(void *context, const struct rttcp_interval *interval); /* may be NULL; called by the meter */
     void *context;
@@ -56,7 +56,7 @@ struct rttcp_meter {
     json_t *details; /* for each interval a list with a row for each stream, columns DETAIL_… */
     uint64_t intervals_dropped, peak_bps;
     uint64_t omitted_ns, omitted_bytes; /* end of the omitted time, from t0, and the bytes until then; 0: none */
-    uint64_t window_seen_max_bytes;     /* largest snd_wnd of the first stream since `watch_window` */
+    uint64_t window_seen_max_bytes;     /* largest snd_wnd of the first stream while `watch_window` is set */
     struct rttcp_samples samples;
     _Atomic bool watch_window;
     _Atomic enum rttcp_due due[RTTCP_STREAMS_MAX]; /* a sample of this stream */

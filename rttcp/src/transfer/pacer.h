@@ -1,11 +1,11 @@
 /* Paces the writes of a stream: a burst at a time, and a sleep between two (--pace-burst), or at a low rate one small
  * write at a time.
  *
- * The kernel's pacing to a given rate sets a timer for each packet of 64 KB. Where a hypervisor makes timers dear,
- * these and the wake-ups at the receiver are a third of what a fast transfer costs. Nothing that was not written
- * can be sent, so the pace of the writes bounds what is sent, whatever the congestion window does: to the pace,
- * and three bursts that a router's queue has to hold. One is written at once, one makes up for a late wake-up or a
- * closed window, and one may wait in the socket (TCP_NOTSENT_LOWAT, sockopt.c).
+ * The kernel's pacing to a given rate sets a timer for each packet of 64 KB. Where a hypervisor makes timers expensive,
+ * these timers and the wake-ups at the receiver are a third of the cost of a fast transfer. TCP cannot send data that
+ * was not written, so the writes bound the sending rate whatever the congestion window does. A router's queue has to
+ * hold at most three bursts beyond the pace. One is written at once, one makes up for a late wake-up or a closed
+ * window, and one may wait in the socket (TCP_NOTSENT_LOWAT, sockopt.c).
  * Rejected: the kernel's pacing whenever the window is less than a quarter above what the pace needs. After one
  * loss the window is no larger than that, and does not grow while the pace is the limit, so the timers never
  * ended.
@@ -27,11 +27,11 @@
 struct rttcp_pacer {
     uint64_t bytes_per_s; /* of the stream */
     uint64_t burst_bytes; /* 0: the kernel paces */
-    uint64_t ahead_bytes; /* of these, what may be written before it is due */
+    uint64_t ahead_bytes; /* bytes of these that may be written before they are due */
     uint64_t next_ns;     /* when all that was written has been sent at the pace */
 };
 
-/* What one write may have where the kernel's pacing to `bytes_per_s` is too coarse; 0 where it is not. */
+/* The largest write where the kernel's pacing to `bytes_per_s` is too coarse; 0 where it is not. */
 uint64_t rttcp_pacer_small_write(uint64_t bytes_per_s, uint64_t mss);
 
 /* What the pace sends in RTTCP_AHEAD_NS; at least 1. */

@@ -5,7 +5,7 @@
  *     client   send request ──► receive response ──► …      a latency is the time from one send to the end of
  *     server   receive request ──► send response ──► …      its response, where the next exchange begins
  *
- * Octets beyond a message are the peer's fault, because it must wait for its turn. Nothing here reads a clock or
+ * Octets beyond a message are an error of the peer, because it must wait for its turn. Nothing here reads a clock or
  * knows a socket; rr_io.c does both. Rejected: several requests under way (netperf's burst mode), which measures the
  * rate again. */
 #ifndef RTTCP_RR_H
@@ -20,11 +20,11 @@
 struct rttcp_rr {
     bool client;
     uint64_t request_bytes, response_bytes;
-    bool answering;             /* the response is under way, and not the request */
+    bool answering;             /* the response is under way, not the request */
     uint64_t left_bytes;        /* of the message under way */
-    uint64_t exchanges;         /* complete; at the server: whose response the kernel has taken */
+    uint64_t exchanges;         /* exchanges completed; at the server: those whose response the kernel has accepted */
     uint64_t begun_ns, last_ns; /* client: the first request; the end of the last response, where the next one begins */
-    uint64_t measured_ns;       /* client: latency has the exchanges that began at this time or later */
+    uint64_t measured_ns;       /* client: latency counts the exchanges that began at this time or later */
     struct nc_spread latency;   /* client */
 };
 

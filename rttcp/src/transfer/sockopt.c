@@ -86,8 +86,8 @@ struct rttcp_pace rttcp_pace_of(int fd, const struct rttcp_params *params, uint6
 
 /* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. Where the
  * writes are paced, the rate is given and taken back. The kernel then paces by window and round-trip time alone,
- * and CUBIC, which takes the acknowledgements of an unpaced sender for a full path, ends slow start a window later
- * (HyStart). */
+ * and CUBIC's HyStart, which mistakes the acknowledgements of an unpaced sender for a full path, ends slow start a
+ * window later. */
 static void set_pacing(int fd, const struct rttcp_params *params, uint64_t streams)
 {
     struct rttcp_pace pace = rttcp_pace_of(fd, params, streams);

@@ -1,12 +1,13 @@
 /* TCP_INFO by field name: a snapshot, its JSON, and a bounded series of samples.
  * Names are the kernel's without `tcpi_` (include/uapi/linux/tcp.h), followed by the unit where a field has one. The
- * kernel only appends to the struct, so fields are found by offset, and those are reported that this kernel fills.
- * Samples also have the values that the congestion control reports of itself (TCP_CC_INFO), if it reports any: `cc_0` …
- * `cc_4`, in its own order; and the memory of the send queue and the size of the send buffer (SO_MEMINFO),
- * `queued_bytes` and `sndbuf_bytes`: TCP_INFO does not say whether a program waits for room there. A sample of a sender
- * whose opening is over says how much it sent in that (`opening_bytes`, transfer.h), and each sample what the program
- * had to send and the kernel had not taken (`waiting_bytes`). A sample of another program's socket (watched.h) has
- * `local_port` and `remote_port` instead: nobody knows these two of it. */
+ * kernel only appends to the struct, so fields are found by offset, and only fields that this kernel fills are
+ * reported. Samples also have the values that the congestion control reports of itself (TCP_CC_INFO), if it reports
+ * any: `cc_0` … `cc_4`, in its own order; and the memory of the send queue and the size of the send buffer
+ * (SO_MEMINFO), `queued_bytes` and `sndbuf_bytes`: TCP_INFO does not say whether a program waits for room there. A
+ * sample of a sender whose opening is over has the bytes sent in the opening (`opening_bytes`, transfer.h). Every
+ * sample has the bytes that the program had to send and the kernel had not yet accepted (`waiting_bytes`). A sample of
+ * another program's socket (watched.h) has `local_port` and `remote_port` instead of these two, which are unknown
+ * there. */
 #ifndef RTTCP_TCPINFO_H
 #define RTTCP_TCPINFO_H
 

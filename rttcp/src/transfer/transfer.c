@@ -182,7 +182,7 @@ size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t
 }
 
 /* With verify: returns the content from the stream's present offset on, at most *want octets, and sets *want to their
- * number. What a short write left over is sent before new content is made. */
+ * number. The rest of a short write is sent before new content is made. */
 static const uint8_t *next_content(struct rttcp_transfer *transfer, size_t *want)
 {
     uint64_t at = rttcp_transfer_moved(transfer);
@@ -208,7 +208,7 @@ static ssize_t send_some(struct rttcp_transfer *transfer, size_t *want)
 }
 
 /* Waits for a slice at most until the kernel would wake a writer: when a third of the send buffer is free. A send whose
- * slice has ended takes any room, which no program without slices does. */
+ * slice has ended would use any free room, which a program without slices would not do. */
 static bool may_write(struct rttcp_transfer *transfer)
 {
     struct pollfd socket = {.fd = transfer->fd, .events = POLLOUT};
@@ -258,9 +258,9 @@ static uint64_t wake_ns(const struct rttcp_transfer *transfer)
 }
 
 /* Sets SO_RCVLOWAT so that this thread wakes up once each wake_ns() and not once a packet, when packets come faster
- * than that. With --window it does nothing, because octets that wait unread reduce the offered window. A read that
- * returns less than the low-water mark ended with its slice: the path has slowed down, so the mark goes back to 1. The
- * mark is at most half of the buffer, so that the other half can arrive meanwhile. */
+ * than that. With --window it does nothing, because unread octets reduce the offered window. A read that returns less
+ * than the low-water mark ended with its slice: the path has slowed down, so the mark goes back to 1. The mark is at
+ * most half of the buffer, so that the other half can arrive meanwhile. */
 static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
 {
     uint64_t calls = transfer->calls - transfer->tuned_calls;

@@ -49,7 +49,7 @@ struct rttcp_transfer {
     bool full;                /* the last send did not take all: the send buffer was full for a slice */
     uint64_t idle_since_ns;   /* 0: the last call moved something */
     struct rttcp_pacer pacer; /* sender */
-    uint64_t write_bytes;     /* sender: of one write; less than length_bytes at a low pace */
+    uint64_t write_bytes;     /* sender: size of one write; less than length_bytes at a low pace */
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
     struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */
@@ -58,7 +58,7 @@ struct rttcp_transfer {
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
     uint64_t window_clamp_resets;         /* receiver */
     _Atomic uint64_t opening_bytes;       /* sender; 0 until its opening is over */
-    _Atomic uint64_t waiting_bytes;       /* what the program has to send now and the kernel has not taken */
+    _Atomic uint64_t waiting_bytes;       /* bytes that the program has to send now and the kernel has not accepted */
     char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE]; /* the two ends, as they were when the flow started */
 };
 
@@ -95,9 +95,9 @@ bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *i
                               struct nc_error *error);
 uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer);
 
-/* What the program has to send, beyond what the kernel has taken: the rest of the transfer, of one write where a
- * duration ends it, or of the message whose turn it is. 0 where it awaits the peer or its own pace, and at the end. Only
- * the stream's thread notes it. */
+/* Updates the bytes that the program has to send and the kernel has not accepted. They are the rest of the transfer, of
+ * one write where a duration ends the transfer, or of the message whose turn it is. They are 0 while the program awaits
+ * the peer or its own pace, and at the end. Only the stream's thread notes it. */
 static inline void rttcp_transfer_note_waiting(struct rttcp_transfer *transfer, uint64_t bytes)
 {
     atomic_store_explicit(&transfer->waiting_bytes, bytes, memory_order_relaxed);

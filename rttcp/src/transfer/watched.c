@@ -20,8 +20,9 @@
 
 size_t rttcp_watched_ask(uint8_t *out, uint8_t family, uint16_t port)
 {
-    /* The local port, or else the remote one. The first number is how far it is to the next step where a condition
-     * holds, the second one where it does not. A way behind the end refuses the connection (inet_diag_bc_run). */
+    /* The local port, or else the remote one. The first number is the offset of the next instruction where the
+     * condition holds, the second one where it does not. An offset beyond the end rejects the connection
+     * (inet_diag_bc_run). */
     const struct inet_diag_bc_op condition[] = {
         {INET_DIAG_BC_S_EQ, 2 * STEP, 3 * STEP}, {0, 0, port}, {INET_DIAG_BC_JMP, STEP, 3 * STEP},
         {INET_DIAG_BC_D_EQ, 2 * STEP, 3 * STEP}, {0, 0, port},

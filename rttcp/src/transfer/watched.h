@@ -1,7 +1,8 @@
-/* The TCP connections of any program of this network namespace, by sock_diag(7): the question, and what the kernel
- * answers as samples of tcpinfo.h. An answer holds of a connection what its own program gets by getsockopt(2): TCP_INFO,
- * TCP_CC_INFO and SO_MEMINFO. Reading answers asks no clock and no kernel. What is malformed is counted and dropped.
- * Rejected: a question about each known connection by itself, which has to look for new ones all the same. */
+/* The TCP connections of any program of this network namespace, by sock_diag(7): builds the request, and decodes the
+ * answers into samples of tcpinfo.h. An answer holds the values that the connection's own program would get by
+ * getsockopt(2): TCP_INFO, TCP_CC_INFO and SO_MEMINFO. Decoding reads no clock and makes no system call. Malformed
+ * messages are counted and dropped. Rejected: a question about each known connection by itself, which has to look for
+ * new ones all the same. */
 #ifndef RTTCP_WATCHED_H
 #define RTTCP_WATCHED_H
 
@@ -25,8 +26,8 @@ enum rttcp_answer {
     RTTCP_ANSWER_REFUSED, /* the kernel cannot say it */
 };
 
-/* Puts the question about connections with `port` at either end into `out`, of RTTCP_QUESTION_BYTES. `family`: AF_INET
- * or AF_INET6. Returns its length. */
+/* Writes the request for connections with `port` at either end to `out`, of RTTCP_QUESTION_BYTES. `family`: AF_INET or
+ * AF_INET6. Returns its length. */
 #define RTTCP_QUESTION_BYTES 128
 size_t rttcp_watched_ask(uint8_t *out, uint8_t family, uint16_t port);
 

@@ -1,7 +1,7 @@
 /* The octets of a control connection, plain or through TLS (tls.h). Nothing here blocks: a call that cannot go on
  * returns CHANNEL_WAIT and leaves in `events` what poll(2) has to wait for.
  * Rejected: a thread that copies between a TLS connection and a pair of plain sockets. It would need no interface, but
- * a second thread, two buffers and a way to end both. */
+ * it would need a second thread, two buffers and a way to end both. */
 #ifndef RTTCP_CHANNEL_H
 #define RTTCP_CHANNEL_H
 

@@ -7,8 +7,8 @@
 #include "message.h"
 #include "nc_clock.h"
 
-/* The length of a message begins with this octet at most. So another program is found out by its first octet, however
- * few it sends: an iperf3 server says one, and waits. */
+/* The first octet of a message's length is at most this. So another protocol shows by its first octet, even if it sends
+ * no more: an iperf3 server sends one octet and waits. */
 #define LENGTH_BEGINS_MAX (RTTCP_FRAME_MAX >> 24)
 #define IPERF3_PARAM_EXCHANGE 9 /* what its server says first */
 

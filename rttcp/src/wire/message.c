@@ -71,7 +71,7 @@ json_t *rttcp_params_encode(const struct rttcp_params *params)
     return object;
 }
 
-/* Counts the directions in the array, in which the forward ones come first. */
+/* Counts the directions in the array. The forward ones must come first. */
 static bool count_streams(const json_t *streams, struct rttcp_params *params)
 {
     for (size_t i = 0; i < json_array_size(streams); i++) {
@@ -92,7 +92,7 @@ static bool power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
-/* With request and response, what the rest of the parameters must be; NULL when it is so. */
+/* Checks the other parameters of a proposal with request and response. Returns what is wrong, or NULL. */
 static const char *wrong_exchange(const struct rttcp_params *params)
 {
     if ((params->request_bytes == 0) != (params->response_bytes == 0))

@@ -39,7 +39,7 @@
     NUMBER(window_bytes, RTTCP_WINDOW_MAX)     /* TCP window to offer; 0: the kernel tunes it */                       \
     NUMBER(mss_bytes, 65535)                   /* TCP_MAXSEG; 0: the kernel's choice */                                \
     NUMBER(align_bytes, RTTCP_ALIGN_MAX)       /* of the buffers in memory */                                          \
-    NUMBER(offset_bytes, RTTCP_ALIGN_MAX)      /* of the buffers from their alignment */                               \
+    NUMBER(offset_bytes, RTTCP_ALIGN_MAX)      /* offset of the buffers from their alignment */                        \
     NUMBER(pacing_bps, RTTCP_PACING_MAX)       /* payload of a direction; 0: no pacing */                              \
     NUMBER(pacing_pps, RTTCP_PACING_MAX)       /* full segments a second of a direction; 0: no pacing */               \
     NUMBER(pace_burst_bytes, RTTCP_LENGTH_MAX) /* sent at once; 0: the kernel paces every packet */                    \
@@ -60,7 +60,7 @@
 #define RTTCP_TEXT_MEMBER(name, size) char name[size];
 struct rttcp_params {
     RTTCP_PARAMS(RTTCP_NUMBER_MEMBER, RTTCP_FLAG_MEMBER, RTTCP_TEXT_MEMBER)
-    uint64_t forward, reverse; /* streams from and to the proposing end; JSON has an array of directions */
+    uint64_t forward, reverse; /* numbers of streams from and to the proposing end; JSON has an array of directions */
 };
 
 /* Returns a message object {"type":type, …}. Releases `fields`, which may be NULL. */

@@ -1,6 +1,7 @@
 /* The way to the receiver through a proxy: SOCKS5 without authentication (RFC 1928) or HTTP CONNECT (RFC 9110, 9.3.6).
- * Names are resolved by the proxy. What the proxy says is read octet by octet, so that nothing of the connection behind
- * it is taken. Rejected: a library that intercepts connect(), which would do so for one connection after the other. */
+ * Names are resolved by the proxy. The proxy's answers are read octet by octet, so that no data of the connection
+ * behind it is consumed. Rejected: a library that intercepts connect(), which would connect streams one after the
+ * other. */
 #ifndef RTTCP_PROXY_H
 #define RTTCP_PROXY_H
 
@@ -26,12 +27,13 @@ int rttcp_proxy_parse(const char *text, struct rttcp_proxy *proxy, struct nc_err
 int rttcp_proxy_step(const struct rttcp_proxy *proxy, int fd, int step, const char *host, uint16_t port,
                      uint64_t deadline_ns, struct nc_error *error);
 
-/* Writes what is said in a step; returns its size, 0 where nothing is said, or -1 where the host does not fit. */
+/* Writes the request of a step; returns its size, 0 where the step has no request, or -1 where the host does not
+ * fit. */
 long rttcp_proxy_words(const struct rttcp_proxy *proxy, int step, const char *host, uint16_t port,
                        uint8_t words[RTTCP_PROXY_ANSWER_MAX], struct nc_error *error);
 
-/* Judges the n octets that have come of the answer that a step waits for. 1: it is whole and good; 0: it goes on; -1:
- * the proxy refuses or says what is no answer. */
+/* Judges the first n octets of the answer that a step waits for. 1: complete and positive; 0: incomplete; -1: the proxy
+ * refuses, or the octets are not an answer. */
 int rttcp_proxy_answer(const struct rttcp_proxy *proxy, int step, const uint8_t *at, size_t n, struct nc_error *error);
 
 #endif

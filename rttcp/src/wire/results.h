@@ -47,7 +47,7 @@ json_t *rttcp_exchange_encode(const struct rttcp_exchange_account *account);
  * buffers, mss, congestion, addresses, tcp_info) are the first stream's. Processor use is that of the process, for both
  * directions together. */
 struct rttcp_side {
-    uint64_t bytes;      /* that the application gave to the kernel, or took from it */
+    uint64_t bytes;      /* bytes that the application gave to the kernel, or took from it */
     uint64_t elapsed_ns; /* sender: t0 to confirmation; receiver: t0 to end of stream */
     uint64_t cpu_user_ns, cpu_system_ns;
     uint64_t calls; /* send or recv */
@@ -58,7 +58,7 @@ struct rttcp_side {
     uint64_t window_scale;          /* receiver: shift of the window it offers */
     uint64_t window_clamp_resets;   /* receiver: how often the clamp was set again after the kernel had moved it */
     uint64_t window_seen_max_bytes; /* sender: largest window of the peer at a tick of the meter, after the opening */
-    uint64_t opening_bytes;         /* sender: bytes sent a window at a time until the offer was W (transfer.h) */
+    uint64_t opening_bytes;         /* sender: bytes sent one window at a time until the peer offered W (transfer.h) */
     uint64_t sndbuf_bytes, rcvbuf_bytes, mss_bytes;
     uint64_t first_byte_ns, last_byte_ns; /* receiver: t0 to the first and the last byte read */
     uint64_t drain_ns;                    /* sender: last byte given to the kernel → confirmation */
@@ -93,7 +93,7 @@ struct rttcp_summary {
     uint64_t steady_bps, peak_bps;
     uint64_t elapsed_ns;
     uint64_t retransmits;
-    bool complete;     /* ran to its end, both ends agree on the bytes, and no octet was found wrong */
+    bool complete;     /* the transfer was complete, both ends agree on the bytes, and no octet was wrong */
     char verified[12]; /* "off", "ok", "mismatch", "unknown" (one end's results are missing) */
     char ended_by[12]; /* "bytes", "duration", "signal", "error" */
 };

@@ -18,7 +18,7 @@
 
 static const unsigned char suite_octets[] = {0x13, 0x03};
 
-/* The key as the session that TLS resumes: that is how TLS 1.3 has a pre-shared key. */
+/* The key as a session that TLS resumes: TLS 1.3 handles a pre-shared key in this way. */
 static SSL_SESSION *make_session(SSL *tls)
 {
     const struct rttcp_key *key = SSL_get_app_data(tls);
@@ -75,7 +75,7 @@ static SSL *make_tls(int fd, const struct rttcp_key *key, bool serving)
     return NULL;
 }
 
-/* What a call that returned no octets means. */
+/* The meaning of an SSL call that returned no octets. */
 static long outcome(struct rttcp_channel *channel, int result, struct nc_error *error)
 {
     int what = SSL_get_error(channel->tls, result), failed = errno;
@@ -138,7 +138,7 @@ static int explain(long got, bool serving, bool *stranger, struct nc_error *erro
     return -1; /* outcome() has named it */
 }
 
-/* A certificate would not do: both ends must have shown the key. */
+/* A certificate is not enough: both ends must have proved that they have the key. */
 static int check_key_was_used(struct rttcp_channel *channel, struct nc_error *error)
 {
     SSL_set_app_data(channel->tls, NULL);

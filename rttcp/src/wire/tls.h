@@ -2,7 +2,8 @@
  * cipher suite TLS_CHACHA20_POLY1305_SHA256, no certificate, no ticket, no early data. Nothing else is offered or
  * taken, so there is nothing to downgrade to, and an end that has no key or another one ends the handshake.
  * Rejected: certificates, which need names and an authority where two ends need one secret.
- * Rejected: a proof of the key inside of the plain messages. It covers what it names and nothing that follows. */
+ * Rejected: a proof of the key inside of the plain messages. It covers the messages that it names, but none that
+ * follow. */
 #ifndef RTTCP_TLS_H
 #define RTTCP_TLS_H
 
