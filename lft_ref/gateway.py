@@ -21,7 +21,7 @@ from netcommon.process import START_TIMEOUT_S, Tool
 
 TUNNEL_PORT = 2004
 _POLL_S = 0.02
-_PATIENCE = 0.1  # of the time waited so far until the next look: a look takes a millisecond in a guest
+_PATIENCE = 0.1  # poll interval as a share of the time waited so far: a poll takes a millisecond in a guest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +45,8 @@ class Settings:
     options: tuple[str, ...] = ()
 
     def argv(self, program: Sequence[str | Path] = ()) -> list[str]:
-        """The command line. ``program`` is another gateway, or the gateway in an environment; empty: the one found."""
+        """The command line. ``program`` replaces the gateway's own program, or is the program with its environment;
+        empty: the installed one."""
         words = [str(word) for word in program] or [str(find("lft-gateway"))]
         own = {
             "parent_death": True,
@@ -79,7 +80,7 @@ class Gateway(Tool):
         return self
 
     def wait_ready(self, timeout_s: float = START_TIMEOUT_S) -> None:
-        """Until it may be used. Its tunnel need not be up."""
+        """Waits until the gateway accepts connections. Its tunnel need not be up."""
         self.wait_event("ready", timeout_s)
 
     def control(self) -> Control:
@@ -87,7 +88,7 @@ class Gateway(Tool):
         return Control(self.settings.control)
 
     def show(self) -> State:
-        """Its state. ToolError with its own words when it has ended."""
+        """The gateway's state. ToolError with the gateway's own message when it has exited."""
         try:
             with self.control() as control:
                 return control.show()
@@ -103,7 +104,8 @@ class Gateway(Tool):
 
 
 def wait_accelerating(gateways: Sequence[Gateway], timeout_s: float, *, whole_frames: bool = False) -> float:
-    """Waits until new connections go through the tunnel at all of these; returns the seconds that took."""
+    """Waits until new connections go through the tunnel at all of these gateways; returns how many seconds that
+    took."""
     began = time.monotonic()
     while not all(gateway.accelerating(whole_frames=whole_frames) for gateway in gateways):
         if time.monotonic() > began + timeout_s:

@@ -57,10 +57,11 @@ def enter(
 ) -> dict[str, Any]:  # fmt: skip
     """Confines this process, which must have one thread: changes the user, drops capabilities, enters landlock and
     seccomp. Returns the resulting state. One line on stderr says what the machine lacks. Raises LfpError when it cannot
-    become the user. The only capability that is ever kept is `SEARCH`: where the user may not read something in
-    ``reads``, ``writes`` or ``needed`` (files below them), or where files will be made that others may not read
-    (``private``). `SEARCH` allows reading only, and landlock restricts it. ``optional`` paths may be read where the
-    user may read them.
+    become the user.
+
+    The only capability that is ever kept is `SEARCH`: where the user may not read something in ``reads``, ``writes`` or
+    ``needed`` (files below them), or where files will be made that others may not read (``private``). `SEARCH` allows
+    reading only, and landlock restricts it. ``optional`` paths may be read where the user may read them.
     """
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "threads are running"
     paths = [*reads, *writes, *_of_python()]

@@ -1,18 +1,18 @@
 /* The least that two gateways cost on these sockets: system calls and the cipher. For `lfp bench lft.cpu` only.
  *
  *   lft-floor near PORT ADDRESS RATE_BPS FRAMES KEEP_NS
- *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, so many frames in a batch; leaves
+ *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, FRAMES frames in a batch; leaves
  *     each sealed frame in memory for so long
  *
  *   lft-floor far PORT ADDRESS REST_NS RATE_BPS HOLD_NS
  *     takes UDP, opens what is authentic, writes it to ADDRESS by TCP when it is so old, and rests so long between two
  *     turns
  *
- * Both use the gateway's offloads and cipher. There is no acknowledgement, no repair and no stream: what is lost on the
- * path is missing. With 0 for KEEP_NS and HOLD_NS there is no memory beyond a batch, either. A tunnel that repairs loss
- * needs that memory: the sender keeps a frame for a round trip, and the receiver holds what came behind a missing frame
- * for as long. Then octets are no longer in the cache when they are used again. Each end stops when its TCP connection
- * ends, or by a signal. */
+ * Both use the gateway's offloads and cipher. There is no acknowledgement, no repair and no stream: data lost on the
+ * path are missing. With 0 for KEEP_NS and HOLD_NS there is no memory beyond a batch, either. A tunnel that repairs
+ * loss needs that memory: the sender keeps a frame for a round trip, and the receiver holds what came behind a missing
+ * frame for as long. Then octets are no longer in the cache when they are used again. Each end stops when its TCP
+ * connection ends, or by a signal. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -119,8 +119,8 @@ static void send_batch(int udp, const uint8_t *frames, size_t n)
     sendmsg(udp, &message, 0);
 }
 
-/* Memory for what passes at `rate_bps` in `during_ns`, in elements of `bytes` that carry a frame each; at least
- * `least` elements. */
+/* Allocates memory for the data that pass at `rate_bps` in `during_ns`: elements of `bytes`, one frame each, and at
+ * least `least` elements. */
 static uint8_t *ring(uint64_t rate_bps, uint64_t during_ns, size_t bytes, size_t least, size_t *n)
 {
     *n = (size_t)(rate_bps / 8 * during_ns / NC_NS_PER_S / WIRE) + least;
@@ -130,7 +130,7 @@ static uint8_t *ring(uint64_t rate_bps, uint64_t during_ns, size_t bytes, size_t
     return made;
 }
 
-/* A batch each time that the rate allows one. */
+/* Sends a batch each time that the rate allows one. */
 static void near(const char *port, const char *to, uint64_t rate_bps, unsigned batch, uint64_t keep_ns)
 {
     static uint8_t plain[BATCH_MAX * PAYLOAD];

@@ -24,7 +24,7 @@ struct path {
 struct search {
     enum start start;
     unsigned actions_max;
-    struct path *paths; /* those that have led to a new state; `followed` of them are done */
+    struct path *paths; /* paths that have led to a new state; `followed` of them have been extended */
     size_t paths_n, paths_room, followed;
     uint64_t *seen; /* an open hash table of states */
     size_t seen_room;
@@ -47,7 +47,7 @@ static void grow_seen(struct search *search)
     free(old);
 }
 
-/* True when nobody has been in this state. */
+/* True when no earlier path has reached this state. */
 static bool is_new(struct search *search, uint64_t state)
 {
     if (2 * search->paths_n >= search->seen_room)
@@ -69,7 +69,8 @@ static void keep_path(struct search *search, const struct path *path)
     search->paths[search->paths_n++] = *path;
 }
 
-/* Goes the path and, in a state where nobody has been, tries forgeries and whether the tunnel comes up. */
+/* Follows the path. In a state that no earlier path has reached, it tries forgeries and checks that the tunnel comes
+ * up. */
 static const char *visit(struct search *search, const struct path *path)
 {
     world_begin(search->start);
@@ -99,7 +100,7 @@ static void print_path(const struct search *search, const struct path *path, con
     world_end();
 }
 
-/* All that can come next in the state at the end of the path. */
+/* Lists all actions that are possible in the state at the end of the path. */
 static unsigned next_actions(const struct search *search, const struct path *path,
                              struct action next[KINDS * MESSAGES_MAX])
 {

@@ -1,4 +1,4 @@
-/* What somebody without the key makes up, and what he sends back to where it came from, changes nothing. */
+/* Checks that messages forged without the key, and messages reflected to their sender, change nothing. */
 #include <string.h>
 
 #include "check.h"
@@ -39,7 +39,7 @@ static struct foreign make_foreign(void)
     return foreign;
 }
 
-/* As an answer to the INIT under way. */
+/* Forged as an answer to the INIT under way. */
 static void deliver_as_answer(const uint8_t *message, size_t n)
 {
     uint8_t at[OCTETS_MAX];
@@ -49,7 +49,7 @@ static void deliver_as_answer(const uint8_t *message, size_t n)
         world_deliver(INITIATOR, RESPONDER_ADDRESS, at, n);
 }
 
-/* With one bit changed, one octet shorter, and back to its sender. */
+/* A genuine message with one bit changed, one octet shorter, and reflected to its sender. */
 static void deliver_changed(const struct message *message, uint64_t choice)
 {
     uint8_t at[OCTETS_MAX], from = message->by + 1, other = !message->by + 1;

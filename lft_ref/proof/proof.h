@@ -14,7 +14,7 @@ enum { MESSAGES_MAX = 96, OCTETS_MAX = 512, KEY_SETS_MAX = 96, KEYS_MAX = 96, EP
 struct message {
     uint8_t by, type; /* type 0: a frame */
     uint32_t spi;
-    bool taken; /* the other end has taken it, if it is a frame */
+    bool taken; /* for a frame: the other end has accepted it */
     size_t n;
     uint8_t at[OCTETS_MAX];
 };
@@ -26,13 +26,13 @@ struct key_set {
     uint64_t seal, unseal; /* the keys themselves, hashed */
     uint32_t spi_out, spi_in;
     uint64_t epoch, peer_epoch, rekey_ns;
-    uint32_t peer_spi; /* the SPI in the hello that they come from, which is drawn for each message */
+    uint32_t peer_spi; /* the SPI in the hello from which the keys come; it is drawn for each message */
     bool used;
 };
 
 /* What watch.c remembers. */
 struct watched {
-    const char *violated; /* the property that does not hold; NULL: all do */
+    const char *violated; /* the property that is violated; NULL: none */
     struct {
         const struct lft_key *key;
         uint64_t hash;
@@ -74,11 +74,11 @@ struct action {
     uint8_t kind, which; /* a message, a time or an end */
 };
 
-/* What has happened before the actions begin. */
+/* The situation in which the actions begin. */
 enum start { FRESH, UP, RESPONDER_NEW, INITIATOR_NEW, REKEYING, INITIATOR_TWICE, STARTS };
 extern const char *const start_names[STARTS];
 
-/* The world whose code runs, for watch.c. */
+/* The world whose code is running, for watch.c. */
 extern struct world *world;
 
 void world_begin(enum start start);
@@ -86,9 +86,9 @@ void world_end(void);
 bool world_allows(struct action action); /* restarts are bounded */
 void world_act(struct action action);
 void world_describe(struct action action);
-/* A hash of all that decides what the ends do next. Counters of copies are left out. */
+/* A hash of everything that determines what the ends do next. Counters of copies are left out. */
 uint64_t world_state(void);
-/* Gives octets to an end as from an address, and checks what comes of it. */
+/* Delivers octets to an end as if from an address, and checks the effects. */
 void world_deliver(int to, uint8_t from, const uint8_t *at, size_t n);
 /* Hands over all that the ends have to send now. */
 typedef void world_emit(int end, uint8_t to, const uint8_t *at, size_t n);

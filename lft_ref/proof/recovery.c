@@ -1,4 +1,4 @@
-/* The tunnel comes up although somebody copies all that he sees. */
+/* Checks that the tunnel comes up although an outsider copies everything that he sees. */
 #include <string.h>
 
 #include "check.h"
@@ -36,8 +36,8 @@ static void deliver_later(int to, uint8_t from, uint64_t delay_ns, unsigned time
     memcpy(flight->at, at, n);
 }
 
-/* Copies of a handshake message come before it, from either address; a frame is copied afterwards. What goes to the
- * outsider goes no further. */
+/* Copies of a handshake message arrive before it, from both addresses; a frame is copied afterwards. Messages sent to
+ * the outsider's address go no further. */
 static void send_with_copies(int end, uint8_t to, const uint8_t *at, size_t n)
 {
     uint8_t from = (uint8_t)(end + 1), other = (uint8_t)(!end + 1);

@@ -1,4 +1,4 @@
-/* What of a world makes a difference to what comes. */
+/* Hashes the parts of a world that can influence what happens next. */
 #include <string.h>
 
 #include "watch.h"

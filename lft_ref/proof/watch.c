@@ -32,7 +32,7 @@ const struct wrong_product wrong_products[WRONGS] = {
     [KEY_KNOWN] = {"key-known", watch_forgery, FRESH}};
 enum wrong watch_wrong;
 
-/* --- what stands between the product and its functions (--wrap) --- */
+/* --- wrappers around functions of the product (--wrap) --- */
 
 #define WRAPPED(type, name, ...)                                                                                       \
     type __real_##name(__VA_ARGS__);                                                                                   \
@@ -56,7 +56,7 @@ WRAPPED(void, lft_link_install, struct lft_link *link, struct lft_keys *keys, co
         uint64_t now_ns);
 WRAPPED(bool, lft_engine_fresh, struct lft_engine *engine, uint64_t counter);
 
-/* Each end's randomness is its own, so that the order in which the two act does not change it. */
+/* Each end has its own random numbers, so the order in which the two act does not change them. */
 void __wrap_lft_random(void *at, size_t n)
 {
     uint8_t *octets = at;
@@ -251,7 +251,7 @@ static struct key_set *set_of(int end, const struct lft_keys *keys)
     return NULL;
 }
 
-/* The same keys as the other end has them. */
+/* Checks that both ends have the same keys. */
 static struct key_set *mirror_of(const struct key_set *set)
 {
     for (unsigned i = 0; i < world->watched.sets_n; i++) {
@@ -288,7 +288,8 @@ static void check_epoch(int end, const struct lft_link *link)
     watched->begun[watched->begun_n++].epoch = link->epoch;
 }
 
-/* Keys exist for the association in use, for ten seconds those before, and those that wait for their first frame. */
+/* Keys that may exist: those of the association in use, for ten seconds the previous ones, and keys that wait for their
+ * first frame. */
 static void check_keys_alive(int end, const struct lft_link *link)
 {
     unsigned alive = 0, wanted = 2U * (!!link->current.seal + !!link->previous.seal + !!link->pending.seal);

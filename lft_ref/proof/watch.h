@@ -1,5 +1,5 @@
-/* Looks at the real code from within (the linker puts watch.c between it and some of its functions) and says which
- * property does not hold. Also makes the code wrong on purpose, so that each property is seen to fail. */
+/* Observes the real code from within (the linker puts watch.c between the code and some of its functions) and reports
+ * violated properties. It also breaks the code on purpose, to show that each check can fail. */
 #ifndef LFT_PROOF_WATCH_H
 #define LFT_PROOF_WATCH_H
 
@@ -12,8 +12,8 @@ enum wrong {
     NO_CONFIRMATION, /* the responder uses keys before it has seen a frame under them */
     RESPONSE_AGAIN,  /* the initiator takes the answer to its INIT twice */
     EPOCH_KEPT,      /* the end of an association does not change the epoch that is offered */
-    EPOCH_AGAIN,     /* nor does an end notice that it had this epoch before */
-    FRAMES_AGAIN,    /* a frame counts as often as it comes */
+    EPOCH_AGAIN,     /* and an end does not notice that it had this epoch before */
+    FRAMES_AGAIN,    /* a repeated frame is accepted again */
     PENDING_KEPT,    /* new pending keys do not replace the old ones */
     PENDING_YIELDS,  /* pending keys give way to an INIT without a cookie */
     COPIES_COUNT,    /* an INIT that was copied too often is not looked at */
@@ -40,7 +40,7 @@ void watch_begin(void);
 void watch_end(void);
 void watch_violated(const char *property); /* the first one counts */
 void watch_gone(int end);                  /* an end has stopped */
-void watch_keys(void);                     /* to be called whenever an end may have new keys */
+void watch_keys(void);                     /* call it whenever an end may have new keys */
 bool watch_same_keys(void);
 void watch_answers(unsigned answers, size_t answer_n, size_t question_n);
 struct watch_frames watch_frames(int end);

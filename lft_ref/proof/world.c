@@ -56,7 +56,7 @@ static void destroy(int end)
     watch_gone(end);
 }
 
-/* Keeps a datagram that an end has sent, unless it is the same again or one frame of many. */
+/* Records a datagram that an end has sent, unless it repeats an earlier one or enough frames are recorded. */
 static void keep(int by, uint8_t to, const uint8_t *at, size_t n)
 {
     (void)to; /* the outsider chooses */
@@ -135,7 +135,7 @@ static void deliver_message(struct message *message, uint8_t from, bool strip)
         watch_frame(to, before, message);
 }
 
-/* An honest network for so long, with 10 ms each way. */
+/* Runs an honest network for this long, with 10 ms each way. */
 static void run_honestly(uint64_t ns)
 {
     bool delivered[MESSAGES_MAX] = {false};

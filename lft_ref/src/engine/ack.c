@@ -1,5 +1,5 @@
-/* Reports in both directions. A report to the peer is read off the replay window. A report from the peer frees the
- * buffers of what has arrived and shows which transmissions are lost (loss.c). */
+/* Reports in both directions. A report to the peer is read from the replay window. A report from the peer frees the
+ * buffers of frames that have arrived and shows which transmissions are lost (loss.c). */
 #include <string.h>
 
 #include "engine_internal.h"
@@ -80,7 +80,7 @@ static void arrived(struct lft_engine *engine, uint64_t counter)
     if (sent->fate == LFT_FATE_ARRIVED)
         return;
     if (sent->fate ==
-        LFT_FATE_LOST) { /* it was only late: allow more reordering from now on, up to half a round trip */
+        LFT_FATE_LOST) { /* the frame was late, not lost: allow more reordering from now on, up to half a round trip */
         uint64_t late = lft_history(engine, engine->tx_largest_seen)->sent_ns - sent->sent_ns;
         uint64_t wanted = late + late / 4, most = engine->rtt.srtt_ns / 2;
         if (wanted > engine->reorder_ns)

@@ -42,14 +42,15 @@ int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
  * between says so, because the limit holds for the time at which frames leave. */
 void lft_engine_left(struct lft_engine *engine, uint64_t now_ns);
 
-/* When lft_engine_poll may have a frame: `now_ns` or before when it has one now, UINT64_MAX when nothing is planned. */
+/* The time at which lft_engine_poll may have a frame. It is at most `now_ns` when a frame is ready, UINT64_MAX when
+ * nothing is planned. */
 uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns);
 
 /* How long the caller may rest between two turns under load, so that it works in batches: a 128th of the round trip,
  * 2 ms at most, and while frames wait for the limit no longer than lft_shaper_rest_ns. */
 uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
 
-/* To be asked before decrypting: is this counter new and within the replay window? Counts those that are not. */
+/* Call it before decrypting: whether this counter is new and within the replay window. Counts frames that fail. */
 bool lft_engine_fresh(struct lft_engine *engine, uint64_t counter);
 /* The buffer to decrypt DATA and its copies into. NULL: no memory; the caller drops the frame, which is counted here.
  * The buffer remains the engine's, and the next call may return the same. Other frames may be decrypted anywhere. */

@@ -1,7 +1,7 @@
 /* The engine's state, for its own files only.
  * Sender: the numbers [tx_base, tx_next) are outstanding; slot n % window holds the buffer of n until n is
- * acknowledged. Every transmission, of whatever command, has a counter. history[counter % size] says what it was
- * until it is known to have arrived or to be lost; for all counters up to tx_resolved that is known.
+ * acknowledged. Every transmission, of whatever command, has a counter. history[counter % size] describes a
+ * transmission until its fate (arrived or lost) is known. The fate of all counters up to tx_resolved is known.
  * Receiver: all numbers below rx_expected have arrived; rx_bits says which of those above have. */
 #ifndef LFT_ENGINE_INTERNAL_H
 #define LFT_ENGINE_INTERNAL_H
@@ -22,7 +22,7 @@ struct lft_tx_slot {
     uint64_t last_counter, last_sent_ns;
     uint16_t length;
     uint8_t sends;  /* saturating */
-    uint8_t queued; /* how many retransmissions of it are waiting */
+    uint8_t queued; /* number of this frame's retransmissions that are waiting */
 };
 
 enum lft_fate { LFT_FATE_OPEN, LFT_FATE_ARRIVED, LFT_FATE_LOST };
@@ -62,10 +62,10 @@ struct lft_engine {
     uint64_t *queue; /* numbers to retransmit */
     uint64_t queue_head, queue_tail;
     uint64_t resend_next;        /* gbn: all numbers before it have been retransmitted */
-    uint64_t copy_from, copy_to; /* what is left of the pass of copies, without copy_to */
+    uint64_t copy_from, copy_to; /* the numbers that remain in the current pass of copies, excluding copy_to */
     uint64_t copy_pass_ns;       /* when it began */
     uint64_t fresh_ns;           /* when fresh DATA was last sent */
-    /* When an acknowledgement last brought news; when a DATA payload was last sent, fresh or not. */
+    /* Time of the last acknowledgement with new information; time of the last DATA payload sent, fresh or not. */
     uint64_t progress_ns, last_data_ns;
     unsigned backoff;
     bool knock; /* the tunnel is down and a time-out has passed: one retransmission may go */
@@ -107,7 +107,7 @@ static inline bool lft_outstanding(const struct lft_engine *engine, uint64_t num
     return number >= engine->tx_base && number < engine->tx_next && lft_slot(engine, number)->buffer;
 }
 
-/* The files of the engine from the lowest to the highest; each calls only those above it in this list. */
+/* The files of the engine, lowest layer first. A file calls only files that come before it in this list. */
 
 /* round_trip.c */
 uint64_t lft_ack_interval(const struct lft_engine *engine);

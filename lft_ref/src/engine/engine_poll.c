@@ -129,8 +129,8 @@ static int transmit_repair(struct lft_engine *engine, uint64_t now_ns, struct lf
     return transmit(engine, now_ns, frame, UINT64_MAX);
 }
 
-/* Copies wait a little after fresh DATA. Otherwise a source that is only between two reads of its socket would lose the
- * line to them. */
+/* Copies wait a little after fresh DATA. Otherwise copies would take the line from a source that is only between two
+ * reads of its socket. */
 static uint64_t copies_from_ns(const struct lft_engine *engine)
 {
     return engine->fresh_ns + nc_max(engine->rtt.srtt_ns / 16, NC_NS_PER_MS);
@@ -149,8 +149,8 @@ static bool pass_left(const struct lft_engine *engine)
 }
 
 /* The next number of the pass. The newest goes first: what was sent half a round trip ago or later arrives sooner by
- * its copy than by a retransmission, and what is older does not. A receiver that discards frames out of order has use
- * for the oldest alone. */
+ * its copy than by a retransmission, and what is older does not. A receiver that discards frames out of order can only
+ * use the oldest. */
 static uint64_t next_copy(struct lft_engine *engine)
 {
     engine->copy_from = nc_max(engine->copy_from, engine->tx_base);

@@ -27,7 +27,7 @@ enum lft_rate_mode { LFT_RATE_FIXED, LFT_RATE_AUTO, LFT_RATE_MODES };
 enum lft_class { LFT_CLASS_ACK, LFT_CLASS_RETRANSMISSION, LFT_CLASS_DATA, LFT_CLASS_REDUNDANT, LFT_CLASSES };
 extern const char *const lft_class_names[];
 
-/* Who has data to send and takes what arrives: the session, or a test. */
+/* The user of an engine, which has data to send and takes what arrives: the session, or a test. */
 struct lft_source {
     /* Writes up to `room` octets of chunks and returns how many; 0: nothing to send now. */
     size_t (*fill)(void *user, uint8_t *at, size_t room, uint64_t now_ns);
@@ -49,8 +49,8 @@ struct lft_engine_config {
     /* How much time at the limit a burst may make up for (shaper.h); 0: LFT_SHAPER_BURST_NS. */
     uint64_t burst_ns;
     uint32_t payload_max; /* of a DATA frame; lft_engine_set_payload_max changes it */
-    /* Octets counted for each frame besides its own: 28 for IPv4 and UDP, 48 for IPv6 and UDP, 20 or 40 for esp; 38
-     * more with Ethernet. */
+    /* Overhead that is counted for each frame, in octets: 28 for IPv4 and UDP, 48 for IPv6 and UDP, 20 or 40 for esp;
+     * 38 more with Ethernet. */
     uint32_t outer_bytes;
     uint32_t padding_block; /* 4 or 8 (lft_cipher_block) */
     uint32_t window_frames; /* the most unacknowledged frames, a power of two up to 2^22 */
@@ -84,11 +84,12 @@ struct lft_engine_counters {
 /* What `show` and the metrics report besides the counters. */
 struct lft_engine_state {
     uint64_t srtt_ns, min_rtt_ns, rttvar_ns;
-    uint64_t queue_delay_ns;                     /* one-way delay of the last report above the least seen */
+    uint64_t queue_delay_ns;                     /* one-way delay of the last report minus the smallest seen */
     uint64_t rate_bps;                           /* the limit in force now */
     uint64_t loss_ppb;                           /* share of transmissions lost, smoothed over about 1,000 */
     uint64_t unacknowledged_frames, next_number; /* next_number: 64 bits */
-    uint64_t oldest_number;                      /* of those not acknowledged; next_number when there is none */
+    uint64_t oldest_number;                      /* the oldest number not acknowledged; next_number when there is
+                                                  * none */
     uint64_t expected_number;                    /* receiver: all numbers before it have arrived */
     uint64_t last_heard_ns;                      /* when an authentic frame last arrived; 0: never */
     size_t tx_buffers, rx_buffers;               /* in use */

@@ -79,7 +79,8 @@ static void row_add(const struct lft_fec_rx *fec, struct row *a, const struct ro
             a->coefficient[i] ^= gf_mul(factor, b->coefficient[i]);
 }
 
-/* Gives the row a pivot and eliminates that from the others. A row without unknowns says nothing and is freed. */
+/* Gives the row a pivot and eliminates the pivot from the other rows. A row without unknowns carries no information and
+ * is freed. */
 static void row_settle(struct lft_fec_rx *fec, struct row *row)
 {
     unsigned pivot = 0;
@@ -104,7 +105,7 @@ static void drop_number(struct lft_fec_rx *fec, unsigned index)
             fec->rows[i].used = false;
 }
 
-/* Numbers leave the span, and with them the equations about them. */
+/* Drops numbers that leave the span, and the equations that contain them. */
 static void advance(struct lft_fec_rx *fec, uint64_t highest)
 {
     if (highest <= fec->highest)

@@ -20,7 +20,7 @@ struct list {
 
 struct lft_pool {
     size_t buffer_bytes, stride, limit, used;
-    uint8_t *memory; /* of all slabs; a page exists only once it is used */
+    uint8_t *memory; /* memory of all slabs; a page exists only once it is used */
     size_t slabs_n;
     uint32_t slab_buffers;
     struct slab *slabs;

@@ -27,8 +27,8 @@ static uint64_t bounded(const struct lft_rate_auto *rate, double bps)
     return rate->most_bps && bps > (double)rate->most_bps ? rate->most_bps : (uint64_t)bps;
 }
 
-/* True when more was lost than the path's usual share and 2 % explain, by three standard deviations, because a round
- * may have few packets. */
+/* True when the loss exceeds the path's usual share plus 2 % by three standard deviations. The deviations matter
+ * because a round may have few packets. */
 static bool too_much_loss(struct lft_rate_auto *rate, double sent, double lost)
 {
     double expected = sent * (rate->usual_loss + 0.02);

@@ -29,21 +29,21 @@ enum { LFT_RATE_AUTO_MIN_BPS = 1000000, LFT_RATE_AUTO_RECENT = 4 };
 
 struct lft_rate_auto {
     uint64_t rate_bps, most_bps; /* most_bps 0: no upper bound */
-    uint64_t base_rise_ns;       /* by how much the last report has shown the path to be longer, else 0 */
+    uint64_t base_rise_ns;       /* how much longer the path has become according to the last report; 0: not longer */
     bool starting;
     uint64_t round_start_ns, arrived_at_start, sent_at_start, lost_at_start;
     uint64_t queue_peak_ns, queue_least_ns;    /* of this round */
     unsigned between;                          /* rounds since the queue was last below half the target */
     uint64_t recent_bps[LFT_RATE_AUTO_RECENT]; /* the rate in the last rounds */
     unsigned recent_next;
-    /* Rounds in a row in which a queue brought the rate down and its least hardly changed, the bounds of that least,
-     * and the highest rate of the rounds before. */
+    /* Consecutive rounds in which a queue lowered the rate and the minimum delay hardly changed; the bounds of that
+     * minimum; the highest rate of the rounds before. */
     unsigned still;
     uint64_t still_least_ns, still_most_ns, before_bps;
     double usual_loss; /* share lost, smoothed over 16 rounds without excess */
 };
 
-/* What is known at the time of a report. */
+/* The measurements available at the time of a report. */
 struct lft_rate_round {
     uint64_t now_ns, srtt_ns, queue_ns, arrived_bytes;
     uint64_t sent, lost;    /* transmissions whose fate is known, and those of them that were lost */

@@ -9,7 +9,8 @@
 struct lft_engine;
 
 struct lft_recovery_ops {
-    bool receiver_keeps; /* frames out of order; false: it discards them and delivers in order of numbers */
+    bool receiver_keeps; /* the receiver keeps frames out of order; false: it discards them and delivers in order of
+                          * numbers */
     bool reads_bitmap;   /* the sender uses the bitmap of reports to free what has arrived and to find what is lost */
     bool coded;          /* the sender adds REPAIR frames; reordering of up to a coded window is not taken for loss */
     /* Gives the number to retransmit now. False: none. */

@@ -13,7 +13,7 @@ bool lft_replay_fresh(const struct lft_replay *replay, uint64_t counter)
         return false;
     if (counter > replay->largest)
         return true;
-    /* The window is a word shorter than the ring: the newest word has taken the place of the oldest. */
+    /* The window is one word shorter than the ring, because the newest word overwrites the oldest. */
     if (counter / 64 + LFT_REPLAY_WORDS <= replay->largest / 64)
         return false;
     return !(replay->bits[counter / 64 % LFT_REPLAY_WORDS] >> (counter % 64) & 1);

@@ -1,5 +1,5 @@
-/* What reports say about time: the round trip, the queueing delay, and the two times that follow from them, how soon to
- * acknowledge and when to give up waiting. */
+/* The times that follow from reports: the round trip, the queueing delay, the acknowledgement delay and the
+ * time-out. */
 #include "engine_internal.h"
 #include "nc_clock.h"
 #include "nc_range.h"

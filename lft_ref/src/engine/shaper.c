@@ -5,7 +5,8 @@
 /* Times have 8 fraction bits: 2^56 ns are two years of uptime. Costs have 24, because an octet at 1 Tbit/s costs
  * 0.008 ns. */
 enum { TIME_BITS = 8, COST_BITS = 24 };
-/* UNSEEN: frames of the burst that the clock cannot see, the last one allowed and one that waits for its batch. */
+/* UNSEEN: frames of the burst that the clock does not account for: the last one allowed, and one that waits for its
+ * batch. */
 enum { UNSEEN = 2, REST_FRAMES = 44 };
 
 static uint64_t cost(const struct lft_shaper *shaper, uint32_t octets)

@@ -8,9 +8,9 @@
  * idle time is not saved up. A thread that was stopped for longer than that has lost the time. A frame may also reach
  * the wire later than it was allowed, because the thread was stopped in between; lft_shaper_left corrects the clock
  * for that.
- * Rejected: catching up by sending at twice the limit for up to 20 ms, inside 1.01 x limit in every 100 ms. A thread
- * that is 20 ms late then loses nothing, but 20 ms carry twice the limit, and a circuit that drops the excess loses
- * it. And a stop just before the wire put 133 more frames into 100 ms. */
+ * Rejected: catching up at twice the limit for up to 20 ms, while every 100 ms stay within 1.01 x limit. A thread that
+ * is 20 ms late would then lose nothing, but a circuit that drops traffic above the limit would drop the excess. And
+ * when the thread was stopped just before the wire, 100 ms had 133 frames too many. */
 #ifndef LFT_SHAPER_H
 #define LFT_SHAPER_H
 
@@ -27,7 +27,7 @@ struct lft_shaper {
     uint64_t burst_ns;
     /* `at`: when the next frame is due. `at`, `depth` and `late` are in 2^-8 ns, `cost` in 2^-24 ns an octet. */
     uint64_t at, cost, depth, late;
-    uint64_t leaving; /* 2^-8 ns that the frames need which were allowed and may not have left */
+    uint64_t leaving; /* line time, in 2^-8 ns, of frames that were allowed and may not have left */
     bool idle;        /* a frame was allowed and there was none to send */
 };
 

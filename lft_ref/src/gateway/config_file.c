@@ -1,4 +1,4 @@
-/* What a key of the file means. */
+/* Reads the keys of the file. */
 #include "config_file.h"
 
 #include <stdio.h>
@@ -54,7 +54,7 @@ static const struct nc_option *find(const struct reading *reading, const char *t
     return NULL;
 }
 
-/* Adds the argument that sets `row` to `text`, if that is a good value. */
+/* Adds the argument that sets `row` to `text`, if the value is valid. */
 static int add_argument(struct config_arguments *out, const struct nc_option *row, const char *text,
                         struct nc_error *error)
 {
@@ -95,6 +95,6 @@ int config_file_read(const char *path, const struct nc_option *rows, size_t n, s
     struct reading reading = {path, rows, n, out, error};
     int failed = toml_values(path, take, &reading, error);
     for (char *c = error->text; failed && *c; c++)
-        *c = (unsigned char)*c < ' ' ? ' ' : *c; /* what is quoted from the file stays on the line */
+        *c = (unsigned char)*c < ' ' ? ' ' : *c; /* control characters quoted from the file must not break the line */
     return failed;
 }

@@ -14,8 +14,7 @@ struct config_arguments {
     char **at;
 };
 
-/* Makes the command-line arguments that say the same as the file. Returns 0, or -1 with a reason that names file and
- * line. */
+/* Converts the file to equivalent command-line arguments. Returns 0, or -1 with a reason that names file and line. */
 int config_file_read(const char *path, const struct nc_option *rows, size_t n, struct config_arguments *out,
                      struct nc_error *error);
 

@@ -1,4 +1,4 @@
-/* One line about another gateway with the same key that wants this tunnel, or has it: for the log and for `show`. */
+/* Reports, in the log and in `show`, another gateway with the same key that wants or has this tunnel. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -27,7 +27,7 @@ struct control_socket {
     struct gateway *gateway;
     struct client *first;
     unsigned n;
-    int spare; /* a descriptor, so that there is always one for somebody who looks; -1: none */
+    int spare; /* spare descriptor, so that a client can always be accepted; -1: none */
     char *path;
 };
 

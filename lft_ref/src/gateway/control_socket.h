@@ -1,6 +1,6 @@
 /* The control socket of CONTROL.md: a request is a line of JSON, and so is the answer. The loop that moves the data
  * serves it and never blocks: a client that does not read its answer is dropped. The gateway does not know of it;
- * `main.c` opens it beside a gateway. */
+ * `main.c` opens both. */
 #ifndef LFT_CONTROL_SOCKET_H
 #define LFT_CONTROL_SOCKET_H
 

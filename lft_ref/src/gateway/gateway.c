@@ -1,4 +1,4 @@
-/* The turn of a running gateway, and its end. */
+/* One turn of a running gateway, and its shutdown. */
 #include "gateway.h"
 
 #include <inttypes.h>
@@ -66,8 +66,8 @@ static void note_events(unsigned events)
             nc_log("%s", texts[i].text);
 }
 
-/* Logs why handshakes fail, for whoever sets up two gateways that do not understand each other. Anybody can send such
- * messages, so each reason is logged at most once in ten minutes. */
+/* Logs why handshakes fail, to help a user whose two gateways do not connect. Anybody can send such messages, so each
+ * reason is logged at most once in ten minutes. */
 static void note_handshakes(struct gateway *gateway, uint64_t now_ns)
 {
     static const struct {
@@ -122,7 +122,8 @@ static bool more_soon(const struct gateway *gateway, uint64_t now_ns)
     return lft_link_next_ns(gateway->link, now_ns) < now_ns + rest_ns(gateway);
 }
 
-/* For how long the machine was suspended since it started: CLOCK_MONOTONIC stood, CLOCK_BOOTTIME went on. */
+/* How long the machine was suspended since the gateway started: during suspension CLOCK_BOOTTIME advances and
+ * CLOCK_MONOTONIC does not. */
 static int64_t suspended_ns(void)
 {
     struct timespec boot, mono;

@@ -14,7 +14,7 @@
 
 enum { PROXIES_MAX = 3 * NC_STRINGS_MAX, HANDSHAKE_REASONS = 4, CONTENTION_TEXT_BYTES = 400 };
 
-/* When what stands in the log about another gateway with the same key. */
+/* The last text about another gateway with the same key that was logged, and when. */
 struct contention_log {
     enum lft_link_contention noted;
     uint64_t noted_ns;
@@ -27,7 +27,7 @@ struct gateway {
     struct lft_link *link;
     struct io *io;
     struct relay *relay;
-    struct nc_keeper *keeper; /* NULL: nothing is to be kept */
+    struct nc_keeper *keeper; /* NULL: no act needs privilege */
     json_t *sandbox;          /* what nc_sandbox_enter said */
     struct router *router;    /* NULL: neither router nor host model */
     struct proxy *proxies[PROXIES_MAX];
@@ -45,7 +45,7 @@ struct gateway {
 };
 
 /* contention.c */
-/* False, and no text: nothing was seen of another gateway for ten seconds. */
+/* Returns false, without a text, when no other gateway was seen for ten seconds. */
 bool contention_text(const struct lft_link *link, uint64_t now_ns, char text[CONTENTION_TEXT_BYTES]);
 /* Logs the text when it is new, and again every ten minutes. */
 void contention_note(struct contention_log *log, const struct lft_link *link, uint64_t now_ns);

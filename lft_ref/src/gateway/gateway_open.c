@@ -18,7 +18,7 @@
 #define MB (UINT64_C(1) << 20)
 enum { PAYLOAD_BASE = 1136 /* fits an MTU of 1280 with any of the headers */, TUNNEL_PORT = 2004 };
 
-/* rate × expected round trip. Without a limit it is that of 2.5 Gbit/s, which then bounds what is in flight. */
+/* rate × expected round trip. Without a limit it assumes 2.5 Gbit/s, and the result bounds the data in flight. */
 static uint64_t path_bytes(const struct settings *s)
 {
     uint64_t rate = s->rate_bps ? s->rate_bps : UINT64_C(2500000000);
@@ -55,7 +55,8 @@ static void fill_link_config(const struct gateway *gateway, struct lft_link_conf
         .initial_rtt_ns = s->expected_rtt_ns,
         .fec_percent = (uint32_t)s->fec_percent,
         .keepalive_ns = nc_min(s->dead_ns / 5, 200 * NC_NS_PER_MS)};
-    /* Streams whose connection has ended wait for the peer's last word; they must not take places of connections. */
+    /* Streams whose connection has ended still wait for the peer's last chunk; they must not count against the limit of
+     * connections. */
     config->session = (struct lft_session_config){.streams_max = (uint32_t)(s->sessions_max + s->sessions_max / 4 + 64),
                                                   .tx_memory_bytes = 12 * MB};
     struct nc_clock_pair clock = nc_clock_pair_read();
@@ -140,7 +141,8 @@ static int open_proxies(struct gateway *gateway, struct nc_error *error)
     return 0;
 }
 
-/* The packet rules would take an interface that does not exist, and no connection would ever be accelerated. */
+/* Refuses an interface that does not exist: nft would accept it in rules, and no connection would ever be
+ * accelerated. */
 static int check_lan(const struct nc_strings *lan, struct nc_error *error)
 {
     for (size_t i = 0; i < lan->n; i++)
@@ -172,7 +174,7 @@ static struct rules rules_of(const struct gateway *gateway)
                           .keeper = gateway->keeper};
 }
 
-/* What the keeper does: packet rules, and at the end the removal of the control socket from a folder of root's. */
+/* The keeper's acts: packet rules, and at the end the removal of the control socket from a folder of root. */
 enum { KEEP_UNLINK = RULES_ACTS };
 static int keep(void *context, uint32_t what, uint64_t value, struct nc_error *error)
 {
@@ -245,7 +247,8 @@ static int open_relays(struct gateway *gateway, struct nc_error *error)
 }
 
 /* A connection takes a descriptor, and the look-up of a name three more (one a server). Without this bound one client
- * could take all of them, and the kernel would leave those of others in its queue, where no share counts. */
+ * could use up all descriptors. The kernel would then leave other clients in its accept queue, where no fair share
+ * applies. */
 static void heed_descriptors(struct settings *s)
 {
     enum { OWN = 64 }; /* tunnel, listeners, clients of the control socket */

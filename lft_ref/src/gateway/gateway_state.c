@@ -1,4 +1,4 @@
-/* What a running gateway shows, and which of its settings may be changed. */
+/* The state that a running gateway shows, and the settings that may be changed. */
 #include <string.h>
 #include <time.h>
 

@@ -74,11 +74,11 @@ uint32_t pmtu_poll(struct pmtu *pmtu, uint64_t now_ns)
 {
     if (now_ns < pmtu->due_ns)
         return 0;
-    if (!pmtu->trying) { /* the path may take less by now, or more; the size in use stays meanwhile */
+    if (!pmtu->trying) { /* the path's MTU may have changed; the size in use stays meanwhile */
         pmtu->bad = pmtu->good < pmtu->limit ? UINT32_MAX : pmtu->limit;
         pmtu_doubt(pmtu, now_ns);
         if (!pmtu->trying)
-            choose(pmtu, now_ns); /* the base is not doubted: there is nothing below it */
+            choose(pmtu, now_ns); /* the base is never doubted: there is no smaller size */
         if (!pmtu->trying)
             return 0;
     }

@@ -1,8 +1,8 @@
 /* The search for the largest payload that the path takes, in outline that of RFC 8899. Padded PROBE frames, which the
  * peer answers, try the whole MTU of the device first, and then halve the interval. A pure state machine: the gateway's
  * loop asks what to try and reports what was answered. The search starts over when the tunnel comes up, when the kernel
- * refuses a size, and when a size in use is doubted and not answered any more. A size is doubted when the oldest frame
- * stays without acknowledgement, and every ten minutes, because paths change; when it is answered then, larger ones are
+ * refuses a size, and when the size in use is doubted and its probe is not answered. A size is doubted when the oldest
+ * frame stays unacknowledged, and every ten minutes, because paths change. When the probe is answered, larger sizes are
  * tried.
  * Rejected: trusting ICMP "fragmentation needed"; whoever can send one would set our frame size. */
 #ifndef LFT_PMTU_H
@@ -17,7 +17,7 @@ struct pmtu {
     uint32_t base, good, bad, trying; /* octets of payload; trying 0: the search is over */
     uint32_t limit;                   /* what the device takes */
     unsigned tries;
-    bool doubted; /* the size that is being tried again is `good` */
+    bool doubted; /* the size being tried is `good`, again */
     uint64_t wait_ns, due_ns;
     uint64_t oldest, oldest_since_ns; /* the oldest number not acknowledged, and since when */
 };
@@ -30,8 +30,8 @@ void pmtu_start(struct pmtu *pmtu, uint64_t wait_ns, uint64_t now_ns);
 /* Frames of the size in use do not seem to arrive. The size is tried again and, if it is not answered, the search
  * starts over below it. No effect during a search. */
 void pmtu_doubt(struct pmtu *pmtu, uint64_t now_ns);
-/* Doubts the size in use when the oldest number is not acknowledged for a second and four round trips. So a path that
- * takes only smaller frames than before shows, while these are acknowledged. To be called about once a second while the
+/* Doubts the size in use when the oldest number is not acknowledged for a second and four round trips. This detects a
+ * path whose MTU has shrunk although smaller frames are still acknowledged. To be called about once a second while the
  * tunnel is up. */
 void pmtu_watch(struct pmtu *pmtu, const struct lft_engine_state *state, uint64_t now_ns);
 /* A probe of this payload was answered. Returns true when `good` may have grown. */

@@ -35,7 +35,7 @@ static int stretch(const struct settings *settings, const uint8_t *text, size_t 
                    settings->psk_file);
 }
 
-/* Which of the three forms the file has, and the key from it. */
+/* Detects which of the three forms the file has, and makes the key from it. */
 static int take(const struct settings *settings, uint8_t *octets, size_t n, uint8_t key[LFT_PSK_BYTES],
                 struct nc_error *error)
 {

@@ -1,4 +1,4 @@
-/* The table of options, and what one row alone cannot say. */
+/* The table of options, and checks that involve several rows. */
 #include "settings.h"
 
 #include <inttypes.h>
@@ -149,7 +149,7 @@ static int check_rate(const char *name, uint64_t rate_bps, struct nc_error *erro
                    rate_bps);
 }
 
-/* Names are bound to the handshake, so they are any text; but what does not fit there is refused. */
+/* Names may be any text, because the handshake only authenticates them; names that are too long for it are refused. */
 static int check_peer_name(const char *option, const char *name, struct nc_error *error)
 {
     size_t n = name ? strlen(name) : 0;

@@ -35,8 +35,8 @@ struct settings {
 
 /* The table; *n becomes its number of rows. */
 const struct nc_option *settings_rows(size_t *n);
-/* Parses a command line, whose argv[0] is the verb, after the file that its --config names. Dies with one line on a
- * bad value. The texts live as long as the process. */
+/* Parses a command line, whose argv[0] is the verb, after the file that its --config names. On a bad value it exits
+ * with one line. The texts live as long as the process. */
 void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings);
 /* Checks what the rows cannot check one by one. Returns 0, or -1 with the reason. */
 int settings_check(const struct settings *settings, struct nc_error *error);

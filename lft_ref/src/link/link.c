@@ -1,4 +1,4 @@
-/* The life of a link: associations, keys, timers, and what the gateway asks and sets. */
+/* The life of a link: associations, keys and timers. */
 #include "link_internal.h"
 
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static void begin_association(struct lft_link *link, const struct lft_keys *keys
     lft_handshake_begun(link->handshake, keys->epoch);
     struct lft_source source = lft_session_source(link->session);
     link->engine = lft_engine_create(&link->config.engine, &source, now_ns);
-    if (!link->engine) { /* no memory: the peer has an association that this end cannot go on with */
+    if (!link->engine) { /* no memory: the peer has an association that this end cannot continue */
         lft_handshake_renew(link->handshake);
         return;
     }
@@ -124,7 +124,7 @@ static uint64_t key_clock(const struct lft_link *link, uint64_t now_ns)
     return now_ns + link->suspended_ns;
 }
 
-/* When the keys in use are dropped, replaced or not, by key_clock. */
+/* The time, by key_clock, at which the keys in use are dropped even if they were not replaced. */
 static uint64_t rejected_ns(const struct lft_link *link)
 {
     return link->installed_ns + link->current.rekey_ns + REJECT_NS;
@@ -178,8 +178,8 @@ static void end_association(struct lft_link *link, unsigned code, unsigned event
     lft_handshake_start(link->handshake, now_ns);
 }
 
-/* An initiator whose responder has restarted restarts itself. It does not use these keys: its epoch was that of the
- * association before, and an end that still has that one could not tell the two apart (handshake.h). */
+/* An initiator whose responder has restarted restarts itself. It does not use these keys: they belong to the epoch of
+ * its previous association, and an end that still has that association could not tell the two apart (handshake.h). */
 void lft_link_install(struct lft_link *link, struct lft_keys *keys, const struct lft_address *from, uint64_t now_ns)
 {
     bool spent = link->engine && keys->epoch == link->epoch && keys->peer_epoch != link->peer_epoch;
@@ -245,8 +245,8 @@ static void expire_keys(struct lft_link *link, uint64_t now_ns)
     }
 }
 
-/* True when this end must ask for new keys. Keys under which the peer sends nothing were perhaps never used by it: it
- * may have lost them while it waited for our first frame. Frames under the previous keys would hide that. */
+/* True when this end must ask for new keys. If the peer sends nothing under the new keys, it may have lost them while
+ * it waited for our first frame, and frames under the previous keys would hide that. */
 static bool wants_keys(const struct lft_link *link, uint64_t now_ns)
 {
     uint64_t age_ns = key_clock(link, now_ns) - link->installed_ns;
@@ -263,7 +263,7 @@ void lft_link_suspended(struct lft_link *link, uint64_t ns)
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)
 {
     if (now_ns >= link->tick_ns) {
-        if (now_ns - link->tick_ns > STOOD_STILL_NS) /* we were stopped ourselves: the peer's silence begins now */
+        if (now_ns - link->tick_ns > STOOD_STILL_NS) /* this process was stopped: count the peer's silence from now */
             link->silent_since_ns = now_ns;
         link->tick_ns = now_ns + TICK_NS;
         lft_session_tick(link->session, now_ns);

@@ -41,7 +41,8 @@ struct lft_link_config {
     struct lft_engine_config engine;       /* the link fills in padding_block */
     struct lft_session_config session;     /* the link fills in initiator and rx_memory_bytes */
     struct lft_handshake_config handshake; /* the link fills in recovery, payload_max and rekey_ns */
-    /* The initiator connects there. A responder learns it from authentic frames and may leave it empty. */
+    /* The peer's address, to which the initiator connects. A responder learns it from authentic frames and may leave it
+     * empty. */
     struct lft_address peer;
     uint64_t dead_ns;                /* after this much silence there is an outage; 0: 1 s */
     uint64_t outage_max_ns;          /* after an outage of this length streams are reset; 0: 15 min */
@@ -83,7 +84,7 @@ struct lft_link;
 struct lft_link *lft_link_create(const struct lft_link_config *config, uint64_t now_ns);
 void lft_link_destroy(struct lft_link *link);
 
-/* Takes one UDP payload, or one ESP packet without its IP header. It cannot fail: what is wrong is counted. */
+/* Takes one UDP payload, or one ESP packet without its IP header. It cannot fail: bad datagrams are counted. */
 void lft_link_receive(struct lft_link *link, uint64_t now_ns, const uint8_t *at, size_t n,
                       const struct lft_address *from);
 /* Gives the next batch to send now. 0: none. */
@@ -93,7 +94,7 @@ void lft_link_left(struct lft_link *link, uint64_t now_ns);
 /* When lft_link_transmit may have a batch, or a timer is due. To be called after the relay's turn, which may have
  * written to streams. */
 uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns);
-/* The machine was suspended for so long, in which `now` stood still and keys grew older. */
+/* Says that the machine was suspended for this long: `now` stood still while keys aged. */
 void lft_link_suspended(struct lft_link *link, uint64_t ns);
 /* How long the loop may rest between two turns under load at little cost in delay (lft_engine_rest_ns). */
 uint64_t lft_link_rest_ns(const struct lft_link *link);
@@ -104,7 +105,8 @@ struct lft_session *lft_link_session(struct lft_link *link);
 /* The present association's engine; NULL without an association. Ask again after every lft_link_receive. */
 struct lft_engine *lft_link_engine(struct lft_link *link);
 enum lft_link_status lft_link_status(const struct lft_link *link);
-/* What was last seen in about ten seconds; `address`: of the other gateway (RIVAL), of the other end (OCCUPIED). */
+/* Contention seen in the last ten seconds or so. `address`: that of the other gateway (RIVAL) or of the other end
+ * (OCCUPIED). */
 enum lft_link_contention lft_link_contention(const struct lft_link *link, uint64_t now_ns, struct lft_address *address);
 /* The tunnel can carry new streams now. */
 bool lft_link_ready(const struct lft_link *link);
@@ -112,7 +114,7 @@ void lft_link_set_rate(struct lft_link *link, enum lft_rate_mode mode, uint64_t 
 void lft_link_set_redundancy(struct lft_link *link, bool on);
 /* The largest payload that the path carries, found by the search for its MTU. */
 void lft_link_set_payload_max(struct lft_link *link, uint32_t payload_max);
-/* The payload in use: the least of this end's, the peer's and the path's. */
+/* The payload size in use: the minimum of this end's, the peer's and the path's. */
 uint32_t lft_link_payload_max(const struct lft_link *link);
 /* Ends the association in order: the next batches tell the peer by CLOSE. */
 void lft_link_close(struct lft_link *link);

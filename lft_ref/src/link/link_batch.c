@@ -1,4 +1,4 @@
-/* What a link sends, as batches of datagrams. */
+/* Collects what a link sends into batches of datagrams. */
 #include <string.h>
 
 #include "link_internal.h"
@@ -31,7 +31,7 @@ static size_t next_frame(struct lft_link *link, uint64_t now_ns, uint8_t *at)
     return lft_seal(link->current.seal, &header, frame.payload, frame.length, at);
 }
 
-/* Fills a batch with frames of equal size, as UDP_SEGMENT wants them. A shorter frame ends the batch; a longer one is
+/* Fills a batch with frames of equal size, as UDP_SEGMENT requires. A shorter frame ends the batch; a longer one is
  * held for the next. */
 static int frame_batch(struct lft_link *link, uint64_t now_ns, struct lft_batch *batch)
 {

@@ -19,8 +19,9 @@ struct lft_link {
     struct lft_session *session;
     struct lft_engine *engine;
     struct lft_keys current, previous, pending; /* seal NULL: none */
-    struct lft_address peer;                    /* where frames go: where the newest authentic frame came from */
-    uint64_t newest_counter;                    /* of an authentic frame of this association */
+    struct lft_address peer;                    /* destination of frames: the source address of the newest authentic
+                                                 * frame */
+    uint64_t newest_counter;                    /* when the last authentic frame of this association arrived */
     uint64_t epoch, peer_epoch;                 /* of this association */
     uint64_t silent_since_ns, tick_ns;
     /* On the clock by which keys age: `now` plus the time for which the machine was suspended. */
@@ -28,20 +29,20 @@ struct lft_link {
     uint64_t tx_key_frames, rx_key_frames; /* under `current` */
     uint32_t path_payload_max, peer_payload_max;
     enum lft_link_contention contention;
-    struct lft_address contender; /* who was refused, or who refuses */
+    struct lft_address contender; /* the address that was refused, or that refuses */
     uint64_t contention_ns;       /* when that was last seen */
     enum lft_link_status status;
     unsigned events;
 
     struct lft_reply replies[LFT_REPLIES];
     unsigned replies_n;
-    size_t held_bytes; /* of a sealed frame that did not fit into the batch before */
+    size_t held_bytes; /* length of a sealed frame that did not fit into the previous batch */
     uint8_t held[LFT_PAYLOAD_MAX + 128];
     uint8_t batch[LFT_BATCH_BYTES + LFT_PAYLOAD_MAX + 128];
     uint8_t opened[LFT_PAYLOAD_MAX + 128];
 };
 
-/* The files of the link from the lowest to the highest; each calls only those above it in this list. */
+/* The files of the link, lowest layer first. A file calls only files that come before it in this list. */
 
 /* link_settings.c */
 void lft_link_apply_payload_max(struct lft_link *link);
@@ -55,7 +56,7 @@ void lft_link_drop_keys(struct lft_keys *keys);
 /* True while the peer of the association in use is not silent. */
 bool lft_link_heard(const struct lft_link *link, uint64_t now_ns);
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns);
-/* Where an INIT goes: while the tunnel is up to where frames go, otherwise to the address that was configured. */
+/* The destination of an INIT: that of frames while the tunnel is up, otherwise the configured address. */
 const struct lft_address *lft_link_init_to(const struct lft_link *link);
 bool lft_link_may_send(const struct lft_link *link);
 /* link_receive.c, link_batch.c: link.h. */

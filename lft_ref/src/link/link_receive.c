@@ -65,7 +65,8 @@ static void take_handshake(struct lft_link *link, uint64_t now_ns, const uint8_t
         note_contention(link, LFT_LINK_OCCUPIED, from, now_ns);
 }
 
-/* The peer is where its newest frame came from. A frame that somebody repeats from elsewhere is not the newest. */
+/* The peer's address is the source of its newest frame. A frame that somebody replays from another address is not the
+ * newest. */
 static void note_source(struct lft_link *link, uint64_t counter, const struct lft_address *from)
 {
     if (counter <= link->newest_counter)

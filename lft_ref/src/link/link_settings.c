@@ -1,9 +1,9 @@
-/* What the gateway asks of a link and sets in it. */
+/* The queries and settings of a link that the gateway uses. */
 #include "link_internal.h"
 
 #include "nc_clock.h"
 
-/* Whoever is refused asks every 2 s (FORMAT.md), and some of its messages may be lost. */
+/* A refused gateway asks every 2 s (FORMAT.md), and some of its messages may be lost. */
 #define CONTENTION_NS (10 * NC_NS_PER_S)
 
 void lft_link_apply_payload_max(struct lft_link *link)

@@ -11,7 +11,7 @@
 
 enum { V4_BITS = 96, ALL_BITS = 128, TEXT_MAX = 64 };
 
-/* Loopback, which --allow-loopback takes out, comes first. */
+/* Loopback comes first, because --allow-loopback removes it. */
 enum { LOOPBACKS = 4 };
 static const char *const denied[] = {"127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128",
                                      /* link-local: most metadata services are there */
@@ -86,7 +86,7 @@ static int add(struct access *access, const char *option, const char *text, bool
     return 0;
 }
 
-/* In the order of their weight: among equal prefixes a later one counts. */
+/* In rising order of precedence: among equal prefixes a later one counts. */
 int access_init(struct access *access, bool loopback, const struct nc_strings *allow, const struct nc_strings *deny,
                 struct nc_error *error)
 {

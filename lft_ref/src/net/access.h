@@ -1,12 +1,12 @@
-/* Where the far side connects for the peer's clients, and from which addresses. The peer has the key, but whoever uses
- * its proxies or its LAN chooses the places, and this machine reaches more than they should: its own services, which
+/* Where the far side connects for the peer's clients, and from which addresses. The peer has the key, but users of its
+ * proxies or its LAN choose the destinations, and this machine can reach more than they should: its own services, which
  * trust local peers, and the services of a cloud that hand out credentials.
  *
  * Networks decide, as in a routing table: the longest prefix that holds the address counts, and among equal ones first
  * --deny, then --allow, then the default. Denied by default are loopback, unspecified, link-local, multicast and
  * reserved addresses and those of metadata services. IPv4 addresses inside IPv6 ones (mapped, or behind the well-known
  * prefix of NAT64) count as what they are.
- * Rejected: lists of which the first match counts; with options in several lists nobody sees their order. */
+ * Rejected: the first match in a list; with options in several lists, users cannot see the order. */
 #ifndef LFT_ACCESS_H
 #define LFT_ACCESS_H
 
@@ -36,8 +36,8 @@ int access_network_parse(const char *option, const char *text, struct access_net
 int access_init(struct access *access, bool loopback, const struct nc_strings *allow, const struct nc_strings *deny,
                 struct nc_error *error);
 bool access_allows(const struct access *access, const struct sockaddr_storage *destination);
-/* True for an address that a client can have whose connection is continued from here: `defaults`, which are made
- * without any network of the user's, allow it, and it is none of this machine's own. */
+/* Whether a client may have this address, so that its connection can be continued from here. The `defaults` (made
+ * without the user's networks) must allow the address, and it must not be one of this machine. */
 bool access_is_client(const struct access *defaults, const struct sockaddr_storage *source);
 
 #endif

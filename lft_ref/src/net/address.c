@@ -16,7 +16,7 @@
 
 enum { HOST_MAX = 256 };
 
-/* Splits a text at its last colon, unless it is a bare IPv6 address. -1: it has not the form of an address. */
+/* Splits a text at its last colon, unless it is a bare IPv6 address. -1: the text is malformed. */
 static int split(const char *text, char host[HOST_MAX], char port[8])
 {
     const char *colon = strrchr(text, ':'), *end = colon, *begin = text;

@@ -12,7 +12,7 @@ struct question {
     struct nlmsghdr head;
     struct inet_diag_req_v2 of;
 };
-/* `room` is for attributes that nobody asked for. */
+/* `room` is for attributes that the kernel adds unasked. */
 union answer {
     struct nlmsghdr head;
     struct {
@@ -66,7 +66,7 @@ bool closing_socket_destroy(const struct sockaddr_storage *local, const struct s
     put_end(remote, &id->idiag_dport, id->idiag_dst);
     id->idiag_cookie[0] = id->idiag_cookie[1] = INET_DIAG_NOCOOKIE;
     bool ended = fd >= 0 && ask(fd, &question, SOCK_DIAG_BY_FAMILY, 0, &answer) && over(&answer);
-    if (ended) { /* its cookie names this socket and no other */
+    if (ended) { /* the cookie identifies exactly this socket */
         memcpy(id->idiag_cookie, answer.socket.found.id.idiag_cookie, sizeof id->idiag_cookie);
         ended = ask(fd, &question, SOCK_DESTROY, NLM_F_ACK, &answer) && answer.head.nlmsg_type == NLMSG_ERROR &&
                 answer.error.error.error == 0;

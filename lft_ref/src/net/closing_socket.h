@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <sys/socket.h>
 
-/* Destroys the one between these two ends by sock_diag(7), which needs CAP_NET_ADMIN and a kernel with
- * INET_DIAG_DESTROY. False: there is none, its connection is not yet over, or the kernel refused. */
+/* Destroys such a socket between these two ends by sock_diag(7), which needs CAP_NET_ADMIN and a kernel with
+ * INET_DIAG_DESTROY. False: no such socket exists, its connection is not yet over, or the kernel refused. */
 bool closing_socket_destroy(const struct sockaddr_storage *local, const struct sockaddr_storage *remote);
 
 #endif

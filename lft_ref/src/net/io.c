@@ -50,8 +50,8 @@ struct io {
 
 static void ready(void *owner, uint32_t events);
 
-/* Off: "don't fragment", whatever the kernel believes about the path, because the search for the MTU needs sizes that
- * the cached value would forbid. On: the network may fragment as needed. */
+/* Off: "don't fragment", whatever the kernel believes about the path, because the MTU search needs sizes that the
+ * kernel's cached value would forbid. On: the network may fragment as needed. */
 static int set_fragmentable(int fd, int family, bool on)
 {
     int v4 = on ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE, v6 = on ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE;
@@ -279,8 +279,8 @@ static bool is_full(const struct lft_batch *batch)
     return batch->n == BATCH_MAX || batch->bytes + batch->segment > LFT_BATCH_BYTES;
 }
 
-/* A batch that is not full holds all that was allowed at its time. What the limit has allowed since then waits for the
- * next turn: one frame is due during each system call, and would cost another call for itself. */
+/* A batch that is not full holds all frames that the limit allowed at its time. Frames allowed since then wait for the
+ * next turn: one frame becomes due during each system call, and sending it alone would cost another call. */
 unsigned io_transmit(struct io *io)
 {
     uint64_t now_ns = nc_now_ns();
@@ -296,7 +296,8 @@ unsigned io_transmit(struct io *io)
             loop_change(io->loop, &io->source, EPOLLIN | EPOLLOUT);
             break;
         }
-        /* We may have been stopped since these frames were allowed; the limit holds for the time at which they left. */
+        /* This thread may have been stopped since these frames were allowed; the limit applies to the time at which
+         * they leave. */
         uint64_t left_ns = nc_now_ns();
         lft_link_left(io->link, left_ns);
         if (is_full(&io->waiting))

@@ -38,8 +38,8 @@ void io_close(struct io *io);
 unsigned io_transmit(struct io *io);
 /* True while the socket is full: io_transmit sends nothing until it has become writable. */
 bool io_blocked(const struct io *io);
-/* True when this turn has left datagrams in the socket. Who rests then loses them: without GRO a turn takes 64 frames,
- * and there may be more of them in a rest. */
+/* True when this turn has left datagrams in the socket. A caller that rests then may lose datagrams: without GRO a turn
+ * takes 64 frames, and more may arrive during a rest. */
 bool io_unread(struct io *io);
 const struct io_counters *io_counters(const struct io *io);
 /* True, once, after the kernel has refused a datagram as too big for the device. */

@@ -115,7 +115,7 @@ bool loop_rest(struct loop *loop, struct loop_source *listener, int error)
     return true;
 }
 
-/* Events of this batch may still name the owner's loop_source. Its `fd` is -1 and lies behind the link. */
+/* Events of this batch may still name the owner's loop_source. Its `fd`, after the link pointer in memory, is -1. */
 static void put_aside(struct dead **list, void *memory)
 {
     struct dead *dead = memory;

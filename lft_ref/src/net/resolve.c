@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-enum { TRIES = 4, FIRST_WAIT_MS = 1000 }; /* of each server; every wait is twice the one before */
+enum { TRIES = 4, FIRST_WAIT_MS = 1000 }; /* tries per server; each wait is twice the previous one */
 
 struct lookup {
     struct lookup *dead; /* the loop's, once freed */
@@ -58,7 +58,7 @@ static void unlink_lookup(struct lookup *lookup)
     loop_later_free(lookup->resolver->loop, lookup);
 }
 
-/* Never inside a callback of the channel, which ends here. */
+/* Destroys the channel, so it must not be called inside a callback of the channel. */
 static void finish_if_done(struct lookup *lookup)
 {
     if (!lookup->done || !lookup->channel)

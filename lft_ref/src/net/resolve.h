@@ -1,6 +1,6 @@
 /* Names to addresses, by c-ares: /etc/hosts and DNS, in the order of /etc/nsswitch.conf. Each look-up has a channel of
- * its own, so that one that nobody waits for any more ends at once, and that a changed resolv.conf counts for the next.
- * A look-up that takes longer than RESOLVER_MOST_NS has failed. There is no limit of its own on their number: each
+ * its own, so an abandoned look-up can be cancelled at once, and a changed resolv.conf applies to the next one. A
+ * look-up that takes longer than RESOLVER_MOST_NS has failed. There is no limit of its own on their number: each
  * belongs to a connection that is not yet established, and shares.h shares them out among their sources.
  * Rejected: getaddrinfo in threads. It cannot be ended, so 64 slow names of one client stopped all others, even after
  * the client had gone. */
@@ -21,13 +21,13 @@ typedef void resolver_answered(void *user, const struct sockaddr_storage *addres
 
 /* `servers`: name servers, "192.0.2.1:53,192.0.2.2"; NULL: those of the machine. NULL: no memory. */
 struct resolver *resolver_create(struct loop *loop, resolver_answered *answered, const char *servers);
-/* Ends all look-ups; nobody is told. */
+/* Cancels all look-ups without calling their callbacks. */
 void resolver_destroy(struct resolver *resolver);
 /* Looks a name up for `user`. Returns 0, or -1 when memory is short. */
 int resolver_ask(struct resolver *resolver, const char *name, uint16_t port, void *user);
 /* `user` waits no longer. */
 void resolver_forget(struct resolver *resolver, const void *user);
-/* Repeats questions and ends look-ups whose time is over. To be called about once a second. */
+/* Repeats queries and ends look-ups that have timed out. Call it about once a second. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
 #endif

@@ -50,7 +50,8 @@ static struct relay_connection *owner_of(struct share_entry *entry, size_t at)
     return (struct relay_connection *)((uint8_t *)entry - at);
 }
 
-/* Those it looks at are then the newest of their source: a search through all of them would cost too much. */
+/* The connections that it examines become the newest of their source, because a search through all of them would cost
+ * too much. */
 void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer)
 {
     const struct lft_result full = {.code = LFT_RESULT_NO_RESOURCES};
@@ -125,7 +126,8 @@ int connection_attach(struct relay_connection *connection, int fd)
 {
     connection->source.fd = fd;
     if (loop_add(connection->relay->loop, &connection->source, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0) {
-        /* Until it ends in order: what a killed gateway leaves behind must not look whole. */
+        /* Close by RST until the connection ends in order, so that data cut off by a killed gateway do not look
+         * complete. */
         host_socket_reset_on_close(fd, true);
         shares_add(connection->relay->sockets, &connection->socket, &connection->from);
         return 0;
@@ -134,8 +136,8 @@ int connection_attach(struct relay_connection *connection, int fd)
     return -1;
 }
 
-/* The session to open a stream in: the tunnel's; or, for a proxy's connection while the tunnel is bypassed, the one
- * of no length, if that is allowed. */
+/* The session in which to open a stream: the tunnel's, or the local session for a proxy's connection while the tunnel
+ * is bypassed, if that is allowed. */
 static struct lft_session *session_for(struct relay *relay, const struct lft_open *where)
 {
     bool direct = relay->local && relay->bypassed && !(where->flags & LFT_OPEN_KEEP_SOURCE);
@@ -147,7 +149,7 @@ int connection_open(struct relay_connection *connection, const struct lft_open *
 {
     struct relay *relay = connection->relay;
     struct lft_open asked = *where;
-    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE)) /* the far gateway shares its places out among clients, too */
+    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE)) /* the far gateway also shares its places among clients */
         asked.source_port = shares_number(&connection->place, relay->secret);
     connection->phase = RELAY_OPENING;
     connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), &asked, connection);

@@ -23,7 +23,7 @@ struct relay;
 
 enum relay_phase {
     RELAY_GREETING,   /* near: a proxy's request is being read */
-    RELAY_OPENING,    /* near: the peer has been asked to connect */
+    RELAY_OPENING,    /* near: the OPEN was sent */
     RELAY_RESOLVING,  /* far: a name is being looked up */
     RELAY_CONNECTING, /* far: connect() is under way */
     RELAY_OPEN,
@@ -41,18 +41,18 @@ struct relay_connection {
     struct share_entry half_open; /* while it is not established */
     struct share_entry socket;    /* while it has one */
     struct lft_stream *stream;    /* NULL while greeting and in RELAY_LAST_WORDS */
-    /* What the listener does when the peer has answered the OPEN, and while greeting when the client has sent
-     * something; NULL: nothing. A `refusal` other than NULL is the peer's. */
+    /* Called when the peer has answered the OPEN and, while greeting, when the client has sent something; may be NULL.
+     * `refusal`: the peer's, or NULL. */
     void (*answered)(struct relay_connection *connection, const struct lft_result *refusal);
     void (*gone)(struct relay_connection *connection); /* called before the connection is freed; NULL: nothing */
     void *front;                                       /* the listener's own memory, freed with the connection */
-    /* Octets of the client that the listener has read. They are in `front` and go before what the socket gives. */
+    /* Octets of the client that the listener has read. They are in `front` and are sent before data from the socket. */
     const uint8_t *early;
     size_t early_bytes;
     enum relay_phase phase;
     bool readable, writable, hangup, broken, queued, in_done, end_seen, failed_seen, out_done, ended;
-    /* The stream took no more. Nothing is read until LFT_EVENT_WRITABLE, when half of its queue is free: many small
-     * reads would each cost an acknowledgement to the client and what it sends because of that. */
+    /* The stream's queue was full. Nothing is read until LFT_EVENT_WRITABLE, when half of the queue is free: each of
+     * many small reads would cost an acknowledgement to the client and the packet that it triggers. */
     bool queue_full;
     /* The errno of a failed write, 0: none. Nothing more is written, and all that the host had sent is still read. */
     int write_error;
@@ -75,10 +75,10 @@ void connection_start(struct relay_connection *connection);
 void connection_begin_last_words(struct relay_connection *connection);
 /* Ends both sides. The stream is reset with `result` unless it has ended; the socket gets a RST if `abort`. */
 void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort);
-/* Ends one that is not established because it takes too long or has to make room. */
+/* Ends a connection that is not established, because it takes too long or must make room. */
 void connection_expire(struct relay_connection *connection);
-/* Ends one of the source that has the most entries in `shares`: the one that has been idle for longest among the next
- * few. `at`: where a connection has its entry. */
+/* Ends one connection of the source with the most entries in `shares`: the one that has been idle longest among the
+ * next few. `at`: offset of the entry in a connection. */
 void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer);
 /* Gives the connection its turn, in this turn of the loop or the next. */
 void connection_enqueue(struct relay_connection *connection);

@@ -1,8 +1,9 @@
-/* When the process has no descriptor left, whatever took them: shares decide as they do about places, so that a source
- * with many sockets does not keep out one with few. The listener takes its next client with a spare descriptor and
- * sees whose it is. If another source has more sockets, an idle one of the busiest source makes room; otherwise the
- * client is turned away, as it is when --sessions are reached.
- * Rejected: to leave clients in the kernel's queue; those of all sources would wait until the one source lets go. */
+/* Handles the case that the process has no descriptor left. Fair shares decide, as they do for connections, so that a
+ * source with many sockets does not keep out one with few. The listener accepts its next client with a spare descriptor
+ * and looks at the client's source. If another source has more sockets, an idle one of the busiest source makes room;
+ * otherwise the client is turned away, as it is when --sessions are reached.
+ * Rejected: leaving clients in the kernel's queue; clients of all sources would wait until the one source closes
+ * sockets. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>

@@ -30,8 +30,8 @@ static void put_address(const struct sockaddr_storage *address, uint8_t out[16])
         memcpy(out, &((const struct sockaddr_in *)address)->sin_addr, 4);
 }
 
-/* When a route of our own is missing, the ICMP error to the client is ours. Its sender is the address that the kernel
- * would choose (RFC 1812, 4.3.2.4). */
+/* When this gateway itself has no route, it also is the sender of the ICMP error to the client. Its sender is the
+ * address that the kernel would choose (RFC 1812, 4.3.2.4). */
 static void blame_ourselves(const struct sockaddr_storage *client, struct lft_result *result)
 {
     struct sockaddr_storage ours = {0};
@@ -44,7 +44,7 @@ static void blame_ourselves(const struct sockaddr_storage *client, struct lft_re
         close(fd);
 }
 
-/* Reads the ICMP error to our SYN. False: there is none, so something else failed it. */
+/* Reads the ICMP error to our SYN. False: there was none, so the connect failed for another reason. */
 static bool icmp_result(int fd, struct lft_result *result)
 {
     _Alignas(struct cmsghdr) uint8_t control[512];
@@ -98,17 +98,17 @@ void relay_far_writable(struct relay_connection *connection)
     if (!error && getpeername(fd, (struct sockaddr *)&name, &name_size) < 0)
         return; /* not connected yet */
     if (!error)
-        receive_errors(fd, name.ss_family, 0); /* from now on soft errors are TCP's own business */
-    connection->write_error = error;           /* the server may have said why before its RST */
+        receive_errors(fd, name.ss_family, 0); /* from now on TCP itself handles soft errors */
+    connection->write_error = error;           /* the server may have sent a reason before its RST */
     connection->readable |= was_connected;
     connection->hangup |= was_connected;
     lft_stream_accept(connection->stream);
     connection_start(connection);
 }
 
-/* Binds to the client's own address and port. What listens on this host at that port, such as our own transparent
- * listener, is no conflict, because TCP tells connections apart by both ends. bind() sees one; in repair mode
- * (SK_FORCE_REUSE) it does not look. */
+/* Binds to the client's own address and port. A listener on this host at that port, such as our own transparent
+ * listener, is no real conflict, because both ends identify a TCP connection. bind() reports a conflict all the same,
+ * except in repair mode (SK_FORCE_REUSE). */
 static int bind_as_client(int fd, const struct sockaddr_storage *from)
 {
     const int on = 1, repair = TCP_REPAIR_ON, no_repair = TCP_REPAIR_OFF_NO_WP;
@@ -124,7 +124,8 @@ static int bind_as_client(int fd, const struct sockaddr_storage *from)
     return bound;
 }
 
-/* -1 with errno. Where no descriptor is left a busier source than the client's has to give one up. */
+/* Returns a socket, or -1 with errno. When no descriptor is left, a busier source than the client's has to give one
+ * up. */
 static int new_socket(struct relay_connection *connection, int family)
 {
     struct relay *relay = connection->relay;
@@ -159,7 +160,7 @@ static int open_socket(struct relay_connection *connection, const struct sockadd
 }
 
 /* Begins to connect and returns 0 or an errno. The client may have used its port for this server a moment ago.
- * Whether that is allowed is for the client's host to decide, and it has. */
+ * The client's host decides whether that is allowed, and it has allowed it. */
 static int begin_connect(int fd, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
 {
     for (bool again = false;; again = true) {
@@ -182,7 +183,7 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
     }
     int fd = open_socket(connection, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
     connection->phase = RELAY_CONNECTING;
-    /* The packets that end the connection before this one are still on their way to us. */
+    /* The last packets of the previous connection are still on their way to us. */
     if (fd >= 0 && from && error == EADDRNOTAVAIL) {
         close(fd);
         relay_wait_for_end(connection);
@@ -194,7 +195,7 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
     result = host_socket_result(error ? error : errno);
     if (fd >= 0 && error) {
         if (to->ss_family == AF_INET6 && result.code == LFT_RESULT_HOST_UNREACHABLE)
-            /* The kernel means a route; a router would send "no route to destination". */
+            /* The kernel reports a missing route; a router would send "no route to destination". */
             result.code = LFT_RESULT_NET_UNREACHABLE;
         if (from)
             blame_ourselves(from, &result);

@@ -1,6 +1,6 @@
-/* The other host has failed, and all that it had sent before is in the socket of this one. This socket is reset now, so
- * that its application learns that it has not got everything. But the kernel drops what is not acknowledged when a
- * socket is reset, so the reset waits until the host has acknowledged all.
+/* The other host has failed, and everything that it had sent before is in this host's socket. This socket must be
+ * reset, so that its application learns that data are missing. But on a reset the kernel drops unacknowledged data, so
+ * the reset waits until the host has acknowledged everything.
  * Rejected: a FIN in place of the reset; an application takes it for the end of the answer. */
 #include <linux/sockios.h>
 #include <netinet/in.h>
@@ -11,11 +11,11 @@
 #include "nc_clock.h"
 #include "relay_internal.h"
 
-enum { QUICK_LOOKS = 100 }; /* after that one a second, by relay_tick */
+enum { QUICK_LOOKS = 100 }; /* after these polls one a second, by relay_tick */
 #define LOOK_NS (2 * NC_NS_PER_MS)
 #define PATIENCE_NS (60 * NC_NS_PER_S) /* with a host that takes nothing */
 
-/* Octets that the host has not acknowledged, a FIN counted; 0 also of a socket that has failed. */
+/* Octets that the host has not acknowledged, including a FIN; also 0 for a socket that has failed. */
 static int unacknowledged(int fd)
 {
     struct tcp_info info = {0};

@@ -16,7 +16,7 @@
 #include "relay_internal.h"
 
 enum { BACKLOG = 4096, ACCEPTS = 64 };
-#define GREETING_NS (30 * NC_NS_PER_S) /* in which a client has to say where it wants to go */
+#define GREETING_NS (30 * NC_NS_PER_S) /* time in which a client has to send its request */
 static const char *const names[] = {"forward", "socks5", "http-connect"}; /* by enum proxy_kind */
 
 struct proxy {
@@ -26,7 +26,7 @@ struct proxy {
     struct lft_open where; /* with `forward`: the destination */
 };
 
-/* Tells the client, and ends the connection. */
+/* Sends the client the reply and ends the connection. */
 static void turn_away(struct relay_connection *connection, const uint8_t *words, size_t n)
 {
     if (n)
@@ -34,7 +34,7 @@ static void turn_away(struct relay_connection *connection, const uint8_t *words,
     connection_end(connection, NULL, n == 0);
 }
 
-/* The peer has answered. The client is told in its protocol's words. */
+/* The peer has answered. Sends the client the matching reply of its protocol. */
 static void answered(struct relay_connection *connection, const struct lft_result *refusal)
 {
     uint8_t words[128];
@@ -43,7 +43,7 @@ static void answered(struct relay_connection *connection, const struct lft_resul
     if (refusal)
         turn_away(connection, words, n);
     else if (send(connection->source.fd, words, n, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)n)
-        connection_end(connection, NULL, true); /* these are the first octets, and the client does not take them */
+        connection_end(connection, NULL, true); /* the reply is the first data, and the client does not read it */
     else
         connection_start(connection);
 }

@@ -9,7 +9,7 @@
 
 enum { PIECES_IN = 32 /* blocks */, PIECES_OUT = 128 /* frames */, TURN = 1 << 18 };
 
-/* The socket has failed by RST, time-out or ICMP. The other end is told, behind all that the host had sent before. */
+/* The socket has failed by RST, time-out or ICMP. Tells the other end, after all data that the host had sent before. */
 static void socket_failed(struct relay_connection *connection, int error)
 {
     struct lft_result result =
@@ -29,7 +29,7 @@ static size_t total(const struct iovec *pieces, int n)
     return bytes;
 }
 
-/* False: there was not room for all of it; LFT_EVENT_WRITABLE brings us back. */
+/* False: there was not room for all of it; LFT_EVENT_WRITABLE resumes the copy. */
 static bool write_early(struct relay_connection *c)
 {
     size_t written = c->early_bytes ? lft_stream_write(c->stream, c->early, c->early_bytes) : 0;
@@ -39,8 +39,8 @@ static bool write_early(struct relay_connection *c)
     return !c->early_bytes;
 }
 
-/* The errno that says, after a read that gave no octets, that the socket has failed; 0: it has not. A write that fails
- * takes the error away, and the last read then looks like that of a FIN. Only EPIPE says that there was one. */
+/* The errno of a failed socket, after a read that returned no octets; 0: it has not failed. A failed write clears the
+ * socket's error, so the last read looks like a FIN; only EPIPE on a further write shows that there was an error. */
 static int read_error(const struct relay_connection *c, ssize_t got)
 {
     if (got < 0 && errno != EAGAIN && errno != EINTR)
@@ -59,7 +59,7 @@ static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
         int n = lft_stream_write_space(c->stream, pieces, PIECES_IN);
         c->queue_full = !n;
         if (!n)
-            return PUMP_IDLE; /* LFT_EVENT_WRITABLE brings us back; until then TCP's own window closes */
+            return PUMP_IDLE; /* LFT_EVENT_WRITABLE resumes the copy; until then TCP's own window closes */
         if (moved >= TURN)
             return PUMP_MORE;
         ssize_t got = readv(c->source.fd, pieces, n);
@@ -130,7 +130,8 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
 }
 
 /* The errno of a socket that is not read any more, because it gave its end of file or the other host has failed. No
- * read shows that such a socket has failed, and there may be nothing to write that would. 0: it has not failed. */
+ * read would show that such a socket has failed, and there may be nothing to write that would show it. 0: it has not
+ * failed. */
 static int error_behind_end(const struct relay_connection *c)
 {
     int error = c->write_error;

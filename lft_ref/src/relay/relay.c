@@ -9,7 +9,8 @@
 #include "proxy_request.h"
 #include "relay_internal.h"
 
-/* Memory for all connections that there may be. Those that have ended keep theirs until the end of the turn. */
+/* Memory for the maximum number of connections. A connection that has ended keeps its memory until the end of the
+ * turn. */
 static bool reserve(struct relay *relay)
 {
     size_t most = 2 * relay->settings.sessions_max;
@@ -176,7 +177,7 @@ static size_t length(const struct work_list *list)
     return n;
 }
 
-/* Works on what is queued now. What is queued meanwhile waits for the next turn. */
+/* Handles the connections queued now. Those queued meanwhile wait for the next turn. */
 static void work(struct relay *relay, uint64_t now_ns)
 {
     if (lft_shaper_ready(&relay->host, now_ns))

@@ -20,7 +20,7 @@ void relay_destroy(struct relay *relay);
 bool relay_turn(struct relay *relay, uint64_t now_ns);
 /* Applies the time limits. To be called about once a second. */
 void relay_tick(struct relay *relay, uint64_t now_ns);
-/* When the relay wants its next turn, if nothing happens before. */
+/* The time of the relay's next turn, if nothing happens before. */
 uint64_t relay_next_ns(const struct relay *relay);
 /* Resets all connections; the peer is given this result. */
 void relay_end_all(struct relay *relay, unsigned result_code);

@@ -19,25 +19,25 @@ struct relay {
     struct relay_settings settings;
     struct loop *loop;
     struct lft_session *session; /* the tunnel's */
-    struct relay_local *local;   /* NULL: nothing is ever relayed without the tunnel */
+    struct relay_local *local;   /* NULL: no connection is relayed without the tunnel */
     struct resolver *resolver;
     struct relay_connection *first;
     struct work_list work;
-    struct work_list held;    /* until the host rate allows more */
-    struct work_list waiting; /* to connect, until the earlier connection of the same ends is over */
+    struct work_list held;    /* waiting until the host rate allows more */
+    struct work_list waiting; /* waiting to connect until the previous connection between the same ends is over */
     struct work_list last;    /* in RELAY_LAST_WORDS, until last_ns */
     uint64_t last_ns;
     struct lft_shaper host;
     struct shares *half_open, *places, *sockets;
     struct nc_slots connections, requests; /* requests: of proxies' clients */
     size_t n;
-    int spare;       /* a descriptor that is kept for the next client when there is no other; -1: not even that */
+    int spare;       /* spare descriptor for the next client when no other is left; -1: used up, too */
     uint64_t secret; /* of the numbers of clients */
     bool draining, bypassed;
     struct relay_counters counters;
 };
 
-/* The files of the relay from the lowest to the highest; each calls only those above it in this list. */
+/* The files of the relay, lowest layer first. A file calls only files that come before it in this list. */
 
 /* work.c: work lists, and connection_enqueue. */
 void relay_dequeue(struct relay_connection *connection); /* from whatever list it is in */
@@ -61,23 +61,23 @@ uint64_t relay_local_next_ns(const struct relay_local *local);
 /* connection.c: connection.h. */
 
 /* last_words.c */
-void last_words(struct relay_connection *connection, uint64_t now_ns); /* a look at one in RELAY_LAST_WORDS */
+void last_words(struct relay_connection *connection, uint64_t now_ns); /* examines a connection in RELAY_LAST_WORDS */
 
 /* descriptors.c: when no descriptor is left, one of the source that has the most makes room. */
 bool relay_make_room(struct relay *relay, const struct share_key *newcomer, int error); /* whether to try again */
-/* A client of a listener, or -1: there is none, or the listener rests. `full`: to be turned away, because no source has
- * more sockets than the client's. To be closed by relay_turn_away then. */
+/* Accepts a client of a listener. -1: no client waits, or the listener rests. `full`: the caller must turn the client
+ * away by relay_turn_away, because no source has more sockets than the client's. */
 int relay_accept(struct relay *relay, struct loop_source *listener, struct sockaddr_storage *client, bool *full);
 void relay_turn_away(struct relay *relay, int fd);
 void relay_keep_spare(struct relay *relay);
 void relay_release_spare(struct relay *relay);
-/* Whether there is one for something else that the newcomer needs. */
+/* Whether a descriptor is available for something else that the new connection needs. */
 bool relay_descriptor_left(struct relay *relay, const struct share_key *newcomer);
 struct share_key relay_source_of(const struct sockaddr_storage *client);
 
 /* pump.c */
 void pump(struct relay_connection *connection, uint64_t now_ns);
-/* Moves what the client sends before the peer has answered; it travels with the OPEN. */
+/* Moves data that the client sends before the peer has answered; they travel with the OPEN. */
 void pump_early(struct relay_connection *connection, uint64_t now_ns);
 
 /* far.c */

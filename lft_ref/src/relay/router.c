@@ -121,7 +121,7 @@ static void fill_where(const struct nc_packet *syn, struct lft_open *where)
     memcpy(where->destination, syn->dst, 16);
 }
 
-/* There is no place for the connection: its SYN goes on as if there were no gateway. */
+/* There is no place for the connection: its SYN is forwarded as if there were no gateway. */
 static void pass(struct router *router, const struct nc_packet *syn, const uint8_t *packet, size_t n)
 {
     router->counters.syns_routed += tun_route(router->raw[syn->ip_version == 6], syn, packet, n);

@@ -26,7 +26,7 @@ static void read_text(int fd, char *text, size_t size)
     text[used] = '\0';
 }
 
-/* All that a program says on its standard error, as one line. */
+/* A program's standard error, as one line. */
 static void read_complaints(int fd, struct nc_error *error)
 {
     error->status = NC_EXIT_MISSING;
@@ -65,7 +65,7 @@ static int run(char *const argv[], const char *input, char *output, struct nc_er
         in[1] = -1;
         if (output)
             read_text(out[0], output, OUTPUT_MAX);
-        close(out[0]); /* one that has more to say ends by SIGPIPE */
+        close(out[0]); /* a program that writes more is killed by SIGPIPE */
         out[0] = -1;
         read_complaints(err[0], error);
         while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -116,7 +116,7 @@ static void add_exclusions(struct script *script, const struct rules *rules)
             rules->exclude.at[i]);
 }
 
-/* SYNs come first. A SYN for a connection that exists is for the kernel to answer (RFC 9293, 3.10.7.4). A socket in
+/* The rules for SYNs come first. The kernel answers a SYN for an existing connection (RFC 9293, 3.10.7.4). A socket in
  * TIME-WAIT, which has no mark, does not decide about a new connection: the server does. */
 static void add_prerouting(struct script *script, const struct rules *rules)
 {
@@ -164,7 +164,7 @@ static void add_output(struct script *script, const struct rules *rules)
     add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
 }
 
-/* The name below /proc/sys/net comes in three parts. */
+/* The name below /proc/sys/net is given in three parts. */
 static void set_sysctl(const char *before, const char *middle, const char *after, const char *value)
 {
     char path[128];
@@ -176,7 +176,7 @@ static void set_sysctl(const char *before, const char *middle, const char *after
     close(fd);
 }
 
-/* Sysctls of the whole namespace, and what they are while a gateway runs. Early demultiplexing gives a SYN to a socket
+/* Sysctls of the whole namespace, and their values while a gateway runs. Early demultiplexing gives a SYN to a socket
  * in TIME-WAIT of the same ends before the SYN is routed, and a packet that has a socket is never forwarded into the
  * TUN; IPv4's switch is IPv6's too. */
 enum { SHARED_SYSCTLS = 3 };
@@ -185,7 +185,7 @@ static const struct {
     bool router_only;
 } shared[SHARED_SYSCTLS] = {
     {"ipv4/fwmark_reflect", "1", false}, {"ipv6/fwmark_reflect", "1", false}, {"ipv4/tcp_early_demux", "0", true}};
-#define KEEPER "was_" /* of the chain whose name goes on with their values before, x where one is not changed */
+#define KEEPER "was_" /* prefix of the chain whose name continues with the previous values; x: not changed */
 
 static char read_sysctl(const char *name)
 {
@@ -254,7 +254,7 @@ static int install_routes(const struct rules *rules, struct nc_error *error)
     return 0;
 }
 
-/* Rules of gateways that were killed may be there several times. */
+/* Killed gateways may have left the rules several times. */
 static void remove_routes(uint32_t mark, uint32_t table)
 {
     struct nc_error ignored;
@@ -273,15 +273,15 @@ int rules_install(const struct rules *rules, struct nc_error *error)
     struct nc_error reason;
     struct script address = {0};
     char values[SHARED_SYSCTLS + 1];
-    /* A SYN comes back by an interface that its source does not live behind, hence the loose reverse-path filter; and
-     * on a host it comes from our own address. */
+    /* A SYN comes back through an interface that does not lead to its source, hence the loose reverse-path filter. On a
+     * host it has our own source address. */
     set_sysctl("ipv4/conf/", rules->name, "/rp_filter", "2");
     set_sysctl("ipv4/conf/", rules->name, "/accept_local", "1");
     /* The loose filter passes nothing on an interface without an address. This one is RFC 7600's dummy, of host scope
      * so that nobody sends from it. */
     add(&address, "addr add 192.0.0.8/32 dev %s scope host\n", rules->name);
     ip(4, false, &address, &reason);
-    rules_remove(rules->name, rules->mark, rules->table); /* those of a gateway that was killed */
+    rules_remove(rules->name, rules->mark, rules->table); /* left by a gateway that was killed */
     read_shared(rules, values);
     if (install_table(rules, values, &reason) < 0 || install_routes(rules, &reason) < 0) {
         rules_remove(rules->name, rules->mark, rules->table);

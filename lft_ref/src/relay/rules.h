@@ -20,13 +20,14 @@
 struct nc_keeper;
 struct rules {
     const char *name; /* of the nft table and the TUN interface */
-    uint32_t mark;    /* the first of four: enum below */
-    uint32_t table;   /* the first of two: this one delivers locally, the next has a default route into the TUN */
+    uint32_t mark;    /* the first of four marks: enum below */
+    uint32_t table;   /* the first of two routing tables: this one delivers locally, the next has a default route into
+                       * the TUN */
     bool router, host;
     struct nc_strings lan;     /* with `router`: interfaces towards clients */
     struct nc_strings exclude; /* networks whose servers are not taken over */
     uint16_t port;             /* of the transparent listeners */
-    struct nc_keeper *keeper;  /* who does the acts below for the gateway */
+    struct nc_keeper *keeper;  /* the keeper, which does the acts below for the gateway */
 };
 enum {
     RULES_MARK_LOCAL, /* for local sockets */
@@ -39,12 +40,12 @@ enum {
 enum rules_act { RULES_INSTALL, RULES_ACCELERATE, RULES_REMOVE, RULES_ACTS };
 int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_error *error);
 
-/* Makes everything but the rule that takes new connections. Returns 0, or -1 with the reason and nothing left behind.
- * */
+/* Makes everything except the rule that takes new connections. Returns 0, or -1 with the reason and nothing left
+ * behind. */
 int rules_install(const struct rules *rules, struct nc_error *error);
 /* Makes or removes that rule: new connections go into the TUN, or do not. Returns 0 or -1. */
 int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error);
-/* Removes whatever of it is there, and is silent about what is not. */
+/* Removes whatever exists of it, without messages about missing parts. */
 void rules_remove(const char *name, uint32_t mark, uint32_t table);
 
 #endif

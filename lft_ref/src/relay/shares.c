@@ -6,7 +6,7 @@
 
 #include "nc_slots.h"
 
-/* A source is in one chain of the hash, and in the list of those that have as many. */
+/* A source is in one chain of the hash, and in the list of sources with the same number of entries. */
 struct share_source {
     struct share_source *hash_next;
     struct share_source *previous, *next;
@@ -16,14 +16,14 @@ struct share_source {
 };
 
 struct level {
-    struct share_source *first, *last; /* first: the one that has come to this number first */
+    struct share_source *first, *last; /* first: the source that reached this number first */
 };
 
 struct shares {
     size_t most, n, heaviest; /* heaviest: the highest level that is not empty */
     size_t buckets_n;
     struct share_source **buckets;
-    struct level *levels; /* by number of entries, 0 to `most` */
+    struct level *levels; /* levels by number of entries, 0 to `most` */
     struct nc_slots sources;
 };
 
@@ -97,7 +97,7 @@ static void enter_level(struct shares *shares, struct share_source *source, size
         shares->heaviest = n;
 }
 
-/* A level changes by one, so the heaviest does, too. */
+/* A source's level changes by one, so the heaviest level changes by one at most. */
 static void move_level(struct shares *shares, struct share_source *source, size_t n)
 {
     leave_level(shares, source);

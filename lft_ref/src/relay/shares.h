@@ -1,14 +1,14 @@
-/* Places for connections, shared out among those who ask for them. Their number is limited. When the limit is reached a
- * new one takes the place of another of the source that has the most, and of its own if no other source has more. So a
- * source that asks for many takes the places of its own, and all others connect as before. Everything takes O(1) time.
+/* Fair sharing of a limited number of connections among sources. When the limit is reached, a new connection replaces
+ * one of the source that has the most, or one of its own source if no other has more. So a source that opens many
+ * connections evicts only its own, and others connect as before. Every operation takes O(1) time.
  *   - Connections that are not yet established (--half-open): the oldest of the busiest source makes room.
  *   - All connections (--sessions): one that has been idle for long makes room, if its source has more than the source
  *     of the new one; otherwise there is no place for the new one.
  * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway knows the clients of its peer's proxies by a
  * number alone.
- * Rejected: turning new ones away at the limit; eight silent destinations a second would then keep everybody out for as
- * long as a connect may take, two minutes, and idle connections for a day. A fixed share for each source; it is too
- * little for one behind which there are many hosts, and too much against a thousand sources. */
+ * Rejected: turning new connections away at the limit. Eight silent destinations a second would then keep everybody out
+ * for as long as a connect may take (two minutes), and idle connections would do so for a day. Rejected: a fixed share
+ * for each source. It is too little for a source with many hosts behind it, and too much with a thousand sources. */
 #ifndef LFT_SHARES_H
 #define LFT_SHARES_H
 
@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 struct share_source;
-/* A part of its owner. source NULL: it is not counted. */
+/* Embedded in its owner. source NULL: not counted. */
 struct share_entry {
     struct share_entry *older, *newer; /* of the same source */
     struct share_source *source;
@@ -30,23 +30,23 @@ struct share_key {
 /* `address` is in network order. For any other family than 4 and 6 it is the number that the peer's proxy has given a
  * client, two octets; 0: the client is not known. */
 struct share_key share_key(unsigned family, const uint8_t address[16]);
-/* Such a number for the source of an entry; only who knows the secret, which is odd, can choose sources that have the
- * same one. */
+/* Such a number for the source of an entry. Without the secret (which is odd) nobody can choose sources with equal
+ * numbers. */
 uint16_t shares_number(const struct share_entry *entry, uint64_t secret);
 
 struct shares;
 struct shares *shares_create(size_t most); /* NULL: no memory */
 void shares_destroy(struct shares *shares);
 size_t shares_count(const struct shares *shares);
-/* The oldest of the busiest source, which is the one of this key if no other has more. There must be one. */
+/* The oldest entry of the busiest source, which is the source of this key if no other has more. There must be one. */
 struct share_entry *shares_oldest(const struct shares *shares, const struct share_key *key);
-/* Whose place a new one of this source has to take; NULL: there is room. */
+/* The entry that a new one of this source has to replace; NULL: there is room. */
 struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key);
 /* True when a source has more places than the one of this key. */
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key);
 /* Makes an entry the newest of its source. */
 void shares_renew(struct share_entry *entry);
-/* There must be room. False: no memory, which happens to nobody who adds as many as there is room for. */
+/* Adds an entry; there must be room. False: no memory, which cannot happen while there is room. */
 bool shares_add(struct shares *shares, struct share_entry *entry, const struct share_key *key);
 void shares_remove(struct shares *shares, struct share_entry *entry); /* nothing if it is not counted */
 

@@ -31,7 +31,7 @@ static int bring_up(const char *name)
     return failed ? -1 : 0;
 }
 
-/* What stands in the way of a TUN interface of this name, and what to do. */
+/* Explains why a TUN interface of this name cannot be made, and what to do. */
 static const char *tun_advice(int error)
 {
     switch (error) {
@@ -154,8 +154,8 @@ static bool blames_a_router(const struct nc_packet *syn, const uint8_t from[16])
     return access_init(&defaults, false, NULL, NULL, &ignored) == 0 && access_allows(&defaults, &address);
 }
 
-/* The error's source is the address that the far gateway had it from; when that is unknown, or cannot be a router's, it
- * is the server's. Its type is always "destination unreachable". */
+/* The error's source is the address from which the far gateway received it; when that is unknown, or cannot be a
+ * router's, it is the server's address. Its type is always "destination unreachable". */
 static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet *syn, const struct lft_result *why,
                         uint8_t code, uint8_t *out)
 {
@@ -175,8 +175,8 @@ static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet 
     return ip + ICMP + quote;
 }
 
-/* The peer says which ICMP error it had. Only those that a connect ends with are passed on; in place of others, such as
- * a redirect or an MTU of the peer's choice, the host is unreachable. */
+/* The peer names the ICMP error that it received. Only errors that end a connect are passed on; others, such as a
+ * redirect or an MTU chosen by the peer, become "host unreachable". */
 static uint8_t told_code(const struct lft_result *result, bool v6)
 {
     enum { HOST_V4 = 1, TOO_BIG_V4 = 4, LAST_V4 = 15, ADDRESS_V6 = 3, LAST_V6 = 8 };
@@ -205,6 +205,6 @@ size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded
     case LFT_RESULT_ICMP:
         return make_icmp(syn, n, decoded, result, told_code(result, v6), out);
     default:
-        return 0; /* the client's own timer tells it; its next SYN gets through once the tunnel is back */
+        return 0; /* the client retries by its own timer; its next SYN passes once the tunnel is back */
     }
 }

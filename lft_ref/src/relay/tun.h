@@ -19,11 +19,11 @@ int tun_open(const char *name, struct nc_error *error);
 
 /* A socket that sends packets as they are, with a mark. -1: without CAP_NET_RAW there is none. */
 int tun_raw_open(int family, uint32_t mark);
-/* Sends a packet by it, to where the routing table says. Returns whether it was sent. */
+/* Sends a packet through that socket, routed by the routing table. Returns whether it was sent. */
 bool tun_route(int raw, const struct nc_packet *decoded, const uint8_t *packet, size_t n);
 
-/* Makes the packet that tells a client what became of its SYN, and returns its length. 0: the client is told nothing,
- * as after a time-out or when the tunnel is in trouble. */
+/* Builds the packet that answers a client's failed SYN, and returns its length. 0: no answer, as after a time-out or
+ * when the tunnel is down. */
 size_t tun_refusal(const uint8_t *syn, size_t n, const struct nc_packet *decoded, const struct lft_result *result,
                    uint8_t out[TUN_PACKET_MAX]);
 

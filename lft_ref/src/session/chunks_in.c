@@ -3,7 +3,7 @@
 #include "nc_range.h"
 #include "session_internal.h"
 
-/* The peer has broken the rules. The stream ends on both sides, and nothing more is expected from the peer about it. */
+/* The peer has violated the protocol. The stream ends on both sides, and this end awaits nothing more about it. */
 static void violate(struct lft_stream *stream, uint64_t *counter)
 {
     ++*counter;
@@ -24,15 +24,15 @@ static void ignore(struct lft_stream *stream, struct lft_buffer *buffer, const s
     (void)stream, (void)buffer, (void)chunk;
 }
 
-/* Whether the peer's octets can end at this offset: it was granted, nothing beyond it has come, and no FIN or RESET has
- * said something else. */
+/* Whether the peer's octets can end at this offset: credit for it was granted, nothing beyond it has arrived, and no
+ * FIN or RESET has given another offset. */
 static bool final_good(const struct lft_stream *stream, uint64_t final)
 {
     return final <= stream->rx_granted && final >= nc_max(stream->rx_next, stream->rx_furthest) &&
            (stream->rx_final == LFT_UNKNOWN || stream->rx_final == final);
 }
 
-/* A second FIN, and octets beyond the first one, are wrong; so is what was not granted or has come already. */
+/* Errors are a second FIN, octets beyond the first FIN, octets without credit, and octets that have arrived before. */
 static bool data_good(const struct lft_stream *stream, const struct lft_chunk *chunk)
 {
     uint64_t end = chunk->value + chunk->length;
@@ -63,7 +63,7 @@ static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, cons
     lft_stream_readable(stream);
 }
 
-/* What arrives for a stream that has ended only shows how much is still on its way. */
+/* Data for a stream that has ended are only counted, to know how much is still on its way. */
 static void count_data(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     (void)buffer;
@@ -92,8 +92,8 @@ static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, cons
     lft_stream_release(stream);
 }
 
-/* How many octets the peer sends in all. A REFUSE has sent none. More than was granted is wrong and is not waited for.
- */
+/* How many octets the peer sends in all. With a REFUSE it has sent none. A number beyond the credit is an error, and
+ * those octets are not awaited. */
 static void learn_final(struct lft_stream *stream, const struct lft_chunk *chunk)
 {
     uint64_t final = chunk->type == LFT_CHUNK_REFUSE ? 0 : chunk->value;

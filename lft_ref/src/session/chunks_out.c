@@ -1,4 +1,4 @@
-/* Chunks to send: what a frame is filled with. */
+/* Writes the chunks that fill a frame. */
 #include <string.h>
 
 #include "nc_bytes.h"
@@ -25,7 +25,7 @@ static size_t put_data(struct lft_stream *stream, uint8_t *at, size_t room)
     return LFT_CHUNK_HEADER + bytes;
 }
 
-/* The chunk that says one thing: OPEN, ACCEPT, CREDIT, REFUSE or RESET. 0: no room for it. */
+/* Writes one chunk without data: OPEN, ACCEPT, CREDIT, REFUSE or RESET. 0: no room for it. */
 static size_t put_saying(struct lft_stream *stream, unsigned say, uint8_t *at, size_t room)
 {
     uint8_t body[LFT_OPEN_BODY_MAX];
@@ -62,7 +62,7 @@ static size_t put_saying(struct lft_stream *stream, unsigned say, uint8_t *at, s
     return LFT_CHUNK_HEADER + chunk.length;
 }
 
-/* True when what the stream wanted to say has become pointless. */
+/* True when a pending chunk of the stream has become pointless. */
 static bool is_useless(const struct lft_stream *stream, unsigned say)
 {
     if (say == LFT_SAY_CREDIT)
@@ -72,7 +72,7 @@ static bool is_useless(const struct lft_stream *stream, unsigned say)
     return false;
 }
 
-/* What follows for the stream from having said it. */
+/* Updates the stream after the chunk was written. */
 static void note_said(struct lft_stream *stream, unsigned say)
 {
     if (say == LFT_SAY_OPEN) { /* the stream's first data travels in the same frame */
@@ -83,7 +83,7 @@ static void note_said(struct lft_stream *stream, unsigned say)
     }
 }
 
-/* Writes all that a stream has to say, the lowest bit first. False: there is no room for the rest. */
+/* Writes all pending chunks of a stream, the lowest bit first. False: there is no room for the rest. */
 static bool put_sayings(struct lft_stream *stream, uint8_t **at, uint8_t *end)
 {
     while (stream->say) {

@@ -1,5 +1,5 @@
-/* Credit: how many octets of each stream the peer may send. All credit that is not consumed is promised memory, and all
- * promises together stay within the memory, but for the least credit that every stream has.
+/* Credit: how many octets of each stream the peer may send. Credit that is not consumed is promised memory. All
+ * promises together stay within the memory, except for the minimum credit that every stream has.
  *   - A stream that is read gets what it needs: twice the octets read in a round trip and twice those that waited for a
  *     missing one, at most seven eighths of what is promised to no other stream.
  *   - While more than four streams carry data, they may together have a part of the memory that shrinks to two fifths
@@ -9,17 +9,18 @@
  *   - A stream that was accepted and has not been read for a round trip gets two thirds of what is left of an
  *     allowance. All such streams share this allowance, which is three eighths of the memory, for the same reason. The
  *     first of them gets a quarter of the memory; with less, a long path with loss is not full from the start.
- *   - A stream whose octets wait for its reader gets no more credit: its reader is what it lacks.
+ *   - A stream whose octets wait for its reader gets no more credit: its reader is the bottleneck.
  *   - A sender that has much more credit than it uses gives it back, once a second (RETURN).
- * What is granted cannot be revoked from here, because it may be used by then. Rejected: a chunk that demands it back,
- * for this reason: a fast sender has used it when the demand arrives, and a slow one gives it back by itself. */
+ * The receiver cannot revoke granted credit, because the sender may have used it by then. Rejected for the same reason:
+ * a chunk that demands credit back. A fast sender has used the credit when the demand arrives, and a slow one gives it
+ * back by itself. */
 #include "nc_clock.h"
 #include "nc_range.h"
 #include "session_internal.h"
 
 enum {
     CREDIT_STEP_MAX = 1 << 19, /* the most that is withheld so that CREDIT is sent seldom */
-    LEAST_MAX = 1 << 16,       /* of the least credit of a stream while there are few */
+    LEAST_MAX = 1 << 16,       /* share of the minimum credit of a stream while there are few */
     DECAY_ROUNDS_MAX = 64,
     FEW = 4 /* streams that may use all of the memory */
 };
@@ -47,7 +48,7 @@ static uint64_t usable(const struct lft_session *session)
     return session->config.rx_memory_bytes / 8 * 7; /* an eighth is left for buffers that are not full */
 }
 
-/* What a stream gets that has not shown that it is read. One that is not accepted yet may never be. */
+/* Credit of a stream that has not been read yet. A stream that is not accepted yet may never be read. */
 static uint64_t allowance(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
@@ -55,7 +56,7 @@ static uint64_t allowance(const struct lft_stream *stream)
     return stream->accepted && others < all ? (all - others) / 3 * 2 : 0;
 }
 
-/* What all streams may have together. */
+/* The credit that all streams may have together. */
 static uint64_t shared(const struct lft_session *session)
 {
     uint64_t fifth = usable(session) / 5;
@@ -78,8 +79,8 @@ static uint64_t window(const struct lft_stream *stream)
     return nc_max(nc_min(need, most), least);
 }
 
-/* What a failing stream gets is not kept and takes no memory. Without credit for it two ends that fail at the same time
- * would wait for each other's for ever. */
+/* Octets for a failing stream are discarded and take no memory. It still needs credit: two ends that fail at the same
+ * time would otherwise wait for each other's credit for ever. */
 static void grant_failing(struct lft_stream *stream)
 {
     if (stream->rx_final != LFT_UNKNOWN || stream->rx_granted >= stream->rx_seen + LFT_EARLY_CREDIT / 2)
@@ -104,7 +105,7 @@ void lft_stream_grant(struct lft_stream *stream)
         lft_stream_say(stream, LFT_SAY_CREDIT);
 }
 
-/* Only what waits for a missing octet shows a need. What waits for the reader does not. */
+/* Only octets that wait for a missing one show a need for credit. Octets that wait for the reader do not. */
 static void measure_holes(struct lft_stream *stream)
 {
     if (!stream->rx_queued)
@@ -130,8 +131,8 @@ void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now
     measure_holes(stream);
 }
 
-/* The sender's half: credit far beyond four round trips at the rate of the last second. It may be its source that is
- * slow, or its share of the line. */
+/* The sender's half: returns credit beyond four round trips at the rate of the last second. Either its source is slow,
+ * or its share of the line is small. */
 static void give_back(struct lft_stream *stream)
 {
     uint64_t sent = stream->tx_offset - stream->tx_marked;

@@ -137,8 +137,8 @@ static bool merge(struct lft_stream *stream, const struct lft_piece *piece)
     return true;
 }
 
-/* Gives a small piece a buffer of its own, into which later ones are merged. Otherwise a reader that stands still would
- * keep whole frames for a few octets in each, most of which belong to other streams. */
+/* Gives a small piece a buffer of its own, into which later ones are merged. Otherwise a reader that has stopped would
+ * hold whole frames for a few octets in each, while most of their octets belong to other streams. */
 static void move_small(struct lft_stream *stream, struct lft_piece *piece)
 {
     struct lft_pool *pool = stream->session->rx_pool;

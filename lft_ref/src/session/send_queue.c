@@ -35,11 +35,11 @@ static void block_give(struct lft_session *session, struct lft_block *block)
     }
 }
 
-/* How many octets a stream may queue: its credit, but no more than a quarter of what no stream uses, between one block
- * and 128 (1 MB). While a quarter of the pool is unused it may queue one block without credit. Streams that send thus
- * come to equal shares, and any number that wait for credit leave the rest to those that have some. Rejected: the pool
- * divided by the number of streams; beside a thousand that wait, one block for each turn of the loop is a third of a
- * fast line. */
+/* How many octets a stream may queue: its credit, but at most a quarter of the unused part of the pool, between one
+ * block and 128 (1 MB). While a quarter of the pool is unused, a stream may queue one block without credit. So sending
+ * streams converge to equal shares, and streams that wait for credit leave the rest to those that have some. Rejected:
+ * the pool divided by the number of streams. With a thousand waiting streams, a sender would get one block for each
+ * turn of the loop, a third of a fast line. */
 static size_t queue_limit(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
@@ -48,7 +48,7 @@ static size_t queue_limit(const struct lft_stream *stream)
     return nc_max(nc_min(blocks * LFT_BLOCK_BYTES, stream->tx_credit - stream->tx_offset), least);
 }
 
-/* The first block behind those that have octets. */
+/* The first block after those that hold octets. */
 static struct lft_block **behind_written(struct lft_stream *stream)
 {
     return stream->tx_written ? &stream->tx_written->next : &stream->tx_first;
@@ -70,7 +70,7 @@ int lft_stream_write_space(struct lft_stream *stream, struct iovec *pieces, int 
 {
     if (stream->tx_finish || !lft_stream_is_read(stream))
         return 0;
-    trim(stream); /* space given earlier and not used */
+    trim(stream); /* space returned earlier and not used */
     size_t limit = queue_limit(stream), room = limit > stream->tx_queued ? limit - stream->tx_queued : 0;
     int given = 0;
     struct lft_block *block = stream->tx_last;
@@ -151,7 +151,7 @@ void lft_stream_drop_tx(struct lft_stream *stream)
     stream->session->tx_queued -= stream->tx_queued;
     stream->tx_first = stream->tx_last = stream->tx_written = NULL;
     stream->tx_queued = 0;
-    stream->tx_failed = false; /* what the RESET would stand behind is void */
+    stream->tx_failed = false; /* the octets before the RESET are void */
     lft_stream_update(stream);
 }
 

@@ -7,7 +7,8 @@
 #include "primitives.h"
 #include "session_internal.h"
 
-/* What streams need when they come, so that none of those that there may be fails for want of memory. */
+/* Memory that streams need when they are opened. It is reserved for the maximum number of streams, so that none fails
+ * for lack of memory. */
 static bool reserve(struct lft_session *session)
 {
     size_t streams = session->config.streams_max, memory = session->config.rx_memory_bytes;
@@ -84,7 +85,7 @@ void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool)
     session->failed = false;
 }
 
-/* An EARLY stream has no relay whose time limits it: its OPEN must come. */
+/* The relay's time limits do not cover an EARLY stream, so its OPEN must arrive in time. */
 static void expire(struct lft_stream *stream)
 {
     lft_stream_reset(stream, &(struct lft_result){.code = LFT_RESULT_TIMED_OUT});

@@ -1,5 +1,5 @@
 /* Streams over the link, from the relay's side. Nothing blocks and nothing calls the relay: it writes and reads streams
- * when it likes, and collects events after each batch. Everything is bounded: send queues by a pool of blocks, received
+ * at any time, and collects events after each batch. Everything is bounded: send queues by a pool of blocks, received
  * octets by credit and the engine's rx pool.
  *
  *   The near side has a client's connection:
@@ -48,7 +48,7 @@ struct lft_session_config {
     bool initiator;         /* its streams have even identifiers */
     uint32_t streams_max;   /* of both ends together; more are refused with LFT_RESULT_NO_RESOURCES */
     size_t tx_memory_bytes; /* for the send queues of all streams together */
-    size_t rx_memory_bytes; /* the engine's, which credit is granted out of */
+    size_t rx_memory_bytes; /* memory of the engine from which credit is granted */
 };
 
 struct lft_session_counters {
@@ -58,8 +58,9 @@ struct lft_session_counters {
 };
 struct lft_session_state {
     uint32_t streams, streams_active,
-        streams_lingering;                   /* lingering: the relay has released it, the wire is not done */
-    size_t tx_queued_bytes, rx_queued_bytes; /* rx: in order or waiting for an earlier piece */
+        streams_lingering;                   /* lingering: streams that the relay has released and the wire protocol has
+                                              * not finished */
+    size_t tx_queued_bytes, rx_queued_bytes; /* rx: octets that are in order or wait for an earlier piece */
 };
 
 struct lft_session;
@@ -73,7 +74,7 @@ struct lft_source lft_session_source(struct lft_session *session);
 /* The association has ended (the peer has restarted, the outage was too long): every stream gets LFT_EVENT_RESET with
  * this code. */
 void lft_session_fail(struct lft_session *session, unsigned result_code);
-/* A new association has begun, after lft_session_fail: stream identifiers start again, with another rx pool. */
+/* A new association has begun after lft_session_fail: stream identifiers start again, with a new rx pool. */
 void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool);
 /* To be called about every 100 ms. Grants the credit that had to be withheld before. */
 void lft_session_tick(struct lft_session *session, uint64_t now_ns);
@@ -102,8 +103,8 @@ size_t lft_stream_write(struct lft_stream *stream, const void *at,
 void lft_stream_finish(struct lft_stream *stream);
 /* Ends the stream at once: octets under way in either direction are void. */
 void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result);
-/* The socket has failed. What it gave before still goes to the peer, and the reset stands behind it. Octets of the peer
- * are void. Release the stream then. */
+/* The socket has failed. Data read from it before still go to the peer, followed by the reset. Octets of the peer are
+ * void. Release the stream then. */
 void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result);
 /* Whether the peer still reads what is written. */
 bool lft_stream_is_read(const struct lft_stream *stream);

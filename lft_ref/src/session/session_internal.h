@@ -1,5 +1,5 @@
-/* The state of streams, for the session's own files. A stream stays in the table until both ends have said their last
- * word about it (FIN, REFUSE or RESET), every octet that the peer sent has arrived, and the relay has released it.
+/* The state of streams, for the session's own files. A stream stays in the table until both ends have sent their last
+ * chunk about it (FIN, REFUSE or RESET), every octet that the peer sent has arrived, and the relay has released it.
  * Because frames arrive exactly once, it is enough to count octets. */
 #ifndef LFT_SESSION_INTERNAL_H
 #define LFT_SESSION_INTERNAL_H
@@ -9,8 +9,8 @@
 #include "session.h"
 #include "stream_ids.h"
 
-/* LFT_BLOCK_BYTES: a block with its own head and the pool's has 8 KB, so that a thousand streams can have one each
- * within the memory planned for. */
+/* LFT_BLOCK_BYTES: a block with its own header and the pool's takes 8 KB, so that a thousand streams can have one each
+ * within the planned memory. */
 enum {
     LFT_BLOCK_BYTES = 8192 - 32,
     LFT_QUANTUM = 6000,
@@ -29,7 +29,7 @@ enum lft_stream_state {
     LFT_STREAM_OPEN,
     LFT_STREAM_FAILING, /* this end's RESET waits behind octets that are not sent yet */
     LFT_STREAM_FAILED,  /* the peer's RESET has come, and octets before it have not all been read */
-    LFT_STREAM_ENDED,   /* REFUSE or RESET was sent or has come; the wire is not done */
+    LFT_STREAM_ENDED,   /* REFUSE or RESET was sent or received; octets are still on their way */
     LFT_STREAM_STATES
 };
 #define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
@@ -76,8 +76,8 @@ struct lft_client_list {
     struct lft_client *first, *last;
 };
 
-/* Whom streams belong to (clients.c). sendable: those of its streams that can send; fresh, old: the lists of its
- * streams (turns.c). */
+/* A client, to which streams belong (clients.c). sendable: number of its streams that can send; fresh, old: lists of
+ * its streams (turns.c). */
 struct lft_client {
     struct lft_client *hash_next;
     uint64_t key;
@@ -98,7 +98,7 @@ struct lft_stream {
     struct lft_open *where; /* `named`; of an opener NULL once the OPEN is sent */
     struct lft_open named;
     struct lft_result result;
-    /* reset: no more data flows, but for what stands before our RESET (tx_failed); dead: its association has ended */
+    /* reset: no more data flow, except octets queued before our RESET (tx_failed); dead: its association has ended */
     bool ours, opened, accepted, released, reset, dead;
     unsigned events;
     uint8_t say; /* LFT_SAY_ bits */
@@ -107,7 +107,7 @@ struct lft_stream {
     bool on_saying, on_event, on_starved, sendable, write_blocked, read_armed;
 
     struct lft_block *tx_first, *tx_last;
-    struct lft_block *tx_written; /* the last block with octets; those behind it are space that was given */
+    struct lft_block *tx_written; /* the last block with octets; later blocks are space handed out for writing */
     size_t tx_queued;
     uint64_t tx_offset, tx_credit;
     uint64_t tx_marked, tx_keep; /* the offset a second ago; the credit that RETURN will leave */
@@ -117,7 +117,8 @@ struct lft_stream {
 
     struct lft_piece *rx_first, *rx_last, *rx_holes;
     size_t rx_queued, rx_holed;
-    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final, rx_furthest; /* furthest: the end of what has come */
+    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final, rx_furthest; /* furthest: the end of the octets that
+                                                                                * have arrived */
     bool rx_ended, rx_failed; /* the peer has said FIN; RESET behind its octets */
     uint64_t rx_promise;      /* this stream's part of the session's rx_promised */
     /* Credit (credit.c). proven: it has been read for more than a round trip, or has given credit back. The peaks
@@ -138,12 +139,12 @@ struct lft_session {
     uint64_t hash_key; /* secret, odd */
     struct lft_stream **table;
     uint32_t table_size;
-    struct lft_stream_list all, saying, event, starved; /* starved: no block was left for them */
+    struct lft_stream_list all, saying, event, starved; /* starved: streams for which no block was left */
     struct lft_client_list fresh, old;                  /* clients that wait for their turn to send */
     struct lft_piece **holes;
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
-    struct nc_slots all_streams, all_clients, all_pieces; /* the memory of as many as there may be */
+    struct nc_slots all_streams, all_clients, all_pieces; /* memory for the maximum number of streams */
     struct lft_client *clients[LFT_CLIENT_BUCKETS];
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
     struct lft_refusals refusals; /* streams of the peer that there was no room for */
@@ -151,8 +152,8 @@ struct lft_session {
     uint64_t trim_ns, round_trip_ns;
     unsigned ticks;
     size_t tx_queued, rx_held;
-    /* Octets that may yet have to be kept here: the credit of all streams that is not consumed. unproven: the part of
-     * streams that have not shown that they are read. */
+    /* Octets that may still have to be stored here: the unconsumed credit of all streams. unproven: the part of streams
+     * that have not been read yet. */
     uint64_t rx_promised, rx_unproven;
 };
 
@@ -170,14 +171,14 @@ struct lft_session {
         *(at_.next ? &at_.next->links_.previous : &(list_)->last) = at_.previous;                                      \
     } while (0)
 
-/* Multiply-shift hashing: two values that differ come to one of `size` places, a power of two, with a probability of
- * 2/size at most, however the peer chooses them. */
+/* Multiply-shift hashing: two different values collide in a table of `size` slots (a power of two) with a probability
+ * of at most 2/size, however the peer chooses them. */
 static inline uint32_t lft_session_hash(const struct lft_session *session, uint64_t value, uint32_t size)
 {
     return (uint32_t)(((value * session->hash_key >> 32) * size) >> 32);
 }
 
-/* The files of the session from the lowest to the highest; each calls only those above it in this list. */
+/* The files of the session, lowest layer first. A file calls only files that come before it in this list. */
 
 /* table.c */
 struct lft_stream *lft_stream_find(const struct lft_session *session, uint32_t id);
@@ -190,7 +191,7 @@ void lft_client_leave(struct lft_stream *stream);
 void lft_stream_event(struct lft_stream *stream, unsigned events);
 void lft_stream_say(struct lft_stream *stream, unsigned say);
 void lft_stream_update(struct lft_stream *stream); /* after any change that decides whether the stream can send data */
-void lft_stream_say_failed(struct lft_stream *stream); /* says RESET when all that stands before it is framed */
+void lft_stream_say_failed(struct lft_stream *stream); /* sends the RESET when everything queued before it is framed */
 struct lft_stream *lft_session_turn(struct lft_session *session); /* the stream that may send data now; NULL: none */
 void lft_stream_had(struct lft_stream *stream, size_t octets);    /* it has sent so many */
 void lft_stream_leave_turns(struct lft_stream *stream);
@@ -205,14 +206,14 @@ void lft_stream_account(struct lft_stream *stream); /* after any change that dec
 void lft_stream_grant(struct lft_stream *stream);   /* raises the credit if memory allows, and sends it */
 void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now_ns);
 void lft_stream_credit_tick(struct lft_stream *stream, bool second); /* second: true once a second */
-/* The peer has given credit back: no more than `limit` octets of the stream come before it gets credit again. */
+/* The peer has returned credit: at most `limit` octets of the stream arrive before it gets credit again. */
 void lft_stream_take_back(struct lft_stream *stream, uint64_t limit);
 /* Counts the streams that carry more than a few octets a second. */
 void lft_stream_mark_active(struct lft_stream *stream, uint32_t bytes);
 /* receive_queue.c */
 bool lft_stream_keep(struct lft_stream *stream, struct lft_buffer *buffer,
                      const struct lft_chunk *chunk); /* false: no memory */
-/* Tells the relay of octets, of the end or of the peer's failure, when its turn has come. */
+/* Reports octets, the end of the stream or the peer's failure to the relay, in this order. */
 void lft_stream_readable(struct lft_stream *stream);
 void lft_stream_drop_rx(struct lft_stream *stream);
 /* stream.c */

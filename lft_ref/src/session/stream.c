@@ -89,7 +89,7 @@ void lft_stream_die(struct lft_stream *stream, unsigned code)
         LFT_REMOVE(&session->saying, stream, saying);
     stream->on_saying = false;
     lft_stream_update(stream);
-    if (!(stream->events & LFT_EVENT_FAILED)) { /* with that one it is over already */
+    if (!(stream->events & LFT_EVENT_FAILED)) { /* the stream is over already after that chunk */
         stream->events = 0;
         lft_stream_event(stream, LFT_EVENT_RESET);
     }
@@ -191,7 +191,8 @@ void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result
 
 void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result)
 {
-    if (stream->reset || stream->rx_failed || !stream->accepted) { /* nobody reads what was written, or not yet */
+    if (stream->reset || stream->rx_failed || !stream->accepted) { /* what was written is not read by anybody, or not
+                                                                    * yet */
         lft_stream_reset(stream, result);
         return;
     }

@@ -4,11 +4,11 @@
  * identifiers of one parity. Identifiers up to 2^22 behind the highest seen belong to this lap, those ahead of it to
  * the next. The bits take 1 MB of address space; the kernel gives a page for 32,768 identifiers once the first of
  * them comes.
- * An opener keeps each stream until its peer's last word about it, so at most 65,536 of its streams are unknown to the
- * peer. An identifier twice as far ahead is wrong; that bounds the bits that a chunk clears. Without the bound a frame
- * of 119 chunks took half a second.
- * Rejected: letting any chunk make a stream. A RESET for a stream that had ended made one that no OPEN follows and that
- * never ends. */
+ * An opener keeps each stream until the peer's last chunk about it, so at most 65,536 of its streams are unknown to the
+ * peer. An identifier twice as far ahead is an error; this bounds the bits that a chunk clears. Without the bound a
+ * frame of 119 chunks took half a second.
+ * Rejected: letting any chunk make a stream. A RESET for a stream that had ended then created a stream that no OPEN
+ * follows and that never ends. */
 #ifndef LFT_STREAM_IDS_H
 #define LFT_STREAM_IDS_H
 

@@ -1,5 +1,5 @@
 /* The table of streams by identifier: a hash of chains that grows with the number of streams. The hash has a secret
- * key, or a peer could choose identifiers that all come into one chain. */
+ * key; otherwise a peer could choose identifiers that all fall into one chain. */
 #include <stdlib.h>
 
 #include "session_internal.h"

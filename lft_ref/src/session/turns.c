@@ -2,11 +2,11 @@
  * CREDIT), and for their turn to send data.
  * Turns are deficit round robin by octets, of clients and then of the streams of the client whose turn it is. So each
  * client has an equal part of the line, and waits for one turn of every other client, however many streams those have.
- * Either level has two lists. First come the fresh ones, which were idle, for one quantum; then the old ones. An idle
- * one that was fresh goes behind the old ones before it may be fresh again, so that nobody gains by stopping and
- * starting.
- * Rejected: one round robin of streams, in which a stream of a client with few has a longer turn. The parts are equal,
- * but whoever asks for a page waits for a turn of each stream of the others: 10 ms for 20 of them at 100 Mbit/s. */
+ * Either level has two lists. First come the fresh ones, which were idle, for one quantum; then the old ones. A fresh
+ * one that becomes idle goes to the end of the old list before it may be fresh again, so stopping and starting gains
+ * nothing. Rejected: one round robin of streams, in which a stream of a client with few streams has a longer turn. The
+ * shares are equal, but a client that asks for a page waits for a turn of every other stream: 10 ms for 20 of them at
+ * 100 Mbit/s. */
 #include "session_internal.h"
 
 void lft_stream_event(struct lft_stream *stream, unsigned events)

@@ -49,8 +49,8 @@ void sim_path_set_delay(struct sim_path *path, uint64_t delay_ns)
     path->delay_ns = delay_ns;
 }
 
-/* Gilbert's model. In the bad state every packet is lost; a stay there has `burst` packets in the mean; the mean loss
- * is as asked for. */
+/* Gilbert's model. In the bad state every packet is lost, and the mean length of a stay there is `burst` packets. The
+ * mean loss is the one that was asked for. */
 static bool lose(struct sim_path *path)
 {
     if (path->burst <= 1)

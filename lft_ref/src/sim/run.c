@@ -1,4 +1,4 @@
-/* One trial: its clock and its loop, and what came of it. */
+/* One trial: its clock, its loop and its result. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -16,8 +16,8 @@ static bool finished(const struct run *run)
     return true;
 }
 
-/* When an end runs next, on a machine that is late or stops. What wakes it is a timer, a packet, or a source that
- * writes steadily. */
+/* When an end runs next, on a machine that is late or stops. A timer, a packet, or a source that writes steadily wakes
+ * the end. */
 static void plan(struct run *run, struct end *end, const struct sim_path *in)
 {
     uint64_t due = nc_min(end->wake_ns, sim_path_next_ns(in));

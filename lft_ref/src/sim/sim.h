@@ -66,13 +66,13 @@ void sim_path_set_delay(struct sim_path *path, uint64_t delay_ns);
 void sim_path_send(struct sim_path *path, uint64_t now_ns, const struct lft_frame *frame, const uint8_t *data,
                    uint32_t bytes, uint32_t wire_bytes);
 uint64_t sim_path_next_ns(const struct sim_path *path);
-/* True, and the packet, when one has arrived. sim_path_done returns its memory. */
+/* Returns true and the packet when one has arrived. sim_path_done frees its memory. */
 bool sim_path_arrived(struct sim_path *path, uint64_t now_ns, struct sim_packet *packet);
 void sim_path_done(struct sim_path *path, struct sim_packet *packet);
 uint64_t sim_random(uint64_t *state);
 
-/* When an end gets to run. It is late by a log-normal time, and it does not run while its process is stopped; stops
- * are a Poisson process with exponential lengths. */
+/* Models when an end gets to run. It is late by a log-normal time, and it does not run while its process is stopped;
+ * stops are a Poisson process with exponential lengths. */
 struct sim_late {
     double median_ns, sigma, stop_every_ns, stop_ns;
     uint64_t random, late_ns, stop_from_ns, stop_until_ns;

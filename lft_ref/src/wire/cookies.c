@@ -36,7 +36,7 @@ void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns)
         return;
     memcpy(cookies->secret[1], cookies->secret[0], LFT_HASH_BYTES);
     lft_random(cookies->secret[0], LFT_HASH_BYTES);
-    if (age_ns >= 2 * SECRET_NS) /* no INIT came for a while, and the one before is too old as well */
+    if (age_ns >= 2 * SECRET_NS) /* no INIT came for a while, so the previous secret is too old as well */
         lft_random(cookies->secret[1], LFT_HASH_BYTES);
     cookies->secret_ns = now_ns;
     nc_pages_clear(cookies->seen, SEEN_BYTES);
@@ -53,7 +53,7 @@ static uint8_t *slot(uint8_t rows[LFT_SEEN_ROWS][LFT_SEEN_SLOTS], size_t row, co
     return &rows[row][nc_get32(key + 4 * row) % LFT_SEEN_SLOTS];
 }
 
-/* Counts in each row; returns the least of what was counted before. */
+/* Increments the counter in each row; returns the smallest previous value. */
 static unsigned count(uint8_t rows[LFT_SEEN_ROWS][LFT_SEEN_SLOTS], const uint8_t key[LFT_MAC_BYTES])
 {
     unsigned before = UINT8_MAX;

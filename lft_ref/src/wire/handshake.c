@@ -1,4 +1,4 @@
-/* A handshake's life, and the form of what comes in. */
+/* The life of a handshake, and the checks of a message's form. */
 #include "handshake.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ void lft_handshake_begun(struct lft_handshake *handshake, uint64_t epoch)
     lft_random(&handshake->next_epoch, sizeof handshake->next_epoch);
 }
 
-/* The type of a message whose length and header are right; 0, and counted, for others. */
+/* The type of a message with a valid length and header; others are counted and give 0. */
 static unsigned type_of(struct lft_handshake *handshake, const uint8_t *at, size_t n)
 {
     static const uint8_t lengths[] = {

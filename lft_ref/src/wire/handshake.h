@@ -5,7 +5,7 @@
  *     the INIT under way alone;
  *   - keys in use stay until the peer has shown that it has the new ones, and keys that wait for that give way only to
  *     an INIT that was made after them, which a cookie proves;
- *   - an epoch of this end is that of one association at most. So two ends that agree on both epochs mean the same
+ *   - an epoch of this end belongs to at most one association. So two ends that agree on both epochs mean the same
  *     association, and one of them cannot have restarted without the other.
  * Rejected: a challenge before every handshake in place of timestamps; it costs each rekey another round trip. */
 #ifndef LFT_HANDSHAKE_H
@@ -30,17 +30,17 @@ struct lft_handshake_config {
 /* The result of a finished exchange: keys, and what the peer said of itself. The caller owns the two keys. */
 struct lft_keys {
     struct lft_key *seal, *unseal;
-    uint32_t spi_out, spi_in; /* of frames to the peer, of frames to this end */
+    uint32_t spi_out, spi_in; /* keys of frames to the peer and of frames to this end */
     uint64_t epoch, peer_epoch, rekey_ns;
     uint8_t peer_recovery;
     uint16_t peer_payload_max;
 };
 
-/* The association in use, as far as the responder must know it. */
+/* What the responder must know about the association in use. */
 struct lft_association {
     bool any;            /* false: there is none */
     bool heard;          /* its peer is not silent */
-    uint64_t peer_epoch; /* this end's is the handshake's own */
+    uint64_t peer_epoch; /* the peer's epoch; the handshake itself has this end's */
 };
 
 struct lft_handshake_message {
@@ -76,8 +76,8 @@ struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *co
 void lft_handshake_destroy(struct lft_handshake *handshake);
 /* Draws a new epoch and drops the handshake under way. Timestamps, cookies and counters stay. */
 void lft_handshake_renew(struct lft_handshake *handshake);
-/* Says that an association has begun under this epoch of this end, one of those in lft_keys. The next association has
- * another one. */
+/* Says that an association has begun under this epoch of this end, which came from lft_keys. The next association gets
+ * another epoch. */
 void lft_handshake_begun(struct lft_handshake *handshake, uint64_t epoch);
 
 /* Initiator: begins a handshake, whose INIT lft_handshake_poll will give. No effect while one is under way. */

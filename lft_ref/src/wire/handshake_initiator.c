@@ -4,10 +4,10 @@
 #include "handshake_internal.h"
 #include "nc_clock.h"
 
-/* An INIT is sent again as it was, so that its answer counts however long the path is; but an ephemeral key shall not
- * grow old. The path's round trip is 10 s at most. */
+/* An INIT is repeated unchanged, so that its answer counts however long the path is. But an ephemeral key must not grow
+ * old. The path's round trip is at most 10 s. */
 #define RENEW_NS (20 * NC_NS_PER_S)
-/* How long the responder accepts a cookie at least. */
+/* The shortest time for which the responder accepts a cookie. */
 #define COOKIE_NS (60 * NC_NS_PER_S)
 enum { WAIT_DOUBLED = 8, COOKIES_AT_ONCE = 3 };
 
@@ -81,8 +81,8 @@ static bool answers(struct lft_handshake *handshake, const struct lft_handshake_
     return false;
 }
 
-/* The responder wants to see that this INIT is new. Besides the cookie it says which timestamp is the largest it
- * knows: an end whose clock was set back since its last start goes on from there. */
+/* The responder demands proof that this INIT is new. Its message has the cookie and the largest timestamp that it
+ * knows: an end whose clock was set back since its last start continues from that timestamp. */
 enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint64_t now_ns,
                                           const struct lft_handshake_message *message)
 {
@@ -106,7 +106,7 @@ enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint6
     handshake->init.cookies_taken++;
     /* An INIT that shows its cookie and has the larger timestamp gets keys, unless the responder has another peer. */
     handshake->counters.occupied += handshake->init.cookies_taken >= COOKIES_AT_ONCE;
-    if (handshake->init.cookies_taken <= COOKIES_AT_ONCE) /* a responder that never has enough must not set our pace */
+    if (handshake->init.cookies_taken <= COOKIES_AT_ONCE) /* a responder that keeps asking must not set our pace */
         handshake->init.next_ns = now_ns;
     return LFT_HS_NOTHING;
 }

@@ -1,6 +1,6 @@
-/* The state of a handshake and the places in its messages, for its own files. The files from the lowest to the
- * highest; each calls only those above it in this list: handshake_parts.c, handshake_initiator.c,
- * handshake_responder.c, handshake.c. */
+/* The state of a handshake and the offsets in its messages, for its own files. The files, lowest layer first; a file
+ * calls only files that come before it in this list: handshake_parts.c, handshake_initiator.c, handshake_responder.c,
+ * handshake.c. */
 #ifndef LFT_HANDSHAKE_INTERNAL_H
 #define LFT_HANDSHAKE_INTERNAL_H
 
@@ -45,9 +45,10 @@ struct lft_handshake {
     struct lft_names names;
     uint8_t psk[LFT_PSK_BYTES], mac1_key[LFT_SECRET_BYTES], cookie_key[LFT_SECRET_BYTES];
     struct lft_hmac *hmac;
-    uint64_t epoch;      /* of the association in use, or of the next one when there is none */
-    uint64_t next_epoch; /* responder: what it offers beside an association in use to whoever is not its peer */
-    uint32_t spi;        /* for frames to this end under the keys to come */
+    uint64_t epoch;      /* epoch of the association in use, or of the next one when there is none */
+    uint64_t next_epoch; /* responder: the epoch that it offers to a gateway that is not its peer, while an association
+                          * is in use */
+    uint32_t spi;        /* SPI for frames to this end under the next keys */
 
     struct { /* initiator */
         bool running;
@@ -62,13 +63,13 @@ struct lft_handshake {
 
     struct { /* responder */
         struct lft_cookies cookies;
-        uint64_t timestamp; /* the largest of an INIT that was answered by a RESPONSE */
+        uint64_t timestamp; /* the largest timestamp of an INIT that was answered by a RESPONSE */
         bool awaited;       /* `message` has been sent, and no frame under its keys has arrived */
         uint8_t answered[LFT_MAC_BYTES], message[LFT_RESPONSE_BYTES];
     } response;
 };
 
-/* What a message says under Noise. `timestamp` is that of INIT. */
+/* The Noise payload of a message. Only INIT has a `timestamp`. */
 struct lft_hello {
     uint64_t timestamp, epoch;
     uint32_t spi, rekey_ms;
@@ -92,9 +93,9 @@ void lft_message_header(const struct lft_handshake *handshake, enum lft_message_
 void lft_message_noise(const struct lft_handshake *handshake, const uint8_t *init, struct lft_noise *noise);
 /* This end's hello, with a new SPI. Returns the octets written. */
 size_t lft_hello_put(struct lft_handshake *handshake, uint64_t epoch, uint64_t timestamp, bool init, uint8_t *at);
-/* False, and counted: an SPI, size or interval that no end may ask for. */
+/* Returns false, and counts it, for an SPI, size or interval that no end may ask for. */
 bool lft_hello_get(struct lft_handshake *handshake, bool init, const uint8_t *at, struct lft_hello *hello);
-/* mac1 over all octets before `at`; and whether the one that stands there is right. */
+/* Computes mac1 over all octets before `at`; checks the mac1 that is at `at`. */
 void lft_mac1_put(struct lft_handshake *handshake, uint8_t *message, size_t at);
 bool lft_mac1_good(struct lft_handshake *handshake, const uint8_t *message, size_t at);
 void lft_mac2(struct lft_handshake *handshake, const uint8_t *init, const uint8_t cookie[LFT_COOKIE_BYTES],

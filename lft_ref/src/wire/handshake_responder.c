@@ -89,7 +89,7 @@ static enum lft_handshake_result respond(struct lft_handshake *handshake, const 
     return LFT_HS_PENDING;
 }
 
-/* Opens the INIT and decides what it deserves. `before`: how many copies came before it. */
+/* Opens the INIT and decides how to answer it. `before`: how many copies came before it. */
 static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t now_ns, unsigned before,
                                        const struct lft_handshake_message *message, struct lft_noise *noise,
                                        struct lft_handshake_answer *answer)
@@ -109,7 +109,7 @@ static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t
     bool must_prove = handshake->response.awaited || lft_cookies_load(&handshake->response.cookies);
     bool rival = is_rival(message, &hello);
     handshake->counters.stale += stale;
-    handshake->counters.rivals += rival && proved && !stale; /* a recording proves nothing of its address */
+    handshake->counters.rivals += rival && proved && !stale; /* a recording proves nothing about its source address */
     if (!stale && !rival && (proved || !must_prove))
         return respond(handshake, message, noise, &hello, answer);
     if (stale && before >= LFT_SEEN_MOST)

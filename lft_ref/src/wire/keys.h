@@ -1,4 +1,4 @@
-/* The key schedule of FORMAT.md: what follows from the pre-shared key and from a finished handshake. */
+/* The key schedule of FORMAT.md: the keys derived from the pre-shared key and from a finished handshake. */
 #ifndef LFT_KEYS_H
 #define LFT_KEYS_H
 

@@ -21,15 +21,16 @@ struct lft_noise {
 
 void lft_noise_start(struct lft_noise *noise, const uint8_t psk[LFT_SECRET_BYTES], struct lft_span prologue);
 
-/* The initiator. `private` is an ephemeral key that nobody uses again; `out` has room for payload.n + 48 octets. */
+/* The initiator writes message 1. `private` is an ephemeral key that is never used again; `out` has room for payload.n
+ * + 48 octets. */
 void lft_noise_write_1(struct lft_noise *noise, const uint8_t private[LFT_DH_BYTES], struct lft_span payload,
                        uint8_t *out);
 /* Reads message 2, whose payload has message.n - 48 octets. False: not authentic; the state is as it was. */
 bool lft_noise_read_2(struct lft_noise *noise, struct lft_span message, uint8_t *payload);
 
-/* The responder. After false the state is useless. */
+/* The responder's two steps. After false the state must not be used. */
 bool lft_noise_read_1(struct lft_noise *noise, struct lft_span message, uint8_t *payload);
-/* False: the initiator's ephemeral key is no key. */
+/* False: the initiator's ephemeral key is invalid. */
 bool lft_noise_write_2(struct lft_noise *noise, const uint8_t private[LFT_DH_BYTES], struct lft_span payload,
                        uint8_t *out);
 

@@ -13,7 +13,8 @@
 #include <sanitizer/lsan_interface.h>
 #endif
 
-/* The leak checker looks for pointers in malloc's memory alone, and what a secret points to would count as lost. */
+/* The leak checker searches only malloc's memory for pointers, so memory that a secret points to would be reported as
+ * leaked. */
 static void secret_has_pointers(const void *at, size_t n, bool has)
 {
 #ifdef __SANITIZE_ADDRESS__

@@ -1,5 +1,5 @@
-/* What the handshake uses of OpenSSL, over pieces of memory. None of it is cryptography of our own. A call that fails
- * although its arguments are right asserts, because it can fail only when memory is short. */
+/* The functions of OpenSSL that the handshake uses, over spans of memory. It contains no cryptography of our own. A
+ * call that fails although its arguments are right asserts, because it can fail only when memory is short. */
 #ifndef LFT_PRIMITIVES_H
 #define LFT_PRIMITIVES_H
 

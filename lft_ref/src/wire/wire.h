@@ -1,6 +1,6 @@
 /* Encoding and decoding of LFT frames (FORMAT.md): header, report, chunks, and the bodies of OPEN, REFUSE and RESET.
  * These are pure functions over the caller's memory; the structs here have the host's layout, not the wire's. Decoders
- * take a cursor and an end. They are called on authenticated octets only and still trust none of them. */
+ * take a cursor and an end. They are called on authenticated octets only, but still check every field. */
 #ifndef LFT_WIRE_H
 #define LFT_WIRE_H
 
@@ -25,7 +25,7 @@ enum {
     LFT_ICV_BYTES = 16,
     LFT_TRAILER_BYTES = 2,                                                     /* pad length, next header */
     LFT_FRAME_OVERHEAD = LFT_HEADER_BYTES + LFT_TRAILER_BYTES + LFT_ICV_BYTES, /* 34, without padding */
-    /* A path must carry frames of this payload, because every chunk but DATA fits into it. */
+    /* A path must carry frames with this payload, because every chunk except DATA fits into it. */
     LFT_PAYLOAD_MIN = 320,
     LFT_PAYLOAD_MAX = 9000, /* of any frame */
     LFT_NEXT_HEADER = 253,
@@ -136,14 +136,15 @@ enum lft_result_code {
     LFT_RESULT_PROTOCOL,
     LFT_RESULTS
 };
-/* Flags of a RESET. An end that does not know them drops what it has not read, as at a RESET without flags. */
+/* Flags of a RESET. An end that does not know them drops unread octets, as for a RESET without flags. */
 enum {
     LFT_RESET_BEHIND = 1, /* the octets before the RESET's value are delivered first */
-    LFT_RESET_ENDED = 2,  /* and the end of the stream: a FIN was said before */
+    LFT_RESET_ENDED = 2,  /* and the end of the stream is delivered: a FIN preceded the RESET */
 };
 struct lft_result {
     uint8_t code;                 /* enum lft_result_code */
-    uint8_t icmp_type, icmp_code; /* with LFT_RESULT_ICMP: of ICMP or ICMPv6, by the stream's address family */
+    uint8_t icmp_type, icmp_code; /* with LFT_RESULT_ICMP: type and code of ICMP or ICMPv6, by the stream's address
+                                   * family */
     uint8_t flags;                /* LFT_RESET_ */
     uint8_t from[16];             /* the sender of the ICMP error, IPv4 in the first 4 octets; zeros: unknown */
 };
