@@ -44,8 +44,8 @@ def receiver_argv(
     parent_death: bool = True,
     **options: object,
 ) -> list[str]:
-    """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6. Its senders are
-    the caller's, so it has no stricter limits of time than they may ask for. `samples`, of what it sends, want
+    """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6. The caller also
+    starts its senders, so the receiver's time limits allow whatever they may ask for. `samples` of what it sends need
     `once`. For ``options`` see ``sender_argv``."""
     limits = {"max_idle": "1h", "max_duration": "336h"}
     own = command_words({"port": port, **options, **limits, "parent_death": parent_death})

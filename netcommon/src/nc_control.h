@@ -1,5 +1,5 @@
-/* Control sockets: a Unix stream socket that takes one JSON request a line and gives one JSON answer a line. Here is
- * what every daemon shares; what is asked and answered is each tool's own (its CONTROL.md). Daemons keep their own
+/* Control sockets: a Unix stream socket that takes one JSON request a line and gives one JSON answer a line. This file
+ * has what every daemon shares; each tool's CONTROL.md specifies its requests and answers. Daemons keep their own
  * loops, so only nc_control_request waits. */
 #ifndef NC_CONTROL_H
 #define NC_CONTROL_H
@@ -20,8 +20,8 @@ int nc_control_listen(const char *path, int backlog, const char *what, struct nc
  * in `answer` when the line is not JSON. */
 json_t *nc_control_parse(const char *line, size_t len, const char **op, json_t **answer);
 
-/* Sends an answer as one line by send(2) with `flags`, and releases it. -1 unless all of it went out: the caller then
- * drops the client. */
+/* Sends an answer as one line by send(2) with `flags`, and releases it. Returns -1 unless all of it was sent; the
+ * caller then drops the client. */
 int nc_control_send(int fd, json_t *answer, int flags);
 
 /* The client's end: sends a request (and releases it) to the `program` that listens at `path`, and waits up to 5 s.
