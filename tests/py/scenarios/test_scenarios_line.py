@@ -109,7 +109,8 @@ def test_a_policer_says_what_it_lets_pass() -> None:
     """The path carries no more than that, however fast its line is; packets that it marks pass."""
 
     def policer(**path: str) -> dict[str, Any]:
-        return path_line.of_trial(setting(path={"rate": "60Mbit"} | path), None, BEGAN)["policer"]
+        found: dict[str, Any] = path_line.of_trial(setting(path={"rate": "60Mbit"} | path), None, BEGAN)["policer"]
+        return found
 
     forth = policer(ab_aqm="policer:rate=25Mbit,burst=64KB")
     assert forth == {"ab": {"rate_bps": 25_000_000, "marks": False}, "ba": None}
