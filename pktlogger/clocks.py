@@ -1,8 +1,8 @@
-"""An analysis on another clock: that of the sender's capture of the leg before it.
+"""Moves an analysis to another clock: the one of the sender's capture of the first leg.
 
-Each leg has the clock of its own sender's capture. Where the capture between two legs is the same, or both were made on
-one machine, what the first leg's analysis says of its receiver's clock (FORMAT.md, section 3, `clock`) places the next
-leg on the first clock.
+The times of each leg are on the clock of its own sender's capture. Where both legs share the capture between them, or
+both captures were made on one machine, the first leg's estimate of its receiver's clock (FORMAT.md, section 3, `clock`)
+converts the next leg to the first clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pktlogger.columns import TABLES, Analysis
 
 Clock = dict[str, Any]
-_TIMES = ("t_ns", "t0_ns", "t1_ns", "at_ns")  # keys of summary.json that hold a moment
+_TIMES = ("t_ns", "t0_ns", "t1_ns", "at_ns")  # keys of summary.json that hold a point in time
 
 
 def on_one_clock(analyses: Sequence[Analysis]) -> list[Analysis]:
@@ -34,7 +34,7 @@ def on_one_clock(analyses: Sequence[Analysis]) -> list[Analysis]:
 
 
 def on_senders_clock(analysis: Analysis, clock: Clock) -> Analysis:
-    """An analysis whose times are those of the receiver's clock of `clock`, on the sender's."""
+    """Converts an analysis from the receiver's clock of `clock` to the sender's."""
     if clock.get("clock") not in ("two", "given"):
         return analysis
     tables = {name: _moved(getattr(analysis, name), clock) for name in TABLES}
@@ -51,7 +51,7 @@ def _moved(table: pa.Table, clock: Clock) -> pa.Table:
 
 
 def sender_ns(shown_ns: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
-    """What the sender's clock showed when the receiver's showed `shown_ns`."""
+    """The sender's clock reading at the moment when the receiver's clock showed `shown_ns`."""
     ahead = np.full(shown_ns.shape, int(clock.get("offset_ns") or 0), np.int64)
     for step in clock.get("steps") or ():
         ahead += np.where(shown_ns - ahead - int(step["step_ns"]) >= int(step["t_ns"]), int(step["step_ns"]), 0)

@@ -90,7 +90,7 @@ def read_analysis(folder: str | Path) -> Analysis:
 
 
 def _newer(folder: Path, name: str) -> pa.Table:
-    """A table that analyses of earlier versions do not have; an empty one in its place."""
+    """A table that analyses of earlier versions do not have; an empty table if it is missing."""
     there = (folder / f"{name}.parquet").is_file() or (folder / name).is_dir()
     return _table_of(folder, name) if there else pa.table({})
 
@@ -112,8 +112,8 @@ def _table_of(folder: Path, name: str) -> pa.Table:
 
 
 def names_of(description: dict[str, Any], table: str) -> dict[str, list[str]]:
-    """The names of the numbers in a table's columns, from a summary.json: those of ``kind``, and of ``box_fate`` where
-    there was a record of the delay box."""
+    """The names behind the numbers in a table's columns, from summary.json: for ``kind``, and for ``box_fate`` where
+    the delay box had a record."""
     kinds = {"segments": "segment_kinds", "events": "event_kinds"}
     if table == "limits":
         return {"cause": description["limit_causes"]}

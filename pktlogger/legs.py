@@ -1,4 +1,4 @@
-"""The way of one transfer from point to point: what each leg and each gateway did to it.
+"""One transfer from point to point: what each leg and each gateway did to it.
 
 A leg is a TCP connection with a capture at either end, that is, an analysis. Between two legs stands a gateway that
 ends the first connection and begins the second one. `legs` composes what `analyse` and `through` found. FORMAT.md,
@@ -49,9 +49,9 @@ def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any
 
 
 def tunnel(record: pa.Table, around: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """What a delay box between two gateways did to the packets towards the receiver, by its record as `read_record`
-    or box.parquet has it. The packets of a tunnel are sealed, so they belong to no leg. ``around``: pairs of addresses
-    of hosts whose TCP connections do not go through the gateways."""
+    """What a delay box between two gateways did to packets towards the receiver, from its record (`read_record` or
+    box.parquet). A tunnel's packets are encrypted, so they belong to no leg. ``around``: pairs of addresses of hosts
+    whose TCP connections bypass the gateways."""
     fates = json.loads(record.schema.metadata[b"pktlogger.record"])["fates"]
     flows = json.loads(record.schema.metadata.get(b"pktlogger.flows", b'{"flows":[]}'))["flows"]
     hosts = {frozenset(pair) for pair in around}
@@ -82,9 +82,9 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
 
 
 def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
-    """How long the parts that arrived took to the box, stayed in it, and took from it. Times in the box lie between
-    those of sending and arrival: a box dates an arrival back by up to what it waits between looks at its port. None of
-    ``before_ns`` and ``behind_ns`` where most parts are further out, for then the record has another clock."""
+    """How long arrived parts took to the box, inside the box, and from the box to the receiver. Times in the box lie
+    between sending and arrival; a box dates an arrival back by up to its polling interval. Without ``before_ns`` and
+    ``behind_ns`` where most parts deviate further, because then the record is on another clock."""
     if "box_fate" not in segments.column_names:
         return None
     names = ("t_sent_ns", "t_box_in_ns", "t_box_out_ns", "t_received_ns")
@@ -97,7 +97,7 @@ def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
 
 
 def _losses(analysis: Analysis, segments: pa.Table, flow: int) -> list[dict[str, Any]]:
-    """How many packets were lost where and why; the place is None without the record of a box."""
+    """How many packets were lost, at which place and why; the place is None without a box's record."""
     lost, causes = _of(analysis.losses, flow), analysis.summary.get("loss_causes", [])
     fates = (analysis.summary.get("box") or {}).get("fates")
     if not lost.num_rows:
@@ -140,7 +140,8 @@ def _whole_delay(analyses: Sequence[Analysis], flows: Sequence[int]) -> dict[str
 
 
 def _limits(analyses: Sequence[Analysis], joined: Sequence[Through], flow: int) -> dict[str, int] | None:
-    """What limited the whole transfer; None with several gateways, whose connections between them nobody waits for."""
+    """What limited the whole transfer; None with several gateways, because the connections between gateways are not
+    waited for."""
     if not joined:
         limits: dict[str, int] | None = analyses[0].summary["flows"][flow].get("limits_ns")
         return limits

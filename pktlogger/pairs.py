@@ -16,8 +16,8 @@ def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
 
     Gateways that keep addresses have the same end points on both sides, which pairs those flows. Remaining connections
     of the same port are paired in the order in which they began, because a relay opens its own connection as it accepts
-    the client's. That port is the receivers' or, where the data go to those who connected, the senders': the one that
-    more flows have in common. The last ones are paired only by the order in which they began.
+    the client's. That port is the listeners': the receivers' port or, where data flow to the clients, the senders'. The
+    one that more flows share is taken. The rest is paired only by order of beginning.
     """
     pairs: dict[int, int] = {}
     left, right = list(client.get("flows") or ()), list(server.get("flows") or ())

@@ -1,7 +1,8 @@
 """Tables of columns as Parquet files.
 
 `lfp bench log.index` on a quiet machine with two cores: 5.1 and 5.5 million rows a second of wall time. The settings
-were compared beside other work with pyarrow 26, on the index of 5 million packets: rows a second, and bytes a row.
+were compared on a busy machine with pyarrow 26, on the index of 5 million packets, in rows per second and bytes per
+row.
 
 | settings | rows/s | B/row |
 |---|---|---|
@@ -12,8 +13,8 @@ were compared beside other work with pyarrow 26, on the index of 5 million packe
 | the same with lz4 | 7.0 M | 9.0 |
 
 An index is written with lz4, but for `ack`, which is smaller (0.5 instead of 1.7 B a row) and quicker with zstd and
-without differences. Beside much other work this took 238 ns of processor time a row (the least of six runs, median
-320) instead of 321 (394) for the third line, with 7.1 instead of 5.7 B a row. Other tables are as the third line says.
+without differences. On a busy machine this took 238 ns of processor time a row (minimum of six runs, median 320)
+instead of 321 (394) for the third line, at 7.1 instead of 5.7 B a row. Other tables use the settings of the third line.
 
 Half of the time went into levels of lists whose rows are nearly all empty, so an index has lists of different length
 here. Rejected: an Arrow C data interface from pktlogger, because the mapped columns already are Arrow's memory and
@@ -37,7 +38,7 @@ from pktlogger.columns import TABLES, names_of, read_index, read_record, read_ta
 ROW_GROUP_ROWS = 1 << 20
 _LOOKED_UP = {"frame", "t_ns", "flow", "t_sent_ns", "t_arrival_ns"}  # statistics of other columns help nobody
 _EDGES = ("sack_left", "sack_right")
-_LISTED = {f"{name}.list.element": "lz4" for name in _EDGES}  # as Parquet names what is in a list
+_LISTED = {f"{name}.list.element": "lz4" for name in _EDGES}  # Parquet's name for the elements of a list
 
 
 def to_parquet(folder: str | Path, file: str | Path) -> None:
@@ -96,8 +97,8 @@ def _without_no_ack(group: pa.Table) -> pa.Table:
 
 
 def _without(table: pa.Table, description: dict[str, Any], name: str) -> pa.Table:
-    """Null for what one capture alone does not show: by whole columns, or by the end at which each row's connection was
-    captured."""
+    """Sets values to null that one capture alone does not show: whole columns, or rows by the end at which their
+    connection was captured."""
     everywhere = description.get("not_known", {}).get(name, [])
     for column in everywhere:
         place, kind = table.column_names.index(column), table.schema.field(column).type
@@ -113,7 +114,7 @@ def _without(table: pa.Table, description: dict[str, Any], name: str) -> pa.Tabl
 
 
 def _with_lists(group: pa.Table) -> pa.Table:
-    """SACK edges as lists of as many as there are."""
+    """SACK edges as lists that hold only the edges present."""
     numbers = group.column("sack_n").to_numpy()
     some = np.flatnonzero(numbers)
     offsets = np.zeros(numbers.size + 1, np.int32)
@@ -135,9 +136,9 @@ def _read(folder: Path) -> pa.Table:
 
 
 def analysis_to_parquet(folder: str | Path, target: str | Path) -> None:
-    """Writes each table of an analysis as a Parquet file (segments.parquet, …) into the folder `target`. What the
-    analysis of one capture alone does not show is null. The schema's metadata holds under `pktlogger.names` the names
-    of the numbers in a column: `{"kind":["new",…]}`."""
+    """Writes each table of an analysis as a Parquet file (segments.parquet, …) into the folder `target`. Values that
+    one capture alone does not show are null. The schema's metadata holds under `pktlogger.names` the names behind the
+    numbers in a column: `{"kind":["new",…]}`."""
     description = summary(folder)
     for name in TABLES:
         names = json.dumps(names_of(description, name)).encode()

@@ -12,14 +12,15 @@ struct pl_arrived {
     struct pl_tables *tables;
     struct pl_holes holes;
     struct pl_rates *rates;
-    struct pl_round_trips trips; /* of what the receiver sends: its SYN, and its data */
+    struct pl_round_trips trips; /* sequence numbers that the receiver sends: its SYN, and its data */
     uint64_t acked;
     uint32_t window;
     struct pl_offers offers;
     bool answered;     /* `acked` and `window` are set */
-    int64_t closed_ns; /* since when the window is 0; -1: it is not */
+    int64_t closed_ns; /* time since which the window is 0; -1: the window is open */
     int64_t now_ns;
-    bool probing; /* `probe` came while the window was closed, and nobody knows yet whether it was taken */
+    bool probing; /* `probe` came while the window was closed, and it is not known yet whether the receiver accepted
+                   * it */
     struct pl_row probe;
 };
 
@@ -127,7 +128,7 @@ static int take_data(struct pl_arrived *a, const struct pl_row *row)
     return 0;
 }
 
-/* A probe of a closed window (RFC 9293, 3.8.6.1) was taken if what follows says so. */
+/* Later packets show whether the receiver accepted a probe of a closed window (RFC 9293, 3.8.6.1). */
 static int end_probe(struct pl_arrived *a, uint64_t taken)
 {
     bool data = a->probing && taken > a->probe.seq;
@@ -220,7 +221,7 @@ int pl_arrived_take(struct pl_transfer *t, const struct pl_row *given, struct pl
     return row.dir != t->dir && row.ack < UINT64_MAX / 4 ? on_ack(a, &row) : 0;
 }
 
-/* What is still missing was lost, if it had the time to be sent again. */
+/* Octets still missing were lost, if there was time for a retransmission. */
 int pl_arrived_end(struct pl_transfer *t, struct pl_tables *tables)
 {
     struct pl_arrived *a = t->arrived;

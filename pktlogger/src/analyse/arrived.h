@@ -1,5 +1,5 @@
-/* A connection of which the receiver's capture is all there is: what arrived, what was missing (holes.h), and what the
- * receiver said of its window. One reading is enough, because nothing is compared with another capture. */
+/* Analyses a connection with only the receiver's capture: what arrived, what was missing (holes.h), and the windows
+ * that the receiver offered. One reading is enough, because nothing is compared with another capture. */
 #ifndef PL_ARRIVED_H
 #define PL_ARRIVED_H
 

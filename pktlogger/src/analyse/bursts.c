@@ -36,7 +36,7 @@ static void extend(struct pl_burst *burst, const struct pl_segment *segment)
         burst->seq_end = segment->seq + segment->len;
 }
 
-/* The last burst is over. One packet is none: the table losses has it. */
+/* Ends the last burst. A single lost packet is not a burst; the table of losses has it. */
 static void add_event(const struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables)
 {
     const struct pl_burst *burst = losses->bursts.n ? &losses->bursts.at[losses->bursts.n - 1] : NULL;

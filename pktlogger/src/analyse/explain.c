@@ -24,16 +24,16 @@ static void put_loss(void *context, const struct pl_loss *loss)
     pl_tables_put_loss(explain->tables, loss);
 }
 
-/* The time for a byte from one arrival to the next, of which the least are of packets that left the bottleneck one
- * behind the other. It starts as {0}. */
+/* The time per byte from one arrival to the next. The smallest values come from packets that left the bottleneck back
+ * to back. It starts as {0}. */
 struct neighbours {
     struct pl_sample ns_a_byte;
     int64_t before_ns, t_ns;
     double bytes; /* of what arrived at t_ns */
 };
 
-/* What arrives at one time, such as a super-packet, counts as one. Takes the next part that arrived, in order of
- * sending. */
+/* Takes the next part that arrived, in order of sending. Parts that arrive at the same time, such as those of a
+ * super-packet, count as one. */
 static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
 {
     double bytes = part->len + PL_HEADERS;
@@ -50,7 +50,7 @@ static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
     return result;
 }
 
-/* What a byte takes at the bottleneck at most, whoever else sends over it; 0: not known. */
+/* An upper bound of the bottleneck's time per byte, whatever others send over it; 0: not known. */
 static double end_neighbours(struct neighbours *n)
 {
     double found = 0;
@@ -103,8 +103,8 @@ static int measure_path(struct pl_explain *explain, double *ns_a_byte)
     return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }
 
-/* Takes the next part in order of sending, for the queues beside those that were lost and for a policer. What an outage
- * took says nothing about queues. */
+/* Takes the next part in order of sending, to find the queues next to lost parts and a policer. Parts lost to an outage
+ * say nothing about queues. */
 static int study_part(struct pl_explain *explain, struct pl_policer *policer, const struct pl_segment *part)
 {
     bool lost = pl_lost(explain->t, part), arrived = !lost && part->t_received_ns >= 0;
@@ -119,8 +119,8 @@ static int study_part(struct pl_explain *explain, struct pl_policer *policer, co
     return pl_policer_add(policer, part->t_sent_ns, arrived ? part->t_received_ns : -1, part->len + PL_HEADERS, run);
 }
 
-/* Whether what the policer dropped met no queue: one that was served at its rate would have been as long as it takes for
- * the burst. */
+/* Whether the parts that the policer dropped met no queue. A queue served at the policer's rate would have been as long
+ * as the burst takes at that rate. */
 static bool had_no_queue(const struct pl_loss_study *study, const struct pl_policer *policer,
                          const struct pl_policed *policed)
 {
@@ -134,7 +134,7 @@ static bool had_no_queue(const struct pl_loss_study *study, const struct pl_poli
     return queued * 2 < n;
 }
 
-/* Looks for a policer, which has dropped what it explains. */
+/* Looks for a policer, and assigns to it the losses that it explains. */
 static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
 {
     struct pl_transfer *t = explain->t;
@@ -187,11 +187,11 @@ static int judge_losses(struct pl_explain *explain)
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
-/* Finds when nothing passed the way back, and how much older than on a free way back the newest acknowledgement was that
- * the sender had, on average over time. Each one that is late leaves the sender without news of the time since the one
- * before it was sent, for as long as it waits. So a wait counts by that time. By the time between arrivals, waits would
- * seem short where data on the way back bunch acknowledgements: the first of a bunch has waited, and the last, which the
- * next gap follows, has not. */
+/* Finds the times in which nothing passed the reverse path, and the average delay of acknowledgements beyond an empty
+ * reverse path. A late acknowledgement leaves the sender without information about the time since the previous one was
+ * sent, so each wait is weighted by that time. Weighted by the time between arrivals, waits would seem too short where
+ * data on the reverse path bunch acknowledgements: the first of a bunch has waited, and the last, which the next gap
+ * follows, has not. */
 static int judge_acks(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
@@ -262,7 +262,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     return explain->limits ? 0 : -1;
 }
 
-/* A size that never arrives, however often it is sent, and smaller ones that do. */
+/* Detects an MTU black hole: a packet size that never arrives, however often it is sent, while smaller ones do. */
 static void note_size(struct pl_signs *signs, const struct pl_segment *segment)
 {
     bool arrived = segment->t_received_ns >= 0 || segment->unseen;
@@ -280,7 +280,7 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
     if (segment->t_box_exit_ns > explain->box_exit_ns)
         explain->box_exit_ns = segment->t_box_exit_ns;
     uint64_t end = segment->seq + segment->len, fresh = segment->len;
-    if (segment->transmission > 1) { /* what it carries behind the last byte sent is new all the same */
+    if (segment->transmission > 1) { /* octets after the last byte sent are new all the same */
         fresh = end > explain->high ? end - (segment->seq > explain->high ? segment->seq : explain->high) : 0;
         t->retransmitted++;
         t->retransmitted_bytes += segment->len - fresh;
@@ -319,9 +319,8 @@ static double work_ns(const struct pl_explain *explain, const struct pl_segment 
                : pl_path_base_own_ns(t, segment, t->service_ns);
 }
 
-/* By the record: the wait in the box's queue, and, where packets may queue behind it, what the rest of the way took
- * longer than without queues. By the captures: what all of the way took longer, but for the bottleneck's time for the
- * part itself. */
+/* With a record: the wait in the box's queue and, where packets may queue behind it, the extra delay on the rest of the
+ * path. With captures only: the extra delay on the whole path, minus the bottleneck's time for the part itself. */
 static int64_t queue_of(const struct pl_explain *explain, const struct pl_segment *segment)
 {
     const struct pl_transfer *t = explain->t;

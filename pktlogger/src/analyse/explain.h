@@ -1,4 +1,4 @@
-/* The causes of a transfer, room `causes`, between the walk along its sender and the tables that hold them. */
+/* Connects the walk along a sender, the rules of room `causes`, and the tables that hold the causes. */
 #ifndef PL_EXPLAIN_H
 #define PL_EXPLAIN_H
 
@@ -13,9 +13,9 @@ struct pl_explain {
     struct pl_loss_study study;
     struct pl_samples_of samples; /* of the sender's socket */
     struct pl_time_spans down;    /* when nothing passed the path */
-    size_t down_at;               /* the first of them that is not over */
-    size_t silence_at;            /* the same of the silences of all connections */
-    int64_t box_exit_ns;          /* the last that a part left the box's queue, by the record */
+    size_t down_at;               /* index of the first outage that is not over */
+    size_t silence_at;            /* the same index into the silences of all connections */
+    int64_t box_exit_ns;          /* when a part last left the box's queue, by the record */
     uint64_t high;                /* end of the last byte sent */
 };
 
@@ -26,16 +26,16 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
 /* Counts the next part in order of sending. */
 void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segment);
 
-/* Whether nothing passed the path at t_ns, by all losses and acknowledgements. t_ns never falls. */
+/* Whether the path was down at t_ns, judged by all losses and acknowledgements. t_ns never decreases. */
 bool pl_explain_down(struct pl_explain *explain, int64_t t_ns);
 
 /* How long the next part waited in queues, before pl_explain_part takes it; -1 when it did not arrive. */
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);
 
-/* What the line takes for a full segment at t_ns; 0: not known. */
+/* The line's time for a full segment at t_ns; 0: not known. */
 int64_t pl_explain_segment_ns(const struct pl_transfer *t, int64_t t_ns);
 
-/* The same of the box's queue alone, by its record; -1 where that has no such part. */
+/* The same for the box's queue alone, by its record; -1 where the record lacks the part. */
 int64_t pl_explain_line_ns(const struct pl_explain *explain, const struct pl_segment *segment);
 
 void pl_explain_end(struct pl_explain *explain);

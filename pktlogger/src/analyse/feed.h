@@ -1,5 +1,5 @@
-/* The rows of a capture that is read again, while somebody else works on them: a thread reads ahead by a few blocks.
- * Where no thread can be had, the rows are read when they are asked for.
+/* The rows of a capture that is read again: a thread reads a few blocks ahead while another thread works on the rows.
+ * Where no thread can be started, rows are read on demand.
  * Invariant: a block is the reader's until it is counted in `filled`, and then the taker's until it is in `taken`. */
 #ifndef PL_FEED_H
 #define PL_FEED_H

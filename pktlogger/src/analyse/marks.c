@@ -5,7 +5,8 @@ enum { ACE_FIRST = 5, ACE_N = 8, COUNTER_MASK = 0xffffff };
 
 struct pl_marks pl_marks_begin(const struct pl_transfer *t)
 {
-    bool whole = t->flow->side[0].syn && t->flow->side[1].syn; /* so that the counters have their first values */
+    bool whole = t->flow->side[0].syn && t->flow->side[1].syn; /* with both SYNs captured, the counters have their
+                                                                * initial values */
     return (struct pl_marks){.mode = pl_flow_ecn(t->flow), .ace = ACE_FIRST, .ace_known = whole, .eceb_known = whole};
 }
 

@@ -1,7 +1,7 @@
-/* What reports to a sender that its packets were marked CE, and when it reduces its congestion window for that. With
- * RFC 3168 an acknowledgement reports by ECE, and the sender says by CWR that it has reduced. With AccECN (RFC 9768)
- * the counter ACE and the option report, and nothing says that the sender has reduced: it is taken to do so when the
- * next data go out, once a round trip at most. */
+/* Finds the acknowledgements that report CE marks to a sender, and when the sender reduces its congestion window for
+ * them. With RFC 3168 an acknowledgement reports by ECE, and the sender says by CWR that it has reduced. With AccECN
+ * (RFC 9768) the counter ACE and the option report, and nothing says that the sender has reduced: it is taken to do so
+ * when the next data go out, once a round trip at most. */
 #ifndef PL_MARKS_H
 #define PL_MARKS_H
 

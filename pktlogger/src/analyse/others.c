@@ -60,7 +60,7 @@ static bool same_way(const struct pl_transfer *a, const struct pl_transfer *b)
     return false;
 }
 
-/* The transfer of which it is a stream, by the samples of its sender; 0: not known. */
+/* The number of the transfer to which this stream belongs, by the sender's samples; 0: not known. */
 static uint32_t transfer_of(const struct pl_transfer *t)
 {
     const struct pl_side *from = &t->flow->side[t->dir], *to = &t->flow->side[!t->dir];
@@ -82,8 +82,8 @@ static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer 
     return one && other ? one == other : port;
 }
 
-/* Adds to a transfer what the other one, which was counted last, carried meanwhile. Returns whether that is more than a
- * few octets. */
+/* Adds the octets that the other transfer, counted last, carried during this one. Returns whether these are more than a
+ * few. */
 static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, const struct spans *spans)
 {
     double took_ns = (double)(t->last_ns - t->first_ns);
@@ -96,7 +96,7 @@ static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, co
     return much && !stream;
 }
 
-/* A transfer in order of beginning; `until_ns`: until when the time of others is counted. */
+/* A transfer in order of start time; `until_ns`: end of the time of others that is counted so far. */
 struct turn {
     int64_t first_ns, until_ns;
     uint32_t number;
@@ -109,7 +109,7 @@ static int compare_turns(const void *a, const void *b)
                                              : (left->number > right->number) - (left->number < right->number);
 }
 
-/* Adds the time of the other one that none before it had. */
+/* Adds the part of the other transfer's time that no earlier one covers. */
 static void add_time(struct pl_transfer *t, const struct pl_transfer *other, int64_t *until_ns)
 {
     int64_t begin_ns = other->first_ns > *until_ns ? other->first_ns : *until_ns;
@@ -120,7 +120,7 @@ static void add_time(struct pl_transfer *t, const struct pl_transfer *other, int
     *until_ns = end_ns;
 }
 
-/* Adds to all transfers what transfer `k` carried. */
+/* Adds the octets of transfer `k` to all transfers during which they were carried. */
 static void add_to_all(struct pl_transfer *transfers, uint32_t n, struct turn *turns, uint32_t k,
                        const struct spans *spans)
 {

@@ -1,4 +1,4 @@
-/* What the other connections of the captures carried while a transfer went on, the same way. */
+/* The octets that other connections of the captures carried in the same direction during a transfer. */
 #ifndef PL_OTHERS_H
 #define PL_OTHERS_H
 

@@ -29,7 +29,7 @@ static void lose(struct pass *pass, double work_ns)
 
 typedef int pass_over(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service);
 
-/* Both passes over the rows. `before_ns`: the queue that may have stood at the beginning. */
+/* Both passes over the rows. `before_ns`: the queue that may have existed at the beginning. */
 static int find(pass_over *over, const struct pl_transfer *t, const struct pl_tables *tables, double service,
                 double before_ns, struct pl_base *base)
 {

@@ -13,13 +13,14 @@ int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, doub
 /* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
 int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
 
-/* The bottleneck's time for a byte, whosever it is. Where other connections of the captures send over it, too, the flow's
- * bytes take longer (`service`): while the line is busy, longer by its share of all octets. The quickest rows are of
- * moments in which its share was above that, so the line takes service × share at least. It takes no less than one packet
- * does that follows another at once (serial_ns), unless time stamps are late. Both are lower bounds; the larger counts. */
+/* The bottleneck's time for a byte of any flow. Where other connections of the captures share it, the flow's own bytes
+ * take longer (`service`), by the inverse of its share of all octets while the line is busy. In the quickest rows the
+ * flow's share was above average, so the line's time is at least service × share. It is also at least the time of a
+ * packet that follows another at once (serial_ns), unless time stamps are late. Both are lower bounds; the larger one
+ * counts. */
 double pl_path_base_line(const struct pl_transfer *t, double service);
 
-/* What a part alone takes there. No path is shorter than a packet's way less the time that this packet took. */
+/* The bottleneck's time for the part alone. The path is no shorter than a packet's delay minus this time. */
 double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service);
 
 /* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's

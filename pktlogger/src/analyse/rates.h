@@ -1,7 +1,7 @@
 /* The rates of a transfer in intervals of fixed length, at several time scales at once, and its bursts: data packets
  * that left one behind the other.
- * An interval is written when the sender's time has passed its end, because what arrives in it was sent before that.
- * So memory holds the intervals of a one-way delay. An interval in which nothing happened has no row.
+ * An interval is written when the sender's time has passed its end, because everything that arrives in it was sent
+ * before. So memory holds the intervals of a one-way delay. An interval in which nothing happened has no row.
  * A burst is over with the first gap that is longer than --burst-gap. Packets count as on the wire, in parts. */
 #ifndef PL_RATES_H
 #define PL_RATES_H
@@ -26,7 +26,7 @@ int pl_rates_arrival(struct pl_rates *rates, int64_t t_ns, uint32_t bytes);
 /* `bytes`: newly acknowledged. rtt_ns: the sample of the round-trip time (round_trips.h), or -1. */
 int pl_rates_ack(struct pl_rates *rates, int64_t t_ns, uint64_t bytes, uint32_t window, int64_t rtt_ns);
 
-/* Writes what is open, and frees. NULL is allowed. */
+/* Writes the open intervals and frees the object. NULL is allowed. */
 void pl_rates_free(struct pl_rates *rates);
 
 #endif

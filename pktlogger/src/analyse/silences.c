@@ -1,5 +1,5 @@
 /* Implements silences.h. The connections are read three times, one after the other: for the times from one arrival to the
- * next in which one of them lost parts, for what these times have in common, and for what was lost in that. */
+ * next in which one of them lost parts, for the intersection of these times, and for the losses in it. */
 #include "silences.h"
 
 #include <stdlib.h>
@@ -46,11 +46,11 @@ static int find_losses(struct group *group, const struct pl_transfer *t)
     return lost ? pl_time_spans_add(&group->spans, before_ns, INT64_MAX) : 0;
 }
 
-/* What is left of spans when a connection's arrivals have divided them. */
+/* The remaining parts of spans after a connection's arrivals were cut out. */
 struct divided {
     const struct pl_time_spans *spans;
     struct pl_time_spans left;
-    size_t at;         /* the first that is not over */
+    size_t at;         /* index of the first span that is not over */
     int64_t before_ns; /* the last arrival's sending */
 };
 
@@ -72,7 +72,7 @@ static int divide(struct divided *d, int64_t t_ns)
     return 0;
 }
 
-/* Leaves of the spans when `t` was silent, too. */
+/* Keeps only the parts of the spans in which `t` was silent, too. */
 static int narrow(struct group *group, const struct pl_transfer *t, bool acks)
 {
     struct divided d = {.spans = &group->spans, .before_ns = INT64_MIN};

@@ -22,8 +22,8 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* The lost parts that are outstanding, together. How many met an outage; by the box's record, how many it dropped in all,
- * and in its queue. */
+/* Counts of the lost parts that are outstanding: all, those lost to an outage and, by the box's record, those that it
+ * dropped in all and in its queue. */
 struct outstanding {
     int64_t last_sent_ns;
     uint64_t bytes;
@@ -53,7 +53,7 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
         sum.full_queue =
             sum.full_queue || (burst->first >= resume->since && burst->full_queue && burst->seq_end > resume->una);
     }
-    if (sum.dropped) /* the record decides, and what most of the parts met */
+    if (sum.dropped) /* the record and the fate of most parts decide */
         sum.full_queue = 2 * sum.queued > sum.dropped;
     return sum;
 }

@@ -101,7 +101,7 @@ static json_t *loss_names(unsigned causes)
     return list;
 }
 
-/* The time and the losses of each cause that there was. */
+/* The time and the losses of each cause that occurred. */
 static void add_causes(json_t *flow, const struct pl_transfer *t)
 {
     json_t *limits = json_object(), *as = json_object(), *losses = json_object(), *seen = json_object();
@@ -168,7 +168,7 @@ static json_t *bursts_json(const struct pl_transfer *t)
                      (json_int_t)trains->parts_max, "bytes_max", (json_int_t)trains->bytes_max, "by_packets", sizes);
 }
 
-/* What both ends show of marks; null what this way of reporting, or a missing record, does not show. */
+/* The marks that both ends show; null where the kind of ECN, or a missing record, hides a value. */
 static void add_marks(json_t *flow, const struct pl_transfer *t)
 {
     const struct pl_mark_sum *marks = &t->marks;
@@ -217,7 +217,7 @@ static void add_delays(json_t *flow, const struct pl_transfer *t)
                                   levels_json(both ? &t->seen_base : &none), "acks", levels_json(&t->ack_base)));
 }
 
-/* What says which parts were lost. */
+/* The source of information about lost parts. */
 static const char *lost_by(const struct pl_transfer *t)
 {
     static const char *const words[] = {
@@ -225,7 +225,7 @@ static const char *lost_by(const struct pl_transfer *t)
     return t->lost_at_most ? "acknowledgements without SACK" : words[t->ends];
 }
 
-/* What a person is told: null where no cause is known. */
+/* The verdict as text; null where no cause is known. */
 static json_t *verdict_json(const struct pl_transfer *t)
 {
     struct pl_verdict verdict = pl_verdict_of(t);
@@ -237,7 +237,7 @@ static json_t *verdict_json(const struct pl_transfer *t)
                      verdict.text);
 }
 
-/* Both ends as the receiver's capture has them; null where they are the same in both captures. */
+/* Both end points in the receiver's capture; null where they are the same in both captures. */
 static json_t *translated_json(const struct pl_transfer *t)
 {
     if (!t->far_flow)

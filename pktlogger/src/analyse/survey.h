@@ -1,5 +1,5 @@
-/* The first reading of a capture: its flows, which of them have identifications to tell copies apart by, and samples of
- * its packets by which its clock is compared. */
+/* The first reading of a capture: finds its flows, which of them have identifications that tell copies apart, and
+ * samples of its packets for comparing the clocks. */
 #ifndef PL_SURVEY_H
 #define PL_SURVEY_H
 
@@ -7,17 +7,17 @@
 #include "index.h"
 #include "vector.h"
 
-/* What a flow has: bits, shifted by the direction. */
+/* Properties of a flow, as bits shifted by the direction. */
 enum { PL_DATA_IDS = 1, PL_ACK_IDS = 4 };
 
 /* Lengths of a direction's packets with data: the largest, and the usual one among those that may be full: `len`, and
- * with the options of TCP. All but `lead` of them pair off with packets of other lengths (Boyer and Moore's vote). */
+ * with the options of TCP. Boyer and Moore's majority vote finds the usual length; `lead` is its surplus of votes. */
 struct pl_sizes {
     uint32_t largest, len, with_options;
     uint64_t full, lead;
 };
 
-enum { PL_MSS_LEAST = 536 }; /* that every host takes (RFC 9293, 3.7.1): what is shorter is what a program wrote */
+enum { PL_MSS_LEAST = 536 }; /* every host accepts this MSS (RFC 9293, 3.7.1) */
 
 struct pl_facts {
     uint8_t bits;

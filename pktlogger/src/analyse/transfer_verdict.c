@@ -31,8 +31,8 @@ static void say(struct pl_verdict *v, const char *format, ...)
     va_end(arguments);
 }
 
-/* "1500 B", "64 KB", "22.5 MB": 1 KB is 1,024 bytes. Units, and what is written in bytes, are those of
- * netcommon/readable.py, whose sizes are next to these in what lfp prints. */
+/* "1500 B", "64 KB", "22.5 MB": 1 KB is 1,024 bytes. The units are those of netcommon/readable.py, because lfp prints
+ * sizes from both next to each other. */
 static const char *size_text(double bytes, char text[32])
 {
     static const char *const units[] = {"B", "KB", "MB", "GB", "TB"};
@@ -64,7 +64,7 @@ static double seconds(int64_t ns)
     return (double)ns / 1e9;
 }
 
-/* What the table of causes says. */
+/* Looks up the texts of a cause in the table of causes. */
 static void say_advice(struct pl_verdict *v, enum pl_cause_list list, unsigned cause)
 {
     size_t n;
@@ -125,8 +125,7 @@ static const char *carried_text(const struct carried *carried, char text[96])
     return text;
 }
 
-/* What a connection has at least of a line that gives each one a queue and a share: an even part of it, or what the
- * others leave. */
+/* The least rate of a connection on a line with fair queueing: an equal share, or the rate that the others leave. */
 static double share_bps(const struct pl_transfer *t, double line_bps)
 {
     return fmax(line_bps / (t->signs.others + 1.0), line_bps - t->signs.others_bps);
@@ -137,8 +136,9 @@ static bool has_share(const struct pl_transfer *t)
     return pl_line_known(t->line) && t->line->per_flow && t->signs.others > 0;
 }
 
-/* The payload a second that is possible when the cause is gone: what path and hosts carry, where that is more than the
- * transfer had. What arrivals show may be the sender's own rate and a little more by chance. 0: not known. */
+/* The goodput that would be possible without the cause: the capacity of path and hosts, where that exceeds the
+ * transfer's rate. A capacity inferred from arrivals may be the sender's own rate plus a little by chance. 0: not
+ * known. */
 static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     struct carried carried = carried_by(t);
@@ -147,15 +147,15 @@ static double possible_bps(const struct pl_verdict *v, const struct pl_transfer 
     return possible > (carried.shown || has_share(t) ? PL_CLEARLY : 1) * v->rate_bps ? possible : 0;
 }
 
-/* The round trip without queues. One that found the path free may not be among the samples, next to others above all;
- * the least delays of both ways need not be of the same round trip. */
+/* The round trip without queues. The samples may not include a round trip over an empty path, above all next to other
+ * traffic. So the smallest delays of both directions are added; they need not belong to the same round trip. */
 static int64_t free_rtt_ns(const struct pl_transfer *t)
 {
     int64_t both_ns = t->base.least_ns + t->ack_base.least_ns;
     return t->ends == PL_BOTH_ENDS && both_ns > 0 && both_ns < t->min_rtt_ns ? both_ns : t->min_rtt_ns;
 }
 
-/* The window that the path needs, or what each Gbit/s of it needs. */
+/* The window that the path needs, or the window per Gbit/s. */
 static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32], rate[96];
@@ -176,7 +176,7 @@ static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
         say(v, " What the path carries is not known; each Gbit/s of it needs %s.", size_text(GBIT * rtt / 8, size));
 }
 
-/* The largest window that the receiver goes on offering. */
+/* The largest window that the receiver keeps offering. */
 static uint32_t offered(const struct pl_transfer *t)
 {
     return t->window_kept ? t->window_kept : t->window_max;
@@ -206,7 +206,7 @@ static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *
     say_window(v, t);
 }
 
-/* What most packets were lost to. */
+/* The cause of most losses. */
 static enum pl_loss_cause most_lost(const struct pl_transfer *t)
 {
     int most = PL_LOSS_UNKNOWN;
@@ -216,7 +216,7 @@ static enum pl_loss_cause most_lost(const struct pl_transfer *t)
     return (enum pl_loss_cause)most;
 }
 
-/* What helps against queue management that drops. ECN does not, where both ends use it. */
+/* Advice against queue management that drops packets. It does not name ECN where both ends already use it. */
 static void say_managed(struct pl_verdict *v, const struct pl_transfer *t)
 {
     if (!uses_ecn(t))
@@ -228,7 +228,7 @@ static void say_managed(struct pl_verdict *v, const struct pl_transfer *t)
         say(v, " Both ends use ECN, and queue management drops all the same: let it mark.");
 }
 
-/* What helps against losses. A control that sets a rate paces its packets, and does not halve a window for a loss. */
+/* Advice against losses. A rate-based congestion control paces its packets, and does not halve a window for a loss. */
 static void say_loss_advice(struct pl_verdict *v, const struct pl_transfer *t, enum pl_loss_cause most)
 {
     bool chance = most == PL_LOSS_BEFORE || most == PL_LOSS_BEHIND || most == PL_LOSS_ANYWHERE;
@@ -294,7 +294,7 @@ static void say_gateway(struct pl_verdict *v, const struct pl_transfer *t)
         size_text((double)t->signs.behind->side[t->signs.behind_dir].bytes, size), address, to->port);
 }
 
-/* Connections that are no streams of the same transfer. */
+/* Connections that do not belong to the same transfer. */
 static uint32_t other_n(const struct pl_transfer *t)
 {
     return t->signs.others - t->signs.streams;
@@ -404,7 +404,7 @@ static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
 enum { LOSSES = PL_LIMIT_N, GROUPS }; /* a group of limits has the number of one of them, or this */
 
 /* The limits of a group are one in the verdict: recoveries, time-outs and the window behind them; a window that is full
- * and one that is closed, for the sender waits for the same either way. */
+ * and one that is closed, because the sender waits for the same event in both cases. */
 static int group_of(const struct pl_transfer *t, enum pl_limit_cause cause)
 {
     static const unsigned behind_losses =
@@ -451,8 +451,8 @@ static bool recorded_queue(const struct pl_transfer *t)
     return t->box && most_lost(t) == PL_LOSS_TAIL_DROP;
 }
 
-/* The payload a second of the bottleneck. Arrivals that others divide never keep it busy by themselves, and still some of
- * a connection follow each other at once: these show its rate. 0: not known. */
+/* The bottleneck's rate of payload. Next to other traffic, a connection's arrivals never keep the bottleneck busy by
+ * themselves, but some follow each other at once; these show its rate. 0: not known. */
 static double line_bps(const struct pl_transfer *t)
 {
     double carried_bps = carried_by(t).mean_bps;
@@ -460,9 +460,9 @@ static double line_bps(const struct pl_transfer *t)
 }
 
 /* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
- * was the limit: it worked all the time, or what was lost was lost to its queue, full or managed, or may have been, and
- * all together used most of it. A queue that is full for moments, or that others fill, takes packets of a line that is
- * idle otherwise. */
+ * was the limit: it was busy all the time, or the losses were (or may have been) due to its queue, full or managed, and
+ * all connections together used most of it. The second condition matters because a queue that is full for moments, or
+ * that others fill, also drops packets on a line that is otherwise idle. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const double most_bps = line_bps(t);
@@ -475,8 +475,8 @@ static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
     return (busy || full) && there && PL_SHARED_OTHERS * other_bps(t) > v->rate_bps;
 }
 
-/* The payload that a packet may have that gets through: that of the largest one that arrived, or what every path carries
- * (1,280 octets in IPv6) where only empty packets did. */
+/* The largest payload of a packet that passes: that of the largest packet that arrived. Where only empty packets
+ * arrived it is the size that every path carries (1,280 octets in IPv6). */
 static uint32_t passes(const struct pl_transfer *t)
 {
     if (t->signs.largest_arrived)
@@ -484,8 +484,8 @@ static uint32_t passes(const struct pl_transfer *t)
     return t->ends == PL_BOTH_ENDS ? PL_EVERY_PATH : UINT32_MAX;
 }
 
-/* True when the receiver's program left too little room for most of the time that the window was the limit: it was closed
- * then, or full and smaller than it can be. */
+/* True when the receiver's program left too little room for most of the time in which the window was the limit. The
+ * window was then closed, or full and smaller than it can be. */
 static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const struct pl_signs *signs = &t->signs;
@@ -495,9 +495,9 @@ static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t
     return is_window(v) && 2 * little_ns > (double)window_ns(t);
 }
 
-/* True when the offered window holds more than the path, and the path was not used up. A full window then leaves the
- * bottleneck without work only while acknowledgements are late: else what is outstanding beyond the path would wait in
- * the bottleneck's queue, and its rate would be the limit. */
+/* True when the offered window exceeds the BDP and the path was not fully used. A full window then leaves the
+ * bottleneck idle only while acknowledgements are late. Otherwise the excess data would wait in the bottleneck's queue,
+ * and its rate would be the limit. */
 static bool holds_more(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     double path_bps = carried_by(t).mean_bps;
@@ -505,9 +505,9 @@ static bool holds_more(const struct pl_verdict *v, const struct pl_transfer *t)
            path_bps > PL_CLEARLY * (v->rate_bps + t->signs.others_bps);
 }
 
-/* True when a window limits the sender that would allow much more if acknowledgements did not wait. That includes the
- * window behind a loss, where its growth took longer than the recoveries. The offered window is known: where it holds
- * more than the path, less waiting tells. */
+/* True when the limiting window would allow much more if acknowledgements were not delayed. That includes the
+ * congestion window after a loss, where its growth took longer than the recoveries. Where the offered window exceeds
+ * the BDP, a smaller delay is enough as evidence. */
 static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
@@ -557,7 +557,7 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
 {
     int64_t all_ns = 0, most_ns = 0;
     int most = PL_LIMIT_CONGESTION_AVOIDANCE;
-    for (int i = 0; i < GROUPS; i++) { /* losses come first, where two took as long */
+    for (int i = 0; i < GROUPS; i++) { /* losses win where two causes took equally long */
         int group = (LOSSES + i) % GROUPS;
         int64_t ns = group_ns(t, group);
         all_ns += ns;

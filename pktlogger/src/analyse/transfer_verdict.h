@@ -1,6 +1,6 @@
-/* The verdict on a transfer, for a person who is to do something about it: its main cause, the evidence, what to change
- * by name and value, and the rate that is possible then. The cause is one of the table of limits, or what lies behind
- * one (the table of verdicts, causes/names.c). */
+/* The verdict on a transfer, for a person who wants to improve it: the main cause, the evidence, the setting to change
+ * with its value, and the rate that becomes possible. The cause is a row of the table of limits, or of the table of
+ * verdicts (causes/names.c), which names what is behind a limit. */
 #ifndef PL_TRANSFER_VERDICT_H
 #define PL_TRANSFER_VERDICT_H
 
@@ -14,11 +14,12 @@ enum { PL_VERDICT_TEXT = 800 };
 struct pl_verdict {
     bool known;
     enum pl_limit_cause cause;
-    double share;    /* of the time, 0 to 1; -1: not measured, but inferred from rate, window and round trip */
+    double share;    /* share of the time, 0 to 1; -1: not measured, but inferred from rate, window and round trip */
     double rate_bps; /* goodput */
     double then_bps; /* the rate that is possible when the cause is taken away, as far as is known; 0: not known */
-    int finding;     /* enum pl_finding; -1: `cause` says it all */
-    bool and_losses; /* of cross traffic: what a full line did to the window counts in `share` as well */
+    int finding;     /* enum pl_finding; -1: none beyond `cause` */
+    bool and_losses; /* for cross traffic: the time in which the window recovered from a full line counts in `share` as
+                      * well */
     char text[PL_VERDICT_TEXT];
 };
 

@@ -5,11 +5,11 @@
  * half the smallest round-trip time, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
  * everything sent before the time-out is acknowledged, all retransmissions are "after time-out".
  * Tail-loss probe (RFC 8985, section 7): the last packet that was sent, alone, again, without a hint at a loss, after
- * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more is their own affair (ticks
- * of a clock, the other end's delayed acknowledgements), so no fixed time is asked for.
- * A packet that is all that is outstanding may be either. The kernel's count of its time-outs decides where samples
- * have it. Without, the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says; the second
- * is a time-out, because a sender probes once.
+ * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more depends on the sender
+ * (clock ticks, the other end's delayed acknowledgements), so the rule has no fixed time. When only one packet is
+ * outstanding, its retransmission may be a probe or a time-out. The kernel's count of its time-outs decides where
+ * samples have it. Without, the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says;
+ * the second is a time-out, because a sender probes once.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "shown.h"
@@ -34,13 +34,14 @@ static bool is_undone(const struct pl_walk *s, const struct pl_row *packet)
            (int32_t)(packet->tsecr - s->repair_tsval) < 0;
 }
 
-/* How many blocks of an acknowledgement are behind a hole, and so hint at a loss. One of a duplicate does not. */
+/* How many SACK blocks of an acknowledgement follow a hole and so hint at a loss. A block that reports a duplicate
+ * (D-SACK) does not. */
 static unsigned behind_holes(const struct pl_row *packet)
 {
     return packet->sack_n - (unsigned)pl_shown_duplicate(packet);
 }
 
-/* One that a later one overtook says nothing of the window (RFC 9293, 3.10.7.4). */
+/* An acknowledgement that a later one overtook must not update the window (RFC 9293, 3.10.7.4). */
 static void note_ack(struct pl_walk *s, const struct pl_row *packet)
 {
     if (packet->ack < s->acked)
@@ -68,7 +69,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     s->answered = s->answered || packet->len > 0;
     pl_marks_ack(&s->marks, s->t, packet, packet->ack > s->una ? packet->ack : s->una);
     if (packet->ack > s->high && !s->t->flow->side[s->t->dir].syn)
-        s->high = packet->ack; /* sent before the capture began in mid-connection, for all that is known */
+        s->high = packet->ack; /* possibly sent before the capture began in mid-connection */
     if (packet->ack > s->una) {
         s->una = packet->ack;
         s->hint = behind_holes(packet) > 0;
@@ -135,7 +136,7 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
 }
 
-/* What is outstanding, by what the capture shows: it may have missed data that are acknowledged. */
+/* The octets outstanding according to the capture, which may have missed data that are acknowledged. */
 static uint64_t flight_of(const struct pl_walk *s)
 {
     return s->high > s->una ? s->high - s->una : 0;
@@ -209,7 +210,7 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
     return pl_add_stop(s->t, &resume);
 }
 
-/* What is outstanding fits into the window, so it tells how much the window is scaled at least (RFC 7323, 2.3: by 14 at
+/* The outstanding octets fit into the window, so they show a lower bound of the window scale (RFC 7323, 2.3: by 14 at
  * most). */
 static void note_scale(struct pl_walk *s)
 {
@@ -220,7 +221,7 @@ static void note_scale(struct pl_walk *s)
         s->t->scale_least++;
 }
 
-/* The window is full: it is small because the program reads slowly, or because the buffer is. */
+/* The window is full. It is small because the program reads slowly, or because the buffer is small. */
 static void note_full(struct pl_walk *s, int64_t now_ns)
 {
     s->limited_ns = now_ns;
@@ -447,7 +448,7 @@ static int finish(struct pl_walk *s)
         pl_walk_end_window_wait(s, INT64_MAX / 2);
     }
     pl_losses_end(&s->losses, s->t, s->tables);
-    if (s->last_send_ns > s->t->last_ns) /* time stood still at that of a packet between the last data */
+    if (s->last_send_ns > s->t->last_ns) /* the time did not advance past a packet between the last data */
         s->t->last_ns = s->last_send_ns;
     if (!s->started || s->reset || s->una >= s->high ||
         now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t, s->last_send_ns))

@@ -1,4 +1,4 @@
-/* The third reading: follows a sender packet by packet as its capture shows it, beside the segments that the second
+/* The third reading: follows a sender packet by packet in its capture, together with the segments that the second
  * reading wrote. It finds the kind of each transmission, loss bursts, events and stops. */
 #ifndef PL_WALK_H
 #define PL_WALK_H
@@ -12,7 +12,7 @@ struct pl_burst {
     uint64_t seq, seq_end; /* start of the lowest part, end of the highest */
     uint64_t bytes, first; /* `first`: its first segment */
     uint32_t packets;
-    bool full_queue; /* the part sent just before it met a queue about as long as the longest ones */
+    bool full_queue; /* the part sent just before the burst met a queue about as long as the longest ones */
 };
 
 /* A lost part that may still explain a time-out. */
@@ -28,10 +28,10 @@ struct pl_lost_part {
 struct pl_losses {
     PL_VECTOR(struct pl_burst) bursts; /* the last one may go on */
     PL_VECTOR(struct pl_lost_part) parts;
-    size_t kept;              /* parts that were left when they were last gone through */
-    uint64_t between;         /* parts that did not get lost since the last that did */
+    size_t kept;              /* number of parts left after the last pass over them */
+    uint64_t between;         /* parts not lost since the last lost one */
     bool arrived;             /* a part has */
-    int64_t arrived_delay_ns; /* of the last such part, as if the path were at its shortest */
+    int64_t arrived_delay_ns; /* arrival of the last such part, corrected to the path's shortest delay */
 };
 
 /* Takes the next segment in order of sending; `down`: nothing passed the path then. A burst that it shows to be over
@@ -48,7 +48,7 @@ struct pl_resume {
     uint64_t una, high;                                         /* first byte outstanding, end of the last byte sent */
     uint64_t flight;                                            /* bytes outstanding at the beginning */
     const struct pl_losses *losses;                             /* since the previous time-out */
-    uint64_t since;                                             /* the first segment sent by it, or 0 */
+    uint64_t since;                                             /* the first segment that the time-out sent, or 0 */
     bool ended, timeout, retransmission, probe, window_limited; /* `ended`: by a segment */
     int64_t closed_ns, drained_ns; /* how long the window was closed, and how long nothing was outstanding */
 };

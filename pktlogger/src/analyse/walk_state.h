@@ -25,14 +25,14 @@ struct pl_walk {
     struct pl_rates *rates;
     struct pl_round_trips trips;
     struct pl_marks marks;
-    uint64_t segment;         /* the number of the next one to be sent */
-    uint64_t timeout_segment; /* the first one sent by the last time-out */
+    uint64_t segment;         /* number of the next segment to be sent */
+    uint64_t timeout_segment; /* the first segment sent by the last time-out */
     int64_t timeout_ns;       /* when that was */
     bool reset;
     int64_t now_ns;     /* of the last packet */
     bool started;       /* data has been sent */
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
-    uint64_t acked;     /* the greatest acknowledgement number that has come */
+    uint64_t acked;     /* the greatest acknowledgement number that has arrived */
     uint64_t flight;    /* high - una behind the last send */
     int64_t last_send_ns, last_ack_ns;
     int64_t srtt_ns; /* the smoothed round-trip time (RFC 6298, 2.3); 0: no sample yet */
@@ -44,14 +44,14 @@ struct pl_walk {
     bool probe;                   /* the present packet is a tail-loss probe */
     uint64_t recover;             /* una at which the mode ends */
     struct pl_event fast;         /* the present fast recovery */
-    uint64_t repaired;            /* the end of what it sent again */
+    uint64_t repaired;            /* end of the octets that fast recovery retransmitted */
     uint32_t repair_tsval;        /* the time stamp of its first retransmission; 0: none */
     struct pl_event limited;      /* the present span limited by the receiver's window; packets 0: none */
     int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
     int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */
     int64_t closed_since_send_ns; /* time with window 0 since the last send */
     bool answered;                /* the peer's data came since the last send */
-    bool drained_bare;            /* the acknowledgement of the last of it had no data */
+    bool drained_bare;            /* the acknowledgement of the last of these data carried no data */
     int64_t drained_ns;           /* since when nothing is outstanding; -1: something is */
 };
 

@@ -15,7 +15,7 @@ static void put(FILE *out, struct point at)
     fprintf(out, " %" PRId64 ".%09" PRId64 " %" PRIu64, at.t_ns / 1000000000, at.t_ns % 1000000000, at.seq);
 }
 
-/* What is drawn: the stream, and the times between which. */
+/* The drawing: its output stream and its range of time. */
 struct graph {
     FILE *out;
     int64_t from_ns, to_ns;
@@ -32,7 +32,7 @@ static struct point inside(const struct graph *graph, struct point at)
     return (struct point){t_ns > graph->to_ns ? graph->to_ns : t_ns, at.seq};
 }
 
-/* Every line is parallel to an axis, so what is left of it lies between its ends moved inside. */
+/* Every line is parallel to an axis, so clipping moves its ends into the range. */
 static void line(const struct graph *graph, struct point from, struct point to)
 {
     fputs("line", graph->out);

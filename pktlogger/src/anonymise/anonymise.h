@@ -1,10 +1,10 @@
-/* A capture without what would tell whose it is. Every TCP packet is rewritten from what was decoded of it, so that
- * nothing passes by accident: the link header is a fresh one (SLL2, with the number of the interface), tunnels, VLAN
- * tags, IP options and IPv6 extension headers are left out, addresses and ports are mapped (pan.h), and nothing follows
- * the TCP header. Lengths stay those of the packet. Of the TCP options those stay that say how the connection works;
- * others become NOPs. Checksums of TCP are 0, because they would tell of what was left out. All other frames, comments
- * and names are left out.
- * Rejected: rewriting frames where they are, because a field that somebody forgot would stay. */
+/* Writes a capture without data that would identify its owner. Every TCP packet is rewritten from what was decoded of
+ * it, so that nothing passes by accident: the link header is a fresh one (SLL2, with the number of the interface),
+ * tunnels, VLAN tags, IP options and IPv6 extension headers are left out, addresses and ports are mapped (pan.h), and
+ * nothing follows the TCP header. Lengths stay those of the packet. Of the TCP options those stay that say how the
+ * connection works; others become NOPs. TCP checksums are 0, because they would leak information about removed fields.
+ * All other frames, comments and names are left out.
+ * Rejected: rewriting frames in place, because a forgotten field would stay. */
 #ifndef PL_ANONYMISE_H
 #define PL_ANONYMISE_H
 

@@ -68,7 +68,7 @@ static void take_signals(struct pl_capture *capture)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Begins a new file in front of a packet whose block has `bytes`, where it is time. A full ring only puts it off. */
+/* Begins a new file before a packet whose block has `bytes`, if one is due. A full ring only postpones it. */
 static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t_ns, uint64_t bytes)
 {
     struct pl_point *point = &capture->points[number];
@@ -82,7 +82,7 @@ static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t
             return;
         point->file_bytes = 0;
     }
-    if (over) { /* the ends of files are multiples of the interval, however long nothing came */
+    if (over) { /* files end at multiples of the interval, however long no packet came */
         int64_t interval_ns = (int64_t)rotation->interval_ns;
         point->file_end_ns += ((t_ns - point->file_end_ns) / interval_ns + 1) * interval_ns;
     }
@@ -186,7 +186,8 @@ static void drain(struct pl_capture *capture)
     uint64_t now = nc_now_ns(), end = now + DRAIN_MS * NC_NS_PER_MS, quiet_end = now + PL_POINT_QUIET_MS * NC_NS_PER_MS;
     while (!all_over(capture) && now < end && now < quiet_end) {
         wait_for_packets(capture, (int64_t)((end < quiet_end ? end : quiet_end) - now), NULL);
-        now = nc_now_ns(); /* before the packets: where this thread did not run for a while, they count as waited for */
+        now = nc_now_ns(); /* the clock is read before the packets are: if this thread did not run for a while, the wait
+                            * counts */
         if (take_packets(capture))
             quiet_end = now + PL_POINT_QUIET_MS * NC_NS_PER_MS;
     }
@@ -217,7 +218,7 @@ static int open_stamping_socket(void)
         return fd;
     if (fd >= 0)
         close(fd);
-    return -1; /* less exact only: every capture then reads the clock itself, microseconds apart */
+    return -1; /* without it times are only less exact: each capture reads the clock itself, microseconds apart */
 }
 
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error)

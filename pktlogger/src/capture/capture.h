@@ -9,7 +9,7 @@
 
 struct pl_capture_limits {
     uint64_t duration_ns; /* 0: until a signal */
-    uint64_t packets;     /* of all points together; 0: no limit */
+    uint64_t packets;     /* limits over all points together; 0: no limit */
 };
 
 struct pl_capture;

@@ -16,7 +16,7 @@ static bool is_inside_character(char octet)
 /* Gives the line away and begins the next one. */
 static void end_line(struct pl_comments *comments, pl_comment_taker *take, void *owner)
 {
-    if (comments->cut) /* perhaps inside a character, whose beginning goes as well */
+    if (comments->cut) /* the cut may be inside a character, whose first octets are removed, too */
         while (comments->n && is_inside_character(comments->line[comments->n]))
             comments->n--;
     comments->line[comments->n] = '\0';
@@ -34,7 +34,7 @@ static void add(struct pl_comments *comments, char octet)
     if (comments->n < PL_COMMENT_MAX)
         comments->line[comments->n++] = value < 0x20 || value == 0x7f ? ' ' : octet;
     else if (!comments->cut) {
-        comments->line[PL_COMMENT_MAX] = octet; /* says whether a character is cut here */
+        comments->line[PL_COMMENT_MAX] = octet; /* a continuation octet shows that a character is cut here */
         comments->cut = true;
     }
 }

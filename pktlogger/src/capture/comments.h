@@ -1,5 +1,5 @@
-/* Lines of text that become comments in a capture: who runs an experiment says with them what begins and ends at that
- * moment. They come from a descriptor in pieces of any size. Invariant: a comment is valid UTF-8 on one line, at most
+/* Lines of text that become comments in a capture: with them an experimenter marks what begins and ends at a moment.
+ * The lines arrive on a descriptor in pieces of any size. Invariant: a comment is valid UTF-8 on one line, at most
  * PL_COMMENT_MAX octets.
  * Rejected: a control socket. A capture has one parent, and a pipe to it is enough. */
 #ifndef PL_COMMENTS_H
@@ -15,7 +15,7 @@ struct pl_comments {
     /* state */
     size_t n;                      /* octets in `line` */
     bool cut;                      /* the line is longer than that; its rest is left out */
-    char line[PL_COMMENT_MAX + 1]; /* as far as it has come */
+    char line[PL_COMMENT_MAX + 1]; /* octets of the line so far */
 };
 
 typedef void pl_comment_taker(void *owner, const char *text);

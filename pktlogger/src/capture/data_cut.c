@@ -42,7 +42,7 @@ uint32_t pl_data_cut_bytes(const struct pl_data_cut *cut, const struct pcap_pkth
     enum nc_decoded decoded =
         nc_tunnel_decode((enum nc_link)cut->link, data, header->caplen, header->len, &packet, &depth);
     if (decoded == NC_MALFORMED && packet.payload_offset < header->caplen)
-        return packet.payload_offset; /* what contradicts itself may be data from here on */
+        return packet.payload_offset; /* after an inconsistent header the rest may be data */
     if (decoded == NC_TRUNCATED || !packet.ip_version || packet.ip_proto != IPPROTO_TCP ||
         packet.payload_offset >= header->caplen)
         return header->caplen;

@@ -1,5 +1,5 @@
-/* What --no-data keeps of a packet that the filter in the kernel did not cut: TCP behind several VLAN tags, IP options
- * or extension headers, in a tunnel, or on a link without Ethernet. All headers stay, and nothing behind them. */
+/* Cuts a packet for --no-data where the filter in the kernel did not: TCP behind several VLAN tags, IP options or
+ * extension headers, in a tunnel, or on a link without Ethernet. All headers stay, and nothing behind them. */
 #ifndef PL_DATA_CUT_H
 #define PL_DATA_CUT_H
 
@@ -8,7 +8,7 @@
 struct pl_data_cut {
     bool wanted;
     unsigned link;                               /* enum nc_link */
-    struct bpf_program rules[PL_SNAP_RULES_MAX]; /* --snap-of: what matches is kept as that says */
+    struct bpf_program rules[PL_SNAP_RULES_MAX]; /* --snap-of: matching packets are kept up to the given length */
     size_t rule_n;
 };
 

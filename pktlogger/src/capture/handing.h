@@ -1,5 +1,5 @@
-/* From the capturing thread into the files: through a ring that a writing thread empties, so that a disk that stalls
- * uses up ring space first; or at once, in the capturing thread. */
+/* Moves packets from the capturing thread into the files: through a ring that a writing thread empties, so that a disk
+ * that stalls uses up ring space first; or at once, in the capturing thread. */
 #ifndef PL_HANDING_H
 #define PL_HANDING_H
 

@@ -14,7 +14,7 @@ bool pl_rotates(const struct pl_rotation *rotation)
     return rotation->bytes || rotation->interval_ns;
 }
 
-/* A reader would take the file for the set, or files of both captures for one set. */
+/* Otherwise a reader would mistake the file for the set, or mix files of both captures. */
 static int refuse_existing(const char *path, struct nc_error *error)
 {
     struct pl_file_set set;
@@ -93,7 +93,7 @@ static void remove_oldest(const struct pl_output *output, uint64_t next)
     uint64_t files = output->rotation.files;
     if (files && next > files &&
         pl_file_set_name(output->path, next - files, output->kept_ns[next % files], name, sizeof name) == 0)
-        unlink(name); /* one that somebody else has removed is no error */
+        unlink(name); /* a file that somebody else has removed is not an error */
 }
 
 static int finish_file(struct pl_output *output, int64_t end_ns, const struct pl_drop_counts *drops,

@@ -34,10 +34,10 @@ struct pl_output {
     uint64_t number;              /* of the open file; 0: no set */
     int64_t begun_ns;             /* of the open file */
     int64_t *kept_ns;             /* [rotation.files] when file i + k * rotation.files was begun; NULL: all are kept */
-    struct pl_drop_counts before; /* those that are in finished files */
+    struct pl_drop_counts before; /* drops already reported in finished files */
     uint64_t packets, bytes;      /* of finished files */
-    char comment[PL_OUTPUT_COMMENT_MAX]; /* that no packet has taken yet; "": none */
-    int64_t comment_ns;                  /* a packet from this time on takes it */
+    char comment[PL_OUTPUT_COMMENT_MAX]; /* comment that no packet carries yet; "": none */
+    int64_t comment_ns;                  /* a packet from this time on carries it */
 };
 
 /* True when new files are begun. */

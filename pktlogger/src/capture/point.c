@@ -73,7 +73,7 @@ static int activate(struct pl_point *point, const struct pl_point_settings *sett
                        point->interface);
     if (status < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': %s", point->interface, pcap_geterr(point->pcap));
-    if (pcap_datalink(point->pcap) == DLT_LINUX_SLL) /* of `any`: the second version says which interface it was */
+    if (pcap_datalink(point->pcap) == DLT_LINUX_SLL) /* for `any`: SLL2 names the interface */
         pcap_set_datalink(point->pcap, DLT_LINUX_SLL2);
     return 0;
 }

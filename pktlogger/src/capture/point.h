@@ -13,7 +13,7 @@
 #include "snap_filter.h"
 
 #define PL_POINT_TIMEOUT_MS 50                       /* the kernel delivers a partly filled block after this time */
-#define PL_POINT_QUIET_MS (PL_POINT_TIMEOUT_MS + 20) /* where nothing came for so long, no block is on its way */
+#define PL_POINT_QUIET_MS (PL_POINT_TIMEOUT_MS + 20) /* after this long without packets, no block is on its way */
 #define PL_POINTS_MAX 16
 
 struct pl_point_settings {

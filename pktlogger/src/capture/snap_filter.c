@@ -26,7 +26,7 @@ int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_er
     return 0;
 }
 
-/* What follows an answer of a part */
+/* Continuation after a part's answer */
 enum { REJECT = 0, GO_ON = -1 }; /* or a number of bytes to keep */
 
 static struct bpf_insn *grow(struct bpf_program *program, u_int n)
@@ -39,7 +39,7 @@ static struct bpf_insn *grow(struct bpf_program *program, u_int n)
     return all + program->bf_len - n;
 }
 
-/* Appends `part`. `yes` and `no` are what follows where it accepts and where it rejects. */
+/* Appends `part`. `yes` and `no`: continuation where it accepts and where it rejects. */
 static int append(struct bpf_program *program, const struct bpf_program *part, int64_t yes, int64_t no)
 {
     struct bpf_insn *to = grow(program, part->bf_len);

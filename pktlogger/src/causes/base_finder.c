@@ -92,8 +92,8 @@ static void show(struct pl_base_finder *f, int64_t t_ns)
     level->shown_ns = t_ns;
 }
 
-/* What a packet says, if the present level held until now: the queue is at least queue_ns, the base from low_ns to
- * high_ns. */
+/* The bounds that a packet gives if the present level held until now: the queue is at least queue_ns, the base is
+ * within low_ns and high_ns. */
 struct bounds {
     double queue_ns, low_ns, high_ns;
 };
@@ -108,7 +108,7 @@ static struct bounds bounds_of(const struct pl_base_finder *f, const struct pl_b
     return (struct bounds){queue_ns, part->delay_ns - larger(most_ns, 0), part->delay_ns - queue_ns};
 }
 
-/* The present level goes. What it showed of others counts for another one. */
+/* Removes the present level. Its evidence of other traffic counts for another level. */
 static void drop(struct pl_base_finder *f, struct pl_base_candidate *heir)
 {
     const struct pl_base_candidate gone = *present(f);
@@ -117,7 +117,7 @@ static void drop(struct pl_base_finder *f, struct pl_base_candidate *heir)
     heir->rises += gone.rises + !gone.fell;
 }
 
-/* Goes back to the level before, which the packet agrees with. */
+/* Returns to the previous level, with which the packet agrees. */
 static bool resume(struct pl_base_finder *f, const struct bounds *b)
 {
     if (f->levels.n < 2)
@@ -129,7 +129,7 @@ static bool resume(struct pl_base_finder *f, const struct bounds *b)
     return true;
 }
 
-/* Begins a level. The present one goes, unless it has lasted, or is the first one and lower. */
+/* Begins a level. The present one is removed, unless it has lasted, or is the first one and lower. */
 static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
 {
     struct pl_base_candidate *last = f->levels.n ? present(f) : NULL;
@@ -144,7 +144,7 @@ static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
         if (resume(f, b))
             return 0;
         if (!level.fell && !last->fell && f->levels.n > 1)
-            level.t_ns = last->t_ns; /* since then nothing has shown the level before */
+            level.t_ns = last->t_ns; /* since then no packet has shown the previous level */
         level.fell = level.fell || last->fell;
         if (f->levels.n > 1 || level.fell)
             drop(f, &level);
@@ -168,8 +168,8 @@ static void note_height(struct pl_base_candidate *level, int64_t t_ns)
     level->noted_ns = t_ns;
 }
 
-/* True when the present level was none: a queue of others, or a late time stamp. It was higher than the one before, and
- * the packet agrees with that. */
+/* True when the present level was not a level of the path, but a queue of others or a late time stamp: it was higher
+ * than the previous level, and the packet agrees with the previous one. */
 static bool was_none(struct pl_base_finder *f, double delay_ns)
 {
     struct pl_base_candidate *level = present(f);
@@ -198,7 +198,7 @@ static bool longer(const struct pl_base_finder *f, const struct pl_base_part *pa
     return b->low_ns > level->high_ns + f->tolerance_ns || risen_ns(&f->step, part) > f->tolerance_ns;
 }
 
-/* Whether the packet is below the present level, or below what that was a little earlier: small falls add up. */
+/* Whether the packet is below the present level, or below the level of a little earlier: small falls add up. */
 static bool below(const struct pl_base_finder *f, const struct pl_base_part *part)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
@@ -231,7 +231,7 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     bool falls = level->fell && !lasted(level);
     note_height(level, part->t_ns);
     if (falls && b->high_ns < level->high_ns - PL_BASE_TOLERANCE_NS)
-        level->t_ns = part->t_ns; /* until then what was sent before held up what came behind it */
+        level->t_ns = part->t_ns; /* until then, data sent before delayed the packets after them */
     if (b->low_ns >= level->low_ns - f->tolerance_ns)
         show(f, part->t_ns);
     level->least_ns = larger(level->least_ns, lesser(b->low_ns, level->high_ns));
@@ -240,7 +240,8 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     return 0;
 }
 
-/* While delays fall faster than queues drain, what is left of the queue follows from what it was, not from them. */
+/* While delays fall faster than queues drain, the remaining queue is computed from its earlier length, not from the
+ * delays. */
 static void follow(struct pl_base_finder *f, const struct pl_base_part *part, double queue_ns)
 {
     if (f->step.begun)
@@ -274,7 +275,7 @@ void pl_base_finder_lost(struct pl_base_finder *f, double work_ns)
     f->step.lost_ns += work_ns;
 }
 
-/* Makes one level of neighbours that are alike: noise may have begun the second. */
+/* Merges adjacent levels that are alike: noise may have begun the second. */
 static void merge_alike(struct pl_base_finder *f)
 {
     size_t kept = 0;

@@ -1,4 +1,4 @@
-/* What is known, and not inferred, of why a sender sent nothing for a while. Evidence counts in this order:
+/* Direct evidence of why a sender sent nothing for a while. Evidence counts in this order:
  *
  *   1. The program. It is limited by the rate that it asked for, always has data to send until it has given its last
  *      octet, and when all of these have been sent it waits for nothing but repairs. Its own account of what it has to
@@ -23,16 +23,17 @@ struct pl_evidence {
     struct pl_samples_seen seen;
     bool within;
     enum pl_answer window; /* the receiver's window held data back */
-    enum pl_answer buffer; /* the program waited for room in its send buffer. The kernel never says PL_NO: Linux lets a
-                              blocking writer go beyond the buffer, and then does not count its wait */
+    enum pl_answer buffer; /* the program waited for room in its send buffer. The kernel's answer is never PL_NO: Linux
+                            * lets a blocking writer exceed the buffer, and then does not count its wait */
     enum pl_answer slow;   /* the congestion window is that of slow start */
 };
 
 /* Spans come in order of their beginnings. */
 struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
-/* By most samples: data waited to be sent; they waited behind a full congestion window; only the control's rate held data
- * back; the program had given no more, and had room to give it; it had more to give, by its own account. */
+/* By most samples: data waited to be sent; they waited behind a full congestion window; only the control's rate held
+ * data back; the program had written all its data, although it had room to write; the program had more to write, by its
+ * own account. */
 static inline bool pl_unsent(const struct pl_evidence *known)
 {
     return known->seen.unsent * 2 > known->seen.n;
@@ -43,13 +44,13 @@ static inline bool pl_filled(const struct pl_evidence *known)
     return known->seen.filled * 2 > known->seen.n;
 }
 
-/* By most samples, only the rate that its congestion control sets held data back. */
+/* By most samples, only the congestion control's rate held data back. */
 static inline bool pl_rate_holds(const struct pl_evidence *known)
 {
     return known->seen.sets_rate && known->seen.roomy * 2 > known->seen.n;
 }
 
-/* By most samples, only the rate that the program allows did. */
+/* By most samples, only the rate that the program allows held data back. */
 static inline bool pl_program_holds(const struct pl_evidence *known)
 {
     bool allows = known->seen.pace_bytes_per_s && known->seen.pace_bytes_per_s < INT64_MAX;
@@ -66,21 +67,21 @@ static inline bool pl_waits(const struct pl_evidence *known)
     return known->seen.waits * 2 > known->seen.n;
 }
 
-/* By most samples, the program had not given what could have been sent, though it may have had it. */
+/* By most samples, the program had not written data that could have been sent, although it may have had them. */
 static inline bool pl_late(const struct pl_evidence *known)
 {
     return known->seen.late * 2 > known->seen.n;
 }
 
-/* By most of the samples within, and its own account, it had given all, and all was sent: what is to come is a repair or
- * its next message. */
+/* By most samples within the span, and by its own account, the program had written everything, and everything was sent:
+ * the next packet is a retransmission or a new message. */
 static inline bool pl_given(const struct pl_evidence *known)
 {
     return known->within && known->seen.given * 2 > known->seen.n;
 }
 
-/* By most samples within, the program kept to the rate that it allows: nothing was unsent, or less than a segment for
- * which both windows have room. */
+/* By most samples within the span, the program's own rate was the limit: no data were unsent, or less than a segment,
+ * for which both windows had room. */
 static inline bool pl_keeps_pace(const struct pl_evidence *known)
 {
     return known->within && known->seen.kept && (known->seen.kept + known->seen.idle) * 2 > known->seen.n;

@@ -6,8 +6,9 @@
 #include "send_buffer.h"
 #include "thresholds.h"
 
-/* What gap_cause says where the gap alone does not show the cause: its round will; or pacing where its round was paced,
- * and else the send buffer (of a silence that ends with more data at once) or the application (by samples). */
+/* Provisional results of gap_cause where the gap alone does not show the cause. The round decides. Or the cause is
+ * pacing if the round was paced, and otherwise the send buffer (a silence that ends with more data at once) or the
+ * application (by samples). */
 enum { OF_ROUND = -1, SILENCE = -2, IDLE = -3 };
 
 struct pl_limits {
@@ -15,29 +16,30 @@ struct pl_limits {
     struct pl_spans spans;
     struct pl_rounds rounds;
     struct pl_round round;
-    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* by their numbers, and that of the round */
+    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* addressed by their numbers, and the number of the round */
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
     uint64_t high;                                   /* end of the last byte sent */
-    int64_t open_ns;                                 /* the end of the last gap whose cause its round says */
-    bool started, full, roomy, missed, clocked; /* full, roomy: whether the window has room; neither: it is not known */
-    bool opens;      /* it is known that the program waits for answers first, and how much it sends so */
+    int64_t open_ns;                                 /* end of the last gap whose cause depends on its round */
+    bool started, full, roomy, missed, clocked;      /* full, roomy: the window has no room, or has room; neither: not
+                                                 * known */
+    bool opens;      /* whether the program is known to wait for answers first, and how much it sends in that phase */
     bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
-    uint64_t probed; /* the end of what had been sent when a probe repaired a loss; 0: none waits for its answer */
-    uint64_t shrinks, una; /* the end of what had been sent when marks last reduced the window; first byte outstanding
-                              when this gap began */
+    uint64_t probed; /* end of the data sent when a probe repaired a loss; 0: no probe waits for its answer */
+    uint64_t shrinks, una; /* end of the data sent when marks last reduced the window; first byte outstanding when this
+                            * gap began */
     enum pl_sender_mode mode;
     struct pl_limit gap;              /* under way; its cause is open */
-    int64_t room_ns;                  /* since when the window has room and something was acknowledged; -1: not yet */
-    int64_t closed_ns, closed_sum_ns; /* since when the window is 0, or -1; how long it was in this gap */
+    int64_t room_ns;                  /* time since which the window has room and data were acknowledged; -1: not yet */
+    int64_t closed_ns, closed_sum_ns; /* time since which the window is 0, or -1; how long it was 0 in this gap */
     int64_t recovered_ns;             /* when a recovery ended in this gap; -1: none did */
     enum pl_limit_cause recovered_cause;
     int64_t last_ack_ns, ack_gap_ns;
     int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
     struct pl_send_buffer buffer;
-    struct pl_samples_of round_samples; /* those of the path, from the round on */
-    size_t down_at, late_at, busy_at;   /* the first span of each that is not over */
+    struct pl_samples_of round_samples; /* outages and lateness of the path, from the round on */
+    size_t down_at, late_at, busy_at;   /* index of the first span of each that is not over */
     enum pl_limit_cause last_cause;
 };
 
@@ -66,7 +68,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     l->path = *path;
     uint64_t opening = pl_samples_opening(&path->samples);
     l->opens = opening || path->opening_bytes > PL_OPENING_BYTES;
-    if (opening) /* and what it said before that is less than a segment */
+    if (opening) /* and the data it sent before that are less than a segment */
         l->path.opening_bytes = opening + path->mss;
     else if (l->path.opening_bytes < PL_OPENING_BYTES)
         l->path.opening_bytes = PL_OPENING_BYTES;
@@ -86,37 +88,38 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     return l;
 }
 
-/* The first of the rounds that are steady when this one is the last of them. */
+/* The first of the consecutive steady rounds that end with this one. */
 static uint32_t first_steady(const struct pl_limits *l)
 {
     return l->number + 1 > PL_STEADY_ROUNDS ? l->number + 1 - PL_STEADY_ROUNDS : 0;
 }
 
-/* Whether the program has given its last octet by then. */
+/* Whether the program has written its last octet by then. */
 static bool finished(const struct pl_limits *l, int64_t t_ns)
 {
     return l->path.samples.written_ns && t_ns >= l->path.samples.written_ns;
 }
 
-/* True when the program has data to send at every moment of a time, and had begun to send them when `sent` were sent. */
+/* True when the program always had data to send during a span, and had begun to send them when `sent` octets were
+ * sent. */
 static bool never_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 {
     return l->path.always_data && !finished(l, t0_ns) && sent - l->first > l->path.opening_bytes;
 }
 
-/* Whether the program may have nothing to give from t0_ns on, when `sent` were sent. */
+/* Whether the program may have had nothing to write from t0_ns on, when `sent` octets were sent. */
 static bool may_be_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 {
     return !(l->opens ? never_idle(l, t0_ns, sent) : l->path.always_data) && !finished(l, t0_ns);
 }
 
-/* Whether it has given no more, by most samples. */
+/* Whether the program had written all its data, by most samples. */
 static bool gave_no_more(const struct pl_limits *l, const struct pl_evidence *known, int64_t t0_ns, uint64_t sent)
 {
     return (pl_idle(known) && may_be_idle(l, t0_ns, sent)) || (pl_late(known) && !finished(l, t0_ns));
 }
 
-/* Whether the line was idle for long while this round was sent: then it is not the limit, whatever queue stood. */
+/* Whether the line was idle for long while this round was sent: then it is not the limit, whatever queue there was. */
 static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
 {
     int64_t t0_ns = l->round.t0_ns;
@@ -124,8 +127,9 @@ static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
                                PL_BUSY_LINE * (double)(now_ns - t0_ns);
 }
 
-/* What program, kernel and box say of the round that is over, or cut, now. Program and kernel are asked up to the last gap
- * whose cause is open: what a program's wait behind it looks like says nothing of what went before. */
+/* Collects the evidence of program, kernel and box about the round that ends (or is cut) now. Samples of program and
+ * kernel count up to the last gap whose cause is open, because a later wait of the program says nothing about earlier
+ * gaps. */
 static void know_round(struct pl_limits *l, int64_t now_ns)
 {
     struct pl_round *round = &l->round;
@@ -145,7 +149,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->may_starve = may_be_idle(l, round->t0_ns, l->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
-    /* Nor does the program pace itself. */
+    /* True when the program does not pace itself either. */
     bool not_by_itself = (pl_idle(&known) || pl_late(&known)) && !pl_given(&known);
     round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known) || not_by_itself);
     round->slow = known.slow;
@@ -171,8 +175,8 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     pl_spans_let_go(&l->spans, first_steady(l));
 }
 
-/* A round that does not come to its end has the cause of the one before. Where that was not slow start, which lets a
- * queue grow before it fills the line, a queue tells more. */
+/* An incomplete round has the cause of the previous one. A queue is better evidence, unless the previous round was in
+ * slow start, which builds a queue before it fills the line. */
 static void cut_round(struct pl_limits *l, int64_t now_ns)
 {
     know_round(l, now_ns);
@@ -218,15 +222,16 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     return pl_spans_add(&l->spans, &span);
 }
 
-/* Ends the gap at a moment within it. What is left of it is a gap of its own, at whose beginning the window is full no
- * more where it has had room by then. */
+/* Ends the gap at a moment within it. The rest becomes a gap of its own; its window is no longer full where it has had
+ * room by then. */
 static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
     l->full = l->full && (l->room_ns < 0 || l->room_ns > t_ns);
     return end_gap(l, t_ns, cause);
 }
 
-/* Whether an acknowledgement, a `part` of the time between two of them ago, is why a packet is sent. */
+/* Whether a packet was sent because of an acknowledgement: the last one arrived within 1/`part` of the usual time
+ * between acknowledgements. */
 static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
 {
     return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, PL_SOON_NS);
@@ -244,7 +249,8 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 
 /* True for a shorter silence that an acknowledgement ended. A congestion window that grows by slow start lets each
  * acknowledgement send more than it frees, so it makes no such silence; one that was reduced does, because Linux waits
- * for room for a super-packet. Of the rest only a full send buffer is named: what is left in flight shows it. */
+ * for room for a super-packet. Among the other causes only a full send buffer is named: the data left in flight show
+ * it. */
 static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
 {
     return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
@@ -257,7 +263,7 @@ static bool outstanding(const struct pl_limits_send *sent)
     return sent->mode != PL_MODE_NORMAL || sent->probe || sent->una + sent->len < sent->high;
 }
 
-/* True when acknowledgements were overdue, so that neither the application nor the path's rate was the limit. */
+/* True when acknowledgements were overdue; then neither the application nor the path's rate was the limit. */
 static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *sent)
 {
     return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + PL_DELAYED_ACK_NS;
@@ -307,8 +313,9 @@ static bool shrank(const struct pl_limits *l, const struct pl_limits_send *sent,
     return (sent->reduced || shrinks) && outstanding(sent);
 }
 
-/* Why there was silence although the window had room. What was queued and not sent says whether the application had
- * given enough; where nothing was, the size of the queue or what its silences have in common shows the send buffer. */
+/* The cause of a silence although the window had room. Unsent data in the queue show whether the application had
+ * written enough. Where there were none, the size of the queue, or the pattern of its silences, shows the send
+ * buffer. */
 static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t since_ns = l->room_ns > l->gap.t0_ns ? l->room_ns : l->gap.t0_ns;
@@ -330,7 +337,7 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
-        return OF_ROUND; /* the line worked all the time on what had been sent before */
+        return OF_ROUND; /* the line was busy all the time with data sent before */
     if (known.buffer == PL_YES || (sized ? known.seen.full : !l->path.passes_on && buffer_was_full(l, sent)))
         return PL_LIMIT_SEND_BUFFER;
     return always ? SILENCE : PL_LIMIT_APPLICATION;
@@ -350,16 +357,16 @@ static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_sen
            !(known->within && (pl_unsent(known) || pl_waits(known)));
 }
 
-/* Whether less than a segment is outstanding, of a window with room, and no sample says that a program had more to give
- * that may have had nothing: no congestion window is full then. */
+/* Whether less than a segment is outstanding in a window with room, and no sample contradicts that the program had
+ * nothing more to write: then the congestion window is not full. */
 static bool little_outstanding(const struct pl_limits *l, const struct pl_evidence *known)
 {
     return l->gap.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->gap.t0_ns) &&
            !never_idle(l, l->gap.t0_ns, l->high);
 }
 
-/* What a gap without silence shows: where most samples taken in it say that the program had given no more, it is so
- * before the acknowledgements come, too. */
+/* The cause of a gap without silence. Where most samples in it say that the program had written all its data, this also
+ * holds before the acknowledgements arrive. */
 static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
 {
     if (known->buffer == PL_YES)
@@ -394,13 +401,14 @@ static bool covered(const struct pl_limits *l, const struct pl_time_spans *spans
     return spans && pl_time_spans_cover(spans, at, l->gap.t0_ns, now_ns) * 2 > now_ns - l->gap.t0_ns;
 }
 
-/* True when all that the program ever gave had been sent: only a repair was to come. */
+/* True when everything that the program ever wrote had been sent: only a retransmission could follow. */
 static bool all_was_sent(const struct pl_limits *l)
 {
     return l->path.data_end && l->high >= l->path.data_end;
 }
 
-/* True when a repair was awaited, and not the program: all that this had given had been sent. */
+/* True when the sender waited for a retransmission and not for the program: everything that the program had written had
+ * been sent. */
 static bool awaited_repair(const struct pl_limits *l, const struct pl_limits_send *sent,
                            const struct pl_evidence *known)
 {
@@ -434,7 +442,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return unanswered_cause(l, &known, full, sent->t_ns);
     if (!late && awaited_answer(l, sent, &known))
         return PL_LIMIT_APPLICATION;
-    bool judged = sent->window_known || !outstanding(sent); /* else the window may be what it waited for */
+    bool judged = sent->window_known || !outstanding(sent); /* otherwise it may have waited for the window */
     if (judged && l->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
     if (judged && l->room_ns >= 0 && !late && was_short_of_room(l, sent->t_ns) && buffer_was_full(l, sent))
@@ -453,8 +461,8 @@ static const struct pl_time_span *next_outage(const struct pl_limits *l)
     return at < n ? &l->path.down->list.at[at] : NULL;
 }
 
-/* Where the path came up again, before until_ns, within a gap that began while it was down, the gap is two: that of the
- * path, and the rest, in which the sender waits for its time-out, say. */
+/* Where the path came up again before until_ns, within a gap that began while it was down, the gap is split in two: the
+ * outage, and the rest, in which the sender waits (for its time-out, for example). */
 static int end_of_outage(struct pl_limits *l, int64_t until_ns)
 {
     const struct pl_time_span *down = next_outage(l);
@@ -462,7 +470,7 @@ static int end_of_outage(struct pl_limits *l, int64_t until_ns)
     return within ? divide_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
 }
 
-/* Where the path went down within the gap that a packet ends, the gap is two, too. */
+/* Where the path went down within the gap that a packet ends, the gap is split, too. */
 static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     const struct pl_time_span *down = next_outage(l);
@@ -474,7 +482,8 @@ static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sen
     return divide_gap(l, down->t0_ns, gap_cause(l, &before));
 }
 
-/* Where a recovery ended within a gap, the gap is two. The path may have been down, which took acknowledgements. */
+/* Where a recovery ended within a gap, the gap is split in two. The path may have been down and have lost
+ * acknowledgements. */
 static int end_of_recovery(struct pl_limits *l)
 {
     if (l->recovered_ns <= l->gap.t0_ns)
@@ -485,8 +494,8 @@ static int end_of_recovery(struct pl_limits *l)
     return divide_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
 }
 
-/* Where a time-out or a probe ends a gap in which acknowledgements still came, and the program had given no more until
- * then, the gap is two: the wait for the repair begins at the last of them. */
+/* Where a time-out or a probe ends a gap in which acknowledgements still arrived, and the program had written nothing
+ * more until then, the gap is split: the wait for the retransmission begins at the last acknowledgement. */
 static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool waits = (sent->timeout || sent->repair) && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
@@ -498,8 +507,8 @@ static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
     return divide_gap(l, l->waits_ns, IDLE);
 }
 
-/* Where a fast retransmission ends a gap behind a full window that had room before, the gap is two: it is the repair that
- * was awaited from then on, for as long as a pace or the congestion window kept it back. */
+/* Where a fast retransmission ends a gap after a full window that had room before, the gap is split: from that moment
+ * the sender waited for the retransmission, which pacing or the congestion window delayed. */
 static int end_of_window(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool repairs = sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
@@ -513,7 +522,7 @@ static int end_of_window(struct pl_limits *l, const struct pl_limits_send *sent)
     return end_gap(l, sent->t_ns, PL_LIMIT_FAST_RECOVERY);
 }
 
-/* Ends the gap before a packet. One that waited for the window first and for the application then is two. */
+/* Ends the gap before a packet. A gap that waited first for the window and then for the application is split in two. */
 static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t from_ns;
@@ -528,7 +537,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         return -1;
     if (l->gap.t0_ns >= sent->t_ns) /* nothing is left of it */
         return 0;
-    l->buffer.woken = l->held = false; /* until a look at the silence says so of this gap */
+    l->buffer.woken = l->held = false; /* until a check of the silence says so for this gap */
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
     if ((idle || cause == SILENCE) && l->held && !answered(l, sent) &&
@@ -572,7 +581,7 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
     l->mode = sent->mode;
 }
 
-/* Begins the gap behind a packet, or goes on with it when packets are sent at the same time. */
+/* Begins the gap after a packet, or continues it when packets are sent at the same time. */
 static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     uint64_t flight = sent->high > sent->una ? sent->high - sent->una : 0;

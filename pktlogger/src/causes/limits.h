@@ -16,17 +16,19 @@
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
-    const struct pl_time_spans *down; /* when nothing passed the path, as the sender felt it, at least; NULL: never */
-    const struct pl_time_spans *late; /* when the box was late, likewise */
-    const struct pl_time_spans *busy; /* when the line was, by the box's record; NULL: not known */
-    uint64_t data_end;                /* behind the last byte that is ever sent; 0: not known */
+    const struct pl_time_spans *down; /* times in which the path was certainly down, as the sender noticed it; NULL:
+                                       * never */
+    const struct pl_time_spans *late; /* times in which the box was late, likewise */
+    const struct pl_time_spans *busy; /* times in which the line was busy, by the box's record; NULL: not known */
+    uint64_t data_end;                /* end of the last byte that is ever sent; 0: not known */
     struct pl_samples_of samples;     /* of the sender's socket */
-    bool always_data;                 /* its program never has nothing to send, once it sends its data: */
-    uint64_t opening_bytes;           /* before, it may wait for answers; less than PL_OPENING_BYTES counts as that */
-    bool passes_on;                   /* it is a gateway: how it waits says nothing of its send buffer */
+    bool always_data;                 /* its program always has data to send, once it has begun to send them: */
+    uint64_t opening_bytes;           /* before that it may wait for answers; sending less than PL_OPENING_BYTES counts
+                                       * as that phase */
+    bool passes_on;                   /* it is a gateway: its waits say nothing about its send buffer */
     bool line_known;                  /* segment_ns is the line's own, whatever the captures show */
-    bool line_alone;                  /* nothing queues but at the line of `busy` */
-    bool middle;                      /* it was captured from its middle on: what went before is not known */
+    bool line_alone;                  /* packets queue only at the line of `busy` */
+    bool middle;                      /* the capture began in mid-connection: nothing is known about the time before */
     pl_limit_sink *sink;
     void *context;
 };
@@ -62,7 +64,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path);
 /* Return 0, or -1 without memory. */
 int pl_limits_send(struct pl_limits *limits, const struct pl_limits_send *sent);
 int pl_limits_ack(struct pl_limits *limits, const struct pl_limits_ack *ack);
-/* Judges what is under way, and frees. NULL is allowed. */
+/* Judges the open round and gap, and frees the object. NULL is allowed. */
 void pl_limits_free(struct pl_limits *limits);
 
 /* "slow_start", …; and the words for people. */

@@ -6,14 +6,14 @@
 
 #include "thresholds.h"
 
-#define NORMAL_90 1.64 /* nine tenths of a normal distribution are within so many deviations */
+#define NORMAL_90 1.64 /* 90 % of a normal distribution are within this many standard deviations */
 
 double pl_loss_facts_no_queue_ns(const struct pl_loss_facts *f)
 {
     return fmax(PL_NO_QUEUE_PARTS * f->part_ns, PL_NO_QUEUE_LATE * f->late_ns);
 }
 
-/* Median and spread of the gaps where a queue stood and nothing was lost. */
+/* Median and spread of the gaps where a queue existed and nothing was lost. */
 static int measure_gaps(const struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     double *sorted = malloc((study->gaps.n + 1) * sizeof *sorted);
@@ -42,7 +42,7 @@ static double share_from(const struct pl_loss_study *study, double queue_ns)
     return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
 }
 
-/* True where exact time stamps show that the queue had no room for what was lost. */
+/* True where exact time stamps show that the queue had no room for the lost parts. */
 static bool had_no_room(const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     double parts_ns = (run->n < PL_SUPER_PARTS ? PL_FULL_PARTS : PL_FULL_SUPER_PARTS) * f->part_ns;
@@ -59,7 +59,7 @@ static bool seems_full(const struct pl_loss_study *study, const struct pl_loss_f
     return run->queue_ns >= least_ns && above <= PL_FULL_ABOVE * alike;
 }
 
-/* Marks the runs beside a full queue. */
+/* Marks the runs next to a full queue. */
 static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     double lowest_ns = INFINITY;

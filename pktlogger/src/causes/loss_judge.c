@@ -9,11 +9,11 @@
 struct verdict {
     bool full;    /* a full queue lost parts */
     bool managed; /* queue management did */
-    bool mixed;   /* both did, or what else did is not known */
+    bool mixed;   /* both did, or the other cause is not known */
     bool chance;
 };
 
-/* How likely chance makes n runs at least as surprising: the sum has Erlang's distribution. */
+/* The probability that chance makes n runs at least as surprising: the sum has an Erlang distribution. */
 static double luck(double n, double surprise)
 {
     double term = -surprise, sum = 0;
@@ -33,7 +33,7 @@ static bool is_even(const struct pl_loss_facts *f, double n, double surprise)
            surprise > log(2) * n - PL_CHANCE_OFF * sqrt(n);
 }
 
-/* Of the parts that met a full queue, the share that was lost. */
+/* The share of the parts meeting a full queue that was lost. */
 static double density(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     return f->full_parts / (f->full_parts + f->full_places * (double)(study->n + 1) + 1e-9);
@@ -74,7 +74,8 @@ static bool is_managed(const struct pl_loss_facts *f, bool full)
     return (!low && (lucky < PL_MANAGED_LUCK || all_agree)) || lucky < PL_NO_LUCK;
 }
 
-/* Queue management and a full queue take a part before the bottleneck works on it, so its time shows behind it only. */
+/* Queue management and a full queue drop a part before the bottleneck transmits it, so only parts lost behind the
+ * bottleneck have used its time. */
 static bool shows_time_at_bottleneck(const struct pl_loss_facts *f)
 {
     return f->exact && f->gap_late_ns < PL_SIDE_EXACT * f->part_ns && f->sided_n >= PL_SIDED &&
@@ -131,7 +132,8 @@ static bool tells_side(const struct pl_loss_study *study, const struct pl_loss_f
     return run->cause == PL_LOSS_ANYWHERE && pl_loss_facts_sided(study, f, run);
 }
 
-/* Each run tells its side by itself where gaps are exact to a fifth of a part, else all together. */
+/* Where gaps are exact to a fifth of a part, each run shows its side of the bottleneck by itself; otherwise all runs
+ * are judged together. */
 static void find_sides(struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     double sum = 0, n = 0, late = f->gap_late_ns / f->part_ns;
@@ -165,7 +167,8 @@ static int judge(struct pl_loss_study *study)
     if (f.part_ns > 0)
         find_sides(study, &f);
     double low_ns =
-        pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow has no place without a queue near */
+        pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow has no nearby place without a
+                                                                    * queue */
     for (size_t i = 0; i < study->runs.n; i++)
         study->runs.at[i].queue_ns += fmax(study->base_ns - low_ns, 0);
     return 0;

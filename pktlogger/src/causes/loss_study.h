@@ -1,7 +1,7 @@
-/* What all losses of a transfer together say about each of them. A full queue takes parts at its full length and
+/* Infers the cause of each loss from all losses of a transfer together. A full queue takes parts at its full length and
  * nowhere else; queue management takes them where the queue is long; chance takes them whatever the queue is. So the
- * queue beside each loss is compared with the queues that all places met. Where that shows nothing, or where late time
- * stamps hide it, the cause is unknown: a wrong name is worse.
+ * queue at each loss is compared with the queues at all places. Where that shows nothing, or where late time stamps
+ * hide it, the cause is unknown: a wrong name is worse.
  * The rules are in FORMAT.md section 4, "Losses". */
 #ifndef PL_LOSS_STUDY_H
 #define PL_LOSS_STUDY_H
@@ -16,14 +16,14 @@ struct pl_lost_run {
     uint64_t first_seq, last_seq;
     int64_t first_sent_ns, last_sent_ns;
     double queue_ns; /* beside it */
-    double left_ns;  /* of the queue when it began, since nothing was let in behind the arrival before it */
+    double left_ns;  /* rest of the queue when the run began, if nothing was admitted after the previous arrival */
     double steady_ns, gap_ns;
     uint32_t n;
     bool gap_known, full; /* `full`: the queue had no room, as far as time stamps show */
     uint8_t cause;        /* an enum pl_loss_cause */
 };
 
-/* Of a place with no loss near. */
+/* A place without a loss nearby. */
 struct pl_gap_seen {
     double steady_ns, gap_ns;
 };
@@ -34,12 +34,12 @@ struct pl_loss_study {
     struct pl_queues *queues;
     uint64_t n; /* arrivals */
     PL_VECTOR(struct pl_lost_run) runs;
-    size_t told; /* runs whose place the queues have told */
+    size_t told; /* runs whose place in the queues is known */
     /* The longest queues around places, the queues of parts, the former minus the latter, and how far arrivals were
      * corrected. */
     struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
-    bool managed;     /* the queue is, and what is lost in a row may be its work */
+    bool managed;     /* the queue is under queue management, which may drop parts in a row */
     bool drains_show; /* a queue that drains while nothing is let in shows as such */
     double base_ns;   /* the delay without a queue */
     /* The longest queue, how late time stamps are, and by how much queues differ that are alike. */

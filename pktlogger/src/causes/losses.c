@@ -21,7 +21,7 @@ enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
     return possible && (possible & (possible - 1)) == 0 ? (enum pl_loss_cause)__builtin_ctz(possible) : PL_LOSS_UNKNOWN;
 }
 
-/* What the captures show, unless the path cannot have it. Nothing is named because nothing else is left. */
+/* The cause that the captures show, unless the path cannot have it. No cause is named by elimination. */
 static enum pl_loss_cause allowed(enum pl_loss_cause seen, unsigned ruled_out)
 {
     const unsigned sides = 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
@@ -30,7 +30,7 @@ static enum pl_loss_cause allowed(enum pl_loss_cause seen, unsigned ruled_out)
     return ruled_out & 1U << seen ? PL_LOSS_UNKNOWN : seen;
 }
 
-/* Chance that goes on for some packets shows by runs of some parts that are too short for an outage. */
+/* Bursty random loss shows as runs of several parts that are too short for an outage. */
 static void find_bursts(struct pl_loss_causes *c)
 {
     const unsigned explained = 1U << PL_LOSS_TAIL_DROP | 1U << PL_LOSS_AQM | 1U << PL_LOSS_POLICER;
@@ -41,7 +41,7 @@ static void find_bursts(struct pl_loss_causes *c)
     }
 }
 
-/* True when a run near this one lost the very same octets: it is the packets, and not their time. */
+/* True when a nearby run lost the same octets: then the loss depends on the packets and not on the time. */
 static bool same_octets(const struct pl_loss_causes *c, const struct pl_lost_run *run)
 {
     size_t first = c->studied > PL_SAME_OCTETS_RUNS ? c->studied - PL_SAME_OCTETS_RUNS : 0;
@@ -79,8 +79,8 @@ static const struct pl_silence *longest_silence(const struct pl_loss_causes *c)
     return longest;
 }
 
-/* Finds out in what time nothing passed: of the run of a lone connection, or of all between its hosts, whatever little
- * each of them lost. */
+/* Finds the time in which nothing passed: from the run of a lone connection, or from all connections between its hosts,
+ * even if each lost little. */
 static void find_silence(struct pl_loss_causes *c, const struct pl_segment *next)
 {
     c->silent = (struct pl_time_span){c->first_lost_ns, c->last_lost_ns};
@@ -100,7 +100,7 @@ static void find_silence(struct pl_loss_causes *c, const struct pl_segment *next
         (!next->len || pl_outage_shows(c->silent_n, c->silent.t1_ns - c->silent.t0_ns, next->t_sent_ns - from_ns));
 }
 
-/* What the study found out about the lost parts before the next arrival; NULL: nothing. */
+/* The study's result for the lost parts before the next arrival; NULL: none. */
 static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
 {
     const struct pl_loss_study *study = c->study;
@@ -110,7 +110,7 @@ static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
     return there ? &study->runs.at[c->studied] : NULL;
 }
 
-/* What was left of the queue when a part was sent, since nothing had been let in for the whole run. */
+/* The rest of the queue when a part was sent, if nothing had been admitted during the whole run. */
 static double left_ns(const struct pl_loss_causes *c, int64_t t_sent_ns)
 {
     return (double)(pl_settled_ns(c->t, &c->before) - t_sent_ns) - c->study->base_ns;
@@ -122,16 +122,16 @@ static int64_t way_ns(const struct pl_loss_causes *c, const struct pl_segment *p
     return pl_settled_ns(c->t, part) - part->t_sent_ns;
 }
 
-/* True when the queue drained while nothing was let in: the part behind the run met a shorter one than the part before,
- * by most of that time. A queue that takes parts because it is full stays as long as it was. */
+/* True when the queue drained during the run: the part after the run met a queue that was shorter than before, by most
+ * of that time. A queue that drops parts because it is full keeps its length. */
 static bool drained(const struct pl_loss_causes *c, const struct pl_segment *next, double lasted_ns)
 {
     return c->before.len && next->len &&
            (double)(way_ns(c, &c->before) - way_ns(c, next)) > PL_OUTAGE_DRAINED * lasted_ns;
 }
 
-/* True when nothing was let in for longer than the longest queue takes, or until half of that was left, or while a full
- * queue drained. A full queue that is served lets parts in long before. */
+/* True when no part was admitted for longer than the longest queue takes to drain, or for long enough to drain it by
+ * half, or while a full queue drained. A full queue that is served admits parts long before. */
 static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next,
                     const struct pl_loss *row)
 {
@@ -161,7 +161,7 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
     return cause == PL_LOSS_TAIL_DROP && full_still ? PL_LOSS_TAIL_DROP : PL_LOSS_OUTAGE;
 }
 
-/* The box knows where and why. Only a record of earlier boxes leaves it to the ends what was an outage. */
+/* The box knows where and why. Only records of earlier boxes lack outages, which the captures must then show. */
 static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, unsigned ruled_out,
                                     bool tells_outages)
 {

@@ -17,16 +17,16 @@ struct pl_loss_causes {
     const struct pl_loss_study *study;
     pl_loss_sink *sink;
     void *context;
-    PL_VECTOR(struct pl_loss) run; /* lost since the last part that arrived */
+    PL_VECTOR(struct pl_loss) run; /* parts lost since the last arrival */
     struct pl_segment before;      /* the last part that arrived; len 0: none yet */
     uint64_t arrived;              /* parts */
-    size_t studied;                /* runs of the study that are before the next part */
+    size_t studied;                /* number of the study's runs before the next part */
     int64_t first_lost_ns, last_lost_ns;
-    struct pl_time_span silent; /* from the first to the last that was lost while nothing passed; */
+    struct pl_time_span silent; /* from the first to the last part lost while nothing passed; */
     size_t silent_n;            /* how many these are; */
     bool outage;                /* whether their number and time can be an outage's, of all connections together */
-    struct pl_bursts bursts;    /* that neither a full queue nor queue management or a policer explains */
-    struct pl_time_spans *down; /* from the first part of an outage until the path is up, or something is heard */
+    struct pl_bursts bursts;    /* runs that neither a full queue nor queue management nor a policer explains */
+    struct pl_time_spans *down; /* from the first part lost in an outage until the path is up, or a packet arrives */
 };
 
 /* `study` has all parts of the transfer. Outages are added to `down`, as the sender felt them. */
@@ -39,12 +39,12 @@ int pl_loss_causes_end(struct pl_loss_causes *causes);
 const char *pl_loss_name(enum pl_loss_cause cause);
 const char *pl_loss_words(enum pl_loss_cause cause);
 
-/* What a path can do to a part, of a set of causes: bits 1 << cause. */
+/* The causes of loss, of a set, that a path can have: bits 1 << cause. */
 #define PL_PATH_CAUSES                                                                                                 \
     (1U << PL_LOSS_TAIL_DROP | 1U << PL_LOSS_AQM | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND |                       \
      1U << PL_LOSS_OUTAGE | 1U << PL_LOSS_RECEIVER | 1U << PL_LOSS_POLICER)
 
-/* What is left of a cause that the captures show when the path cannot have those in `ruled_out`. */
+/* The cause that the captures show, or the remaining one when the path cannot have those in `ruled_out`. */
 enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out);
 
 #endif

@@ -1,11 +1,11 @@
-/* Every cause that pktlogger names: of limits, of losses and of stops. One table has what files, texts for people and
- * `pktlogger --causes-json` say of a cause. */
+/* Every cause that pktlogger names: of limits, of losses and of stops. One table holds the names and texts of a cause
+ * for files, people and `pktlogger --causes-json`. */
 #ifndef PL_NAMES_H
 #define PL_NAMES_H
 
 #include <stddef.h>
 
-/* `role`: who or what it is put down to, for colours and groups: congestion, recovery, host, pacing, path, emulator or
+/* `role`: what is responsible for it, for colours and groups: congestion, recovery, host, pacing, path, emulator or
  * unknown. */
 struct pl_cause_row {
     const char *name, *words, *role, *description, *advice; /* advice: what to change; NULL: nothing */

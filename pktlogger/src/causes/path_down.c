@@ -10,8 +10,8 @@ void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t,
     *o = (struct pl_ack_outages){.t = t, .spans = spans};
 }
 
-/* Where the box has seen them, its record decides; else as many and as long as losses.h asks of data, and time that
- * tells them from a burst. `next_ns` 0: none arrived behind them. */
+/* Where the box has seen the run, its record decides. Otherwise the run must be as long as losses.h requires for data,
+ * and its time must distinguish it from a burst. `next_ns` 0: none arrived after it. */
 static bool is_outage(const struct pl_ack_outages *o, int64_t next_ns)
 {
     if (o->t->box && o->t->box->tells_outages)
@@ -27,7 +27,8 @@ static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
     return t_sent_ns + pl_base_at(&o->t->ack_base, t_sent_ns);
 }
 
-/* `next_ns`: when the acknowledgement behind the run was sent, which shows how long the path is then; 0: none was. */
+/* `next_ns`: when the acknowledgement after the run was sent, which shows the path's delay at that time; 0: none
+ * was. */
 static int end_run(struct pl_ack_outages *o, int64_t next_ns)
 {
     bool outage = o->lost && is_outage(o, next_ns);

@@ -1,5 +1,5 @@
-/* When acknowledgements show that nothing passed the path: a run of them is lost, and none arrives. losses.h finds the
- * same of data. Evidence for the limit `path_down`. */
+/* Finds outages by acknowledgements: a run of them is lost, and none arrives. losses.h does the same with data.
+ * Evidence for the limit `path_down`. */
 #ifndef PL_PATH_DOWN_H
 #define PL_PATH_DOWN_H
 
@@ -9,10 +9,10 @@
 struct pl_ack_outages {
     const struct pl_transfer *t;
     struct pl_time_spans *spans; /* as the sender felt them */
-    int64_t first_ns, last_ns;   /* of the present run: when they were sent; */
+    int64_t first_ns, last_ns;   /* x */
     int64_t longest_ns;          /* delay of those that arrived */
     int64_t before_ns;           /* when the last one that arrived was sent */
-    uint64_t lost, of_outage;    /* how many, and those of them that the box's record says an outage took */
+    uint64_t lost, of_outage;    /* number in the run, and number lost to an outage by the box's record */
 };
 
 void pl_ack_outages_begin(struct pl_ack_outages *outages, const struct pl_transfer *t, struct pl_time_spans *spans);

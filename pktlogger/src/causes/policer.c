@@ -7,7 +7,8 @@
 
 enum { SPREAD = 64, SCALES = 10, QUICK = 3, AROUND = 25, TRIALS = SPREAD + SCALES * QUICK };
 
-/* A rate that is tried. `explained`: runs of lost parts; `near`: parts that passed as close to the burst as those. */
+/* A candidate rate. `explained`: runs of lost parts; `near`: parts that passed although they were equally close to the
+ * burst. */
 struct trial {
     double rate, level, burst;
     uint32_t explained, near;
@@ -51,7 +52,7 @@ static void keep(double rates[QUICK], double rate)
         }
 }
 
-/* What passed at most from a loss to a later one, with `parts` between them. */
+/* The largest number of octets that passed between two losses with `parts` between them. */
 static void find_quick(const struct pl_policer *policer, uint32_t parts, double rates[QUICK])
 {
     const struct pl_policed_part *from = NULL;
@@ -77,8 +78,7 @@ static double level_after(const struct trial *trial, double seconds)
     return level > 0 ? level : 0;
 }
 
-/* A lost part shows the burst but for a part of its own, for what late time stamps move, and for what the rate may be
- * off. */
+/* A lost part shows the burst within the size of one part, the error of late time stamps and the error of the rate. */
 static double slack(const struct trials *trials, const struct trial *trial)
 {
     return PL_POLICER_SLACK_PARTS * trials->part + trial->rate * trials->late_s + trials->step / 2 * trial->burst;
@@ -128,7 +128,7 @@ static void count(const struct pl_policer *policer, struct trials *trials)
     }
 }
 
-/* The share of runs that a trial explains, less that of parts that passed at such a level. */
+/* The share of runs that a candidate explains, minus the share of parts that passed at such a level. */
 static double worth(const struct pl_policer *policer, const struct trial *trial, double passed)
 {
     return (double)trial->explained / policer->runs - (double)trial->near / passed;

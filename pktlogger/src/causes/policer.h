@@ -1,15 +1,14 @@
-/* Whether a policer dropped what was lost: a token bucket that has no queue. Its bucket fills at the policer's rate up to
- * the burst, and a part that finds too few octets in it is dropped. What the bucket lacks is its level: each part that
- * passes adds its octets, and time takes the rate's, down to nothing. So a rate and a burst explain a transfer when all
- * that passed stayed within the burst and each lost part would have gone beyond it (Flach and others, SIGCOMM 2016, look
- * for that, too). The burst of a rate is the highest level that passed.
- * Rates are tried: some that are spread over the range of what is possible, and what passed between losses at most,
- * because behind a loss the bucket is empty. The rates that explain nearly as many losses as the best one does form a
+/* Detects a policer, a token bucket without a queue, as the cause of losses. Its bucket fills at the policer's rate up
+ * to the burst, and a part that finds too few octets in it is dropped. What the bucket lacks is its level: each part
+ * that passes adds its octets, and time takes the rate's, down to nothing. So a rate and a burst explain a transfer
+ * when all parts that passed stayed within the burst and each lost part would have exceeded it (Flach and others,
+ * SIGCOMM 2016, look for that, too). The burst of a rate is the highest level that passed.
+ * Candidate rates are spread over the possible range; others come from the largest number of octets between losses,
+ * because the bucket is empty after a loss. The rates that explain nearly as many losses as the best one does form a
  * range, and its middle counts.
  * A bottleneck's own queue is such a bucket, too, at the bottleneck's rate. So the policer's rate is clearly below the
- * rate at which the line brings parts one behind the other, and what was lost met no queue as long as burst and rate ask
- * of one. Chance and queue management do not know the level: they take parts at low levels, and let others pass at high
- * ones.
+ * rate at which the line brings parts one behind the other, and lost parts met no queue as long as burst / rate. Chance
+ * and queue management do not know the level: they take parts at low levels, and let others pass at high ones.
  * Times are those of arrival, for the queue of a line before the policer spreads what was sent at once. A lost part
  * counts with the delay of the part before it.
  * Rejected: windows between losses with one rate. They need losses that are dense for long, and a sender that halves its

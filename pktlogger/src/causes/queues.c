@@ -35,7 +35,7 @@ struct pl_queues *pl_queues_new(double service, pl_queue_sink *sink, void *conte
     return q;
 }
 
-/* When the arrival would have come if it were the first of all. */
+/* When byte 0 would have reached the bottleneck's exit, judged by this arrival. */
 static double origin(struct pl_queues *q, uint64_t number)
 {
     return part(q, number)->received_ns - PL_QUEUE_SLACK * q->service * part(q, number)->bytes;
@@ -46,8 +46,8 @@ static uint64_t before(uint64_t place, uint64_t by)
     return place > by ? place - by : 0;
 }
 
-/* How much later the arrivals behind a place came than the bottleneck alone makes them. Of each side that part counts
- * whose time stamp is the least late. */
+/* How much later the arrivals after a place came than the bottleneck alone would make them. On each side, the part with
+ * the least late time stamp counts. */
 static double gap(struct pl_queues *q, uint64_t place)
 {
     double end_ns = INFINITY, begin_ns = INFINITY, middle = part(q, place - 1)->bytes;

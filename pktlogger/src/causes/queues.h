@@ -1,9 +1,9 @@
-/* The queue that parts met, freed from what late time stamps add: of a live capture on a busy machine, or of a delay
- * box that woke up late.
+/* The queue that parts met, corrected for late time stamps of a live capture on a busy machine or of a delay box that
+ * woke up late.
  *
- * Nothing passes the bottleneck faster than its rate. So a part arrived no later than any later part less the time that
- * the bottleneck took for those between: the least of these times is the corrected arrival. A sender's time stamp that
- * is late makes a delay too short, so the queue at a place in the order of sending is the longest one of the parts
+ * Nothing passes the bottleneck faster than its rate. So a part arrived no later than (arrival of any later part − the
+ * bottleneck's time for the parts between): the minimum of these times is the corrected arrival. A late time stamp of
+ * the sender makes a delay too short, so the queue at a place in the order of sending is the maximum over the parts
  * around it.
  * Rejected: a median of neighbours. With 3 ms of noise it is wrong by more than the queue of a short buffer. */
 #ifndef PL_QUEUES_H
@@ -17,11 +17,11 @@ enum { PL_QUEUES_AROUND = 8, PL_QUEUES_AHEAD = 256, PL_QUEUES_RING = 512 };
 /* What is known of the place before arrival number `place` (from 0; the last one is behind the last arrival). */
 struct pl_queue_place {
     uint64_t place;
-    int64_t before_ns;   /* when the arrival before it came, corrected; INT64_MIN: none */
+    int64_t before_ns;   /* corrected time of the previous arrival; INT64_MIN: none */
     double delay_ns;     /* the longest corrected one around it */
     double steady_ns;    /* the least of delay_ns here, PL_QUEUES_AROUND places before and as many behind */
     double shortfall_ns; /* delay_ns minus the corrected delay of the next arrival; -1: none */
-    double moved_ns;     /* how much later than corrected the arrival behind it came; -1: none */
+    double moved_ns;     /* (actual − corrected) time of the next arrival; -1: none */
     double gap_ns;       /* between the arrivals before and behind it, beyond the bottleneck's time for the latter */
     bool gap_known;
 };
@@ -41,7 +41,7 @@ struct pl_queues {
     double bytes;
     uint64_t n, corrected, placed, told;
     struct pl_queue_part parts[PL_QUEUES_RING];
-    uint64_t least[PL_QUEUES_RING], first, last; /* arrivals that may be the earliest one from some place on */
+    uint64_t least[PL_QUEUES_RING], first, last; /* candidates for the earliest arrival from some place on */
 };
 
 /* Returns an object for free(), or NULL without memory. */

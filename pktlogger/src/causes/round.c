@@ -11,7 +11,7 @@ static bool grown(const struct pl_rounds *rounds, const struct pl_round *round)
            round->flight >= rounds->last_flight + PL_GROWN_SEGMENTS * (uint64_t)rounds->mss;
 }
 
-/* True when the flight has stood still for some rounds, this one included. */
+/* True when the flight size has been constant for several rounds, including this one. */
 static bool steady(struct pl_rounds *rounds, const struct pl_round *round)
 {
     uint64_t low = rounds->steady_flight < round->flight ? rounds->steady_flight : round->flight;
@@ -23,19 +23,19 @@ static bool steady(struct pl_rounds *rounds, const struct pl_round *round)
     return ++rounds->steady_n >= PL_STEADY_ROUNDS;
 }
 
-/* True when what was sent kept the bottleneck at work all the time. */
+/* True when the data sent kept the bottleneck busy all the time. */
 static bool busy(const struct pl_round *round)
 {
     return round->work_ns > 0 && round->work_ns >= PL_ROUND_BUSY * (double)(round->t1_ns - round->t0_ns);
 }
 
-/* True when others must have made any queue that stood: what was sent is little for the bottleneck. */
+/* True when other traffic must have caused any queue: this sender's data are little for the bottleneck. */
 static bool light(const struct pl_round *round)
 {
     return round->work_ns > 0 && round->work_ns < PL_ROUND_LIGHT * (double)(round->t1_ns - round->t0_ns);
 }
 
-/* True when acknowledgements set off most of it, as they do where a window or a buffer was full. */
+/* True when acknowledgements triggered most packets, as they do where a window or a buffer was full. */
 static bool set_off(const struct pl_round *round)
 {
     return round->clocked >= PL_ROUND_CLOCKED * round->bytes;
@@ -49,7 +49,8 @@ static bool paced(const struct pl_round *round, bool still)
     return (uneven < PL_ROUND_EVEN && !set_off(round)) || (still && uneven < PL_ROUND_VERY_EVEN);
 }
 
-/* Whatever the path could carry. Few packets tell, too, for the kernel waits after each for as long as the rate asks. */
+/* This holds whatever the path could carry. A few packets are enough as evidence, because the kernel waits after each
+ * packet as the rate requires. */
 bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 {
     return time_ns > 0 && pace_bytes_per_s && bytes * NS_PER_S >= PL_AT_PACE * (double)pace_bytes_per_s * time_ns;
@@ -61,7 +62,7 @@ static bool at_pace(const struct pl_round *round)
            (!round->filled && pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s));
 }
 
-/* True when few packets left each in its own time: they are as the program gave them. */
+/* True when few packets left, each at a time of its own: the program wrote them in this way. */
 static bool few_by_themselves(const struct pl_round *round)
 {
     return round->may_starve && round->packets < PL_ROUND_PACED && !set_off(round) && !round->shut && !round->blind;
@@ -73,15 +74,15 @@ static bool little(const struct pl_rounds *rounds, const struct pl_round *round)
     return round->flight && round->flight < rounds->mss && !round->blind;
 }
 
-/* True when the program had given no more. */
+/* True when the program had written all its data. */
 static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round *round)
 {
     return round->idle || little(rounds, round);
 }
 
 /* True when the rate that congestion control sets held data back, as BBR's does, or it was sent at that rate. BBR
- * changes it within a round. The kernel sets one for all senders; that of a window is above what the window sends in a
- * round. */
+ * changes its rate within a round. The kernel sets a pacing rate for all senders; for a window-based control it exceeds
+ * what the window sends in a round. */
 static bool at_kernel_pace(const struct pl_round *round)
 {
     if (round->rate_holds)
@@ -90,7 +91,7 @@ static bool at_kernel_pace(const struct pl_round *round)
     return paced > 0 && bytes >= PL_AT_PACE * paced && bytes <= PL_PAST_PACE * paced;
 }
 
-/* True when no packet missed a queue, and the line was busy: with more than a few octets of this sender. */
+/* True when every packet met a queue and the line was busy, with more than a few octets of this sender. */
 static bool standing(const struct pl_rounds *rounds, const struct pl_round *round)
 {
     return round->queue_ns >= rounds->standing_ns && !round->line_idle && !little(rounds, round);
@@ -105,14 +106,15 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
     return cause != PL_LIMIT_SEND_BUFFER || (set_off(round) && !(round->unheld || round->shut || round->blind));
 }
 
-/* True when nothing more had come to a gateway: a window that nothing has reduced grows when it is used up. */
+/* True when no more data had come to a gateway: a window that was not reduced would have grown if it had been used
+ * up. */
 static bool not_fed(const struct pl_rounds *rounds)
 {
     return rounds->passes_on && !rounds->reduced && !rounds->grew;
 }
 
-/* What is left when neither the program's rate nor the path's, nor slow start, shows. What comes to a gateway at a rate
- * looks as if it was paced, and what comes to it a window at a time as if its send buffer held the rest. */
+/* The cause when neither the program's rate, nor the path's, nor slow start shows. Data that reach a gateway at a rate
+ * look paced. Data that reach it a window at a time look as if its send buffer held the rest. */
 static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round *round, bool still)
 {
     bool held = still && pl_round_may_be(round, PL_LIMIT_SEND_BUFFER);

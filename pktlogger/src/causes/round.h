@@ -6,13 +6,14 @@
 #include "evidence.h"
 #include "transfer.h"
 
-/* Sums over the gaps of a round that do not show their cause. */
+/* Sums over those gaps of a round that do not show their cause. */
 struct pl_round {
-    uint32_t packets, gaps;            /* that count, and how many packets these ended */
-    uint64_t end;                      /* it is over when all below is acknowledged */
+    uint32_t packets, gaps;            /* gaps that count, and the number of packets that ended them */
+    uint64_t end;                      /* the round is over when everything below is acknowledged */
     int64_t t0_ns, t1_ns;              /* from its first packet to the first of the next round */
-    int64_t since_ns;                  /* when a recovery ended in it, else t0_ns: its samples count from then on */
-    double work_ns;                    /* the bottleneck's time for all that was sent; 0: not known */
+    int64_t since_ns;                  /* when a recovery ended in the round, otherwise t0_ns: samples count from then
+                                        * on */
+    double work_ns;                    /* the bottleneck's time for all data sent; 0: not known */
     uint64_t flight;                   /* largest */
     int64_t queue_ns;                  /* smallest; -1: not known */
     double time_ns, bytes, unevenness; /* unevenness: sum of gap² / bytes */
@@ -20,22 +21,22 @@ struct pl_round {
     bool paused;                       /* the application had nothing to send */
     bool unheld;                       /* by most samples, data were unsent or the send buffer had room; or the
                                           program had given all */
-    bool shut;                         /* the receiver's window left no room for the packet before, once at least */
+    bool shut;                         /* at least once the receiver's window left no room for the previous packet */
     bool blind;                        /* the receiver's window is not known */
     double clocked;                    /* bytes sent at once after an acknowledgement */
-    bool idle;                         /* by most samples, the program had given no more; or nothing was outstanding
-                                          for most of the time, and no sample says that data were unsent */
-    bool may_starve;                   /* the program may have had nothing to give, and no sample says otherwise */
+    bool idle;                         /* by most samples the program had written all its data; or nothing was
+                                        * outstanding most of the time, and no sample shows unsent data */
+    bool may_starve;                   /* the program may have had nothing to write, and no sample contradicts that */
     bool unsent;                       /* by most samples, data were unsent */
     bool filled;                       /* by most samples, the congestion window was full, too */
     bool rate_holds;                   /* by most samples, only the rate that congestion control sets held data back, */
-    bool program_holds;                /* or only the one that the program allows */
+    bool program_holds;                /* or only the rate that the program allows */
     bool spent;                        /* by most samples, all that the send buffer holds was sent, and it was full */
     uint64_t pace_bytes_per_s;         /* the most that the program allows; 0: not known */
-    uint64_t kernel_pace_bytes_per_s;  /* what congestion control allows that never reduced ssthresh; 0: not known */
+    uint64_t kernel_pace_bytes_per_s;  /* the rate of a congestion control that never reduced ssthresh; 0: not known */
     bool unpaced;                      /* neither congestion control nor an option nor the program paces */
     int64_t line_ns;                   /* the smallest queue in the box, by its record; -1: not known */
-    bool line_idle;                    /* the line was idle for long, whatever queue stood */
+    bool line_idle;                    /* the line was idle for long, whatever queue there was */
     enum pl_answer slow;               /* the congestion window is that of slow start, by the kernel */
 };
 
@@ -45,16 +46,16 @@ struct pl_rounds {
     int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
     uint64_t last_flight;   /* 0: none */
     bool passes_on, grew;   /* the sender is a gateway; the last round's flight was larger than the one before */
-    bool middle;            /* what was before the first round is not known */
+    bool middle;            /* nothing is known about the time before the first round */
     bool opening, reduced;  /* slow start may go on; the congestion window has been reduced */
-    bool marked;            /* last because of marks and not of a loss */
+    bool marked;            /* last reduced because of marks, not of a loss */
     bool filled;            /* the line's rate is known: by who built it, or because a queue has been standing */
     uint64_t steady_flight; /* of the first of the last steady rounds */
     unsigned steady_n;
-    uint64_t cap; /* a flight that stood still before any loss; 0: none */
+    uint64_t cap; /* a flight size that was constant before any loss; 0: none */
 };
 
-/* What the congestion window is when it limits. Where the kernel does not say that slow start goes on, it is over. */
+/* The phase of a limiting congestion window. Slow start is over unless the kernel says that it continues. */
 static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds, enum pl_answer slow)
 {
     if (slow == PL_YES)
@@ -62,14 +63,14 @@ static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds
     return rounds->marked ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
 }
 
-/* True when so much was sent at the rate that the program allows. */
+/* True when this many octets were sent at the rate that the program allows. */
 bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s);
 
 /* False where the round's own evidence contradicts this cause. */
 bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause);
 
-/* `left`: nothing but the congestion window is left. `relabel`: the steady rounds before that may have this cause have
- * it, too. */
+/* `left`: the congestion window is the only remaining cause. `relabel`: earlier steady rounds that may have this cause
+ * get it, too. */
 struct pl_judged {
     enum pl_limit_cause cause;
     bool left, relabel;
@@ -78,7 +79,7 @@ struct pl_judged {
 /* The cause of a round that is over. */
 struct pl_judged pl_round_judge(struct pl_rounds *rounds, const struct pl_round *round);
 
-/* The cause of a round that does not come to its end: that of the round before, as far as nothing contradicts it. */
+/* The cause of an incomplete round: the previous round's, unless something contradicts it. */
 enum pl_limit_cause pl_round_carry(const struct pl_rounds *rounds, const struct pl_round *round,
                                    enum pl_limit_cause before);
 

@@ -1,4 +1,4 @@
-/* Some of very many numbers, evenly spread over all that were given: memory holds at most PL_SAMPLE_MOST of them. */
+/* An evenly spaced subset of very many numbers: memory holds at most PL_SAMPLE_MOST of them. */
 #ifndef PL_SAMPLE_H
 #define PL_SAMPLE_H
 
@@ -13,7 +13,7 @@ enum { PL_SAMPLE_MOST = 32768 };
 /* It starts as {0}. `at` and `n`: the numbers that are kept, in order until pl_sample_sort. */
 struct pl_sample {
     PL_VECTOR(double) kept;
-    uint64_t given, stride_less_one; /* of `stride` numbers one is kept */
+    uint64_t given, stride_less_one; /* one of every `stride` numbers is kept */
 };
 
 /* Returns 0, or -1 without memory. */
@@ -23,10 +23,10 @@ void pl_sample_sort(struct pl_sample *sample);
 /* Sorts `n` numbers, smallest first. */
 void pl_sort_numbers(double *numbers, size_t n);
 
-/* Of a sorted sample: the value below which this share lies; 0 of an empty one. */
+/* Quantile of a sorted sample; 0 for an empty one. */
 double pl_sample_quantile(const struct pl_sample *sample, double share);
 
-/* Of a sorted sample: the share of values that are less than `value`, or, with `equal`, at most that. */
+/* The share of a sorted sample that is less than `value` or, with `equal`, at most `value`. */
 double pl_sample_below(const struct pl_sample *sample, double value, bool equal);
 void pl_sample_free(struct pl_sample *sample);
 

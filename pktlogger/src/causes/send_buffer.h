@@ -1,8 +1,8 @@
 /* Whether a sender's silence waited for room in its send buffer. Linux wakes a writer when a third of the buffer is
- * free. Then it takes from him as much as the congestion window allows, also beyond the buffer, because an unsent
- * segment that has room takes more without a look at the buffer. So the flight does not stand still. But an
- * acknowledgement ends each silence at once, and as much is left in flight each time.
- * Rejected: a look at the flight alone. An application that writes as much every so often leaves as much, too. */
+ * free. Then the writer fills as much as the congestion window allows, even beyond the buffer, because an unsent
+ * segment with room takes more data without a check of the buffer. So the flight size is not constant. But an
+ * acknowledgement ends each silence at once, and the same amount is left in flight each time. Rejected: looking at the
+ * flight size alone. An application that writes the same amount periodically leaves the same flight, too. */
 #ifndef PL_SEND_BUFFER_H
 #define PL_SEND_BUFFER_H
 
@@ -12,7 +12,7 @@
 struct pl_send_buffer {
     uint64_t left_bytes; /* in flight when an acknowledgement last ended a silence */
     bool woken;          /* one ended the last silence */
-    bool known;          /* two did, with as much left */
+    bool known;          /* two such silences left the same amount in flight */
 };
 
 /* Takes a silence, which a packet of `len` bytes ended: `at_once` after an acknowledgement or not. True: it waited for

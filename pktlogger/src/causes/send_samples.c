@@ -303,7 +303,7 @@ void pl_send_samples_free(struct pl_send_samples *samples)
     *samples = (struct pl_send_samples){0};
 }
 
-/* The first sample that is not before `like`. */
+/* The first sample at or after `like`. */
 static size_t first_from(const struct pl_send_samples *samples, const struct pl_send_sample *like)
 {
     size_t low = 0, high = samples->list.n;
@@ -402,7 +402,8 @@ static bool never_filled(const struct pl_samples_of *of, size_t at, uint32_t mss
     return false;
 }
 
-/* Whether a writer that waits finds no room. Of a buffer whose size is not known the program alone says so. */
+/* Whether a waiting writer finds no room. Where the buffer's size is unknown, only the program's own account says
+ * so. */
 static bool finds_no_room(const struct pl_samples_of *of, size_t at, bool given, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at];
@@ -413,7 +414,7 @@ static bool finds_no_room(const struct pl_samples_of *of, size_t at, bool given,
 }
 
 /* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding
- * have the full length: a pace holds it back, or Nagle's rule, where any packet is outstanding. */
+ * have the full length: pacing holds it back, or Nagle's rule while any packet is outstanding. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
     return sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
@@ -478,7 +479,7 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
         see(&seen, samples, i, mss);
     if (samples->n)
         see_pacing(&seen, &samples->first[i ? i - 1 : 0]);
-    if (i == 0) /* a control changes its rate, and seldom what the program allows */
+    if (i == 0) /* a control changes its own rate often, the program's limit seldom changes */
         seen.kernel_pace_bytes_per_s = 0;
     return seen;
 }
@@ -521,15 +522,15 @@ enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t 
     return one ? PL_COUNTED_ONE : PL_COUNTED_UNKNOWN;
 }
 
-/* How long the counter went on between two samples; 0: not known. */
+/* The increase of the counter between two samples; 0: not known. */
 static double counted_ns(const struct pl_send_sample *from, const struct pl_send_sample *to, enum pl_counter counter)
 {
     bool known = from->counted_us[counter] != PL_NOT_COUNTED && to->counted_us[counter] != PL_NOT_COUNTED;
     return known ? ((double)to->counted_us[counter] - (double)from->counted_us[counter]) * 1e3 : 0;
 }
 
-/* Whether a counter went on for more than half of a span, by two samples that lie within it or next to it: as much as
- * they are away from it may have passed outside. */
+/* Whether a counter advanced for more than half of a span, by two samples within it or next to it. The time by which
+ * the samples lie outside the span is allowed for. */
 static bool surely_counted(const struct pl_send_sample *from, const struct pl_send_sample *to, enum pl_counter counter,
                            int64_t t0_ns, int64_t t1_ns)
 {
@@ -538,8 +539,8 @@ static bool surely_counted(const struct pl_send_sample *from, const struct pl_se
     return counted_ns(from, to, counter) - (double)(before_ns + behind_ns) > (double)(t1_ns - t0_ns) / 2;
 }
 
-/* A counter is known at samples alone, in steps of a jiffy. So of a span between two of them a least and a most are
- * known. Before its first sample a connection may have counted all that this says. */
+/* A counter is known only at samples, in steps of a jiffy. So its increase over a span between two samples is known
+ * within bounds. Before the first sample the connection may have counted the whole value of that sample. */
 enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
                                   int64_t t1_ns)
 {

@@ -1,5 +1,5 @@
-/* What was queued in the senders' sockets, sampled while they sent (FORMAT.md section 3, "Samples"). Captures do not
- * show it, and it tells a silence of the application from one of the send buffer. */
+/* Samples of the senders' socket queues, taken while they sent (FORMAT.md section 3, "Samples"). Captures do not show
+ * these queues, which distinguish a silence of the application from a full send buffer. */
 #ifndef PL_SEND_SAMPLES_H
 #define PL_SEND_SAMPLES_H
 
@@ -35,7 +35,7 @@ struct pl_send_sample {
     uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window, transfer;
     uint16_t local_port, remote_port;
     uint8_t ca_state, control;
-    bool stands;    /* it gave nothing for a while, and the buffer had no third free */
+    bool stands;    /* the program wrote nothing for a while, and less than a third of the buffer was free */
     bool near_full; /* the send buffer was full then, or at samples near it: a writer may wait for a third of it */
     uint8_t always, waits; /* each an enum pl_answer; always: its program always has data to send */
 };
@@ -61,7 +61,7 @@ struct pl_samples_of {
  * rate, for which both windows have room waits by Nagle's rule until the writer gives more (RFC 9293, 3.7.4). */
 struct pl_samples_seen {
     uint32_t n;
-    uint32_t slow, past;       /* were in slow start, or past it; neither: BBR, say */
+    uint32_t slow, past;       /* in slow start, or past it; neither: BBR, for example */
     uint32_t waits;            /* the program had more to give, by its own account */
     uint32_t given;            /* it had given all, by its own account, and all was sent */
     uint32_t unsent;           /* had data unsent: a full segment or more */
@@ -80,7 +80,7 @@ struct pl_samples_seen {
     bool full;                 /* the last one had a buffer in which a waiting writer finds no room */
     uint64_t pace_bytes_per_s; /* of the last sample up to the end of the span, or else the first; 0: not known */
     uint64_t kernel_pace_bytes_per_s; /* likewise; 0, too, before the first, and where a window bounds it */
-    bool unpaced;                     /* likewise: neither its control nor an option paces it */
+    bool unpaced;                     /* likewise: neither the congestion control nor an option paces the connection */
     bool sets_rate;                   /* likewise: its control is known to send at a rate that it sets */
 };
 
@@ -101,13 +101,13 @@ bool pl_samples_heed_no_marks(const struct pl_samples_of *samples);
 /* True when its congestion control is known to send at a rate that it sets, as BBR does, by its first sample and its last one. */
 bool pl_samples_set_rate(const struct pl_samples_of *samples);
 
-/* What the program sent of its opening; 0: not known. */
+/* Octets that the program sent in its opening; 0: not known. */
 uint64_t pl_samples_opening(const struct pl_samples_of *samples);
 
 /* What the samples from t0_ns to t1_ns show. Spans come in order of time. */
 struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
-/* The same; where there is none in the span, what the nearest one shows. */
+/* The same; without a sample in the span, the nearest sample counts. */
 struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
 /* Whether the counter went on for more than half of the time from t0_ns to t1_ns. */

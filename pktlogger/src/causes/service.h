@@ -1,9 +1,8 @@
-/* How long the bottleneck of a path takes for a byte, by the arrivals alone: the rate at which parts arrive while parts
- * wait for it all the time. A machine that is late moves single arrivals by milliseconds, so the rate is that of many
- * parts in a row.
- * The quickest tenth of the rows, which jitter and bunches make quicker than the bottleneck, serves where an estimate
- * that is too slow would do harm. What people are told is the mean over all busy rows: moving arrivals does not change
- * it. Others that have a part of the line make it slower than the line, so the line carries at least so much. */
+/* Estimates the bottleneck's time per byte from arrivals alone: the rate at which parts arrive while the bottleneck
+ * always has parts waiting. A late machine shifts single arrivals by milliseconds, so the rate is measured over rows of
+ * many parts. Jitter and bunching make the fastest tenth of the rows faster than the bottleneck; it is used where an
+ * estimate that is too slow would do harm. Texts for people use the mean over all busy rows, which shifted arrivals do
+ * not change. Other traffic on the line makes the estimate slower, so it is a lower bound of the line's rate. */
 #ifndef PL_SERVICE_H
 #define PL_SERVICE_H
 
@@ -15,7 +14,8 @@ enum { PL_SERVICE_LENGTHS = 3, PL_SERVICE_RING = 256, PL_HEADERS = 52 };
 struct pl_service_mark {
     int64_t t_ns;
     double bytes, idle_ns; /* since the beginning */
-    double queued_bytes;   /* of parts that found the bottleneck at work: the delay of another has its own time */
+    double queued_bytes;   /* counts parts that found the bottleneck busy: the delay of other parts includes their own
+                            * time */
 };
 
 /* It starts as {0}. */
@@ -23,8 +23,8 @@ struct pl_service {
     struct pl_service_mark marks[PL_SERVICE_RING]; /* of the last parts that arrived */
     struct pl_service_mark now;
     uint64_t n;
-    uint64_t rows[PL_SERVICE_LENGTHS];                                  /* parts in a row that were looked at */
-    struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS];                     /* of those that kept the bottleneck busy */
+    uint64_t rows[PL_SERVICE_LENGTHS];                                  /* rows of parts examined */
+    struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS];                     /* rows that kept the bottleneck busy */
     struct pl_sample all[PL_SERVICE_LENGTHS];                           /* of all of them */
     double busy_ns[PL_SERVICE_LENGTHS], busy_bytes[PL_SERVICE_LENGTHS]; /* of the busy ones, without what was idle and
                                                                            the parts that came then */

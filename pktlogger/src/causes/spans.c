@@ -8,7 +8,7 @@ struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context)
     return (struct pl_spans){.held = {.t0_ns = 0, .t1_ns = -1}, .sink = sink, .context = context};
 }
 
-/* Adds what `from` tells to `to`, which ends where `from` begins. */
+/* Merges `from` into `to`, which ends where `from` begins. */
 static void merge(struct pl_limit *to, const struct pl_limit *from)
 {
     to->t1_ns = from->t1_ns;

@@ -13,16 +13,16 @@ struct pl_span {
     struct pl_limit row;
     uint32_t round;
     bool open;   /* its round says why: */
-    int unpaced; /* but this is the cause unless the round was paced; PL_LIMIT_N: the round's is */
+    int unpaced; /* the cause unless the round was paced; PL_LIMIT_N: the round's cause */
     bool woken;  /* silence that may have waited for the send buffer */
-    bool left;   /* its cause is the congestion window, which is what was left */
+    bool left;   /* its cause is the congestion window, by elimination */
 };
 
 struct pl_spans {
     PL_VECTOR(struct pl_span) pending;
-    const struct pl_time_spans *busy; /* when the line was that alone makes packets queue; NULL: not known */
+    const struct pl_time_spans *busy; /* times in which the only line with a queue was busy; NULL: not known */
     size_t busy_at;                   /* the first of them that is not over */
-    struct pl_limit held;             /* goes out when a row with another cause follows; t1_ns < t0_ns: none */
+    struct pl_limit held;             /* row that is written when another cause follows; t1_ns < t0_ns: none */
     pl_limit_sink *sink;
     void *context;
 };
@@ -38,18 +38,17 @@ struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context);
 /* Adds a span that begins where the last one ends. Returns 0, or -1 without memory. */
 int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
 
-/* Gives the open spans their cause. `left`: it is the congestion window, and nothing shows it but that nothing else
- * is. Where it is the path's rate, a span in which the line rested has the cause `window`, so that no time in which it
- * does is the path's. */
+/* Gives the open spans their cause. `left`: it is the congestion window, by elimination. Where the cause is the path's
+ * rate, spans in which the line was idle get the cause `window`, so that idle time never counts as the path's. */
 void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, enum pl_limit_cause window, bool left);
 
-/* What was left to the congestion window, or was that past slow start, in this round has another cause. */
+/* Changes the cause of spans of this round that had the congestion window by elimination, or past slow start. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);
 
-/* The silences that may have waited for the send buffer did. */
+/* Assigns the send buffer to the silences that may have waited for it. */
 void pl_spans_were_woken(struct pl_spans *spans);
 
-/* Lets the closed spans go that are of rounds before this one. */
+/* Writes the closed spans of earlier rounds. */
 void pl_spans_let_go(struct pl_spans *spans, uint32_t round);
 
 /* Lets all go, and frees. */
