@@ -23,8 +23,8 @@ from scenarios.run.interrupt import Interrupted, orderly
 # No verb multiplies matrices.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-# What `lfp --help` shows. It stands here, and not in the verbs alone, because loading them all takes half a second.
-# Verbs of other packages stand behind these groups.
+# The help lines of `lfp --help`. They are repeated here, because loading all verbs takes half a second. Verbs of other
+# packages follow these groups.
 GROUPS = {
     "Measure": {
         "list": "The scenarios of the library.",
@@ -72,7 +72,7 @@ class LazyGroup(click.Group):
         return loaded
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The verbs in their groups; of our own none is loaded."""
+        """The verbs in their groups, without loading our own."""
         others = {name: point.load().get_short_help_str(limit=90) for name, point in sorted(plugins.commands().items())}
         for title, verbs in (GROUPS | {"More": others}).items():
             if verbs:

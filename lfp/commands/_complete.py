@@ -1,8 +1,8 @@
 """Completion of `lfp` in bash, zsh and fish: verbs, options and words, scenarios, runs, settings and their values.
 
-A shell asks at each press of the key, so nothing is loaded here but what the answer takes, not even click. What the
-verbs take is in completion.json, which ``tools/library-index`` writes from the verbs themselves, and a test compares.
-The scripts for the shells are click's (``_LFP_COMPLETE=bash_source lfp``), and so is what they are answered.
+A shell asks at each press of the key, so this module loads only what the answer needs, not even click. The verbs'
+options are in completion.json, which ``tools/library-index`` writes from the verbs themselves; a test compares it with
+them. The shells use click's scripts (``_LFP_COMPLETE=bash_source lfp``), and the answers have click's format.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def answer(instruction: str) -> str:
 
 
 def _asked(shell: str) -> tuple[list[str], str]:
-    """The words before the one to complete, without the program's name, and that one."""
+    """The words before the one to complete, without the program's name, and the word to complete."""
     words = _split(os.environ.get("COMP_WORDS", ""))
     if shell == "fish":
         incomplete = os.environ.get("COMP_CWORD", "")
@@ -68,8 +68,8 @@ def offered(words: list[str], incomplete: str) -> list[Item]:
 
 
 def _option(words: list[str], incomplete: str) -> tuple[str, str, str]:
-    """The option whose value is being typed, or nothing; what is typed of the value; and what bash, which breaks words
-    at ``=``, has cut off it."""
+    """The option whose value is being typed, if any; the value so far; and the part of the word that bash, which breaks
+    words at ``=``, has cut off."""
     joined = ""
     if incomplete == "=":
         words, incomplete, joined = words[:-1], "", f"{words[-1]}=" if words else ""
@@ -110,7 +110,7 @@ def _settings(settings: dict[str, list[str]], incomplete: str) -> list[str]:
 
 
 def _scenarios(incomplete: str) -> list[str]:
-    """The library, and the folders and scenario files that begin so."""
+    """The library's scenarios, and the folders and scenario files whose names begin with the text."""
     start = Path(incomplete)
     folder = start if incomplete.endswith("/") else start.parent
     near = sorted(folder.iterdir()) if folder.is_dir() else []
@@ -132,7 +132,7 @@ def _runs(words: list[str]) -> list[str]:
 
 
 def index(group: Any) -> str:
-    """What completion.json should hold. ``group``: the click group of all verbs."""
+    """The content that completion.json should have. ``group``: the click group of all verbs."""
     import click
 
     from scenarios.plan import columns, congestion, profiles, schema

@@ -13,7 +13,7 @@ from typing import Any
 from scenarios.run import compare, runs
 from scenarios.run.compare import Comparison
 
-_HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
+_HASH_DIGITS = 12  # digits of SHA-256: enough to tell builds apart
 Row = tuple[str, str, str]
 
 

@@ -64,7 +64,7 @@ across_option = click.option(
 
 
 def time_option(default: str | None, otherwise: str = "") -> Callable[[Any], Any]:
-    """``--time``. ``otherwise``: what it is when the user says nothing and there is no ``default``."""
+    """``--time``. ``otherwise``: its value when the user does not give it and there is no ``default``."""
     return click.option(
         "--time", "clock", type=click.Choice(["real", "virtual", "auto"]), default=default, show_default=True,
         help="Virtual: each trial runs in a kernel of its own whose clock jumps. Auto: measures this machine for 3 s, "

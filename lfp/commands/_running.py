@@ -1,4 +1,4 @@
-"""Starting plans and finishing their runs, with what is said on the way: what ``lfp run`` and ``lfp gate`` share."""
+"""Starts plans, finishes their runs and prints messages on the way; ``lfp run`` and ``lfp gate`` share it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scenarios.run import checks, imported, manifest, plugins, runner, runs, sho
 from scenarios.run.time_choice import Asked
 from scenarios.virtual import randomness
 
-_KEPT_TRIALS = 200  # of a run whose view is made at its end
+_KEPT_TRIALS = 200  # size of a run whose view is made at its end
 
 
 def require(plans: Sequence[Plan], *, virtual: bool) -> None:
@@ -89,7 +89,7 @@ def finish(
 
 
 def _keep_view(run_dir: Path) -> None:
-    """Makes the first ``lfp show`` of a run as fast as the later ones, where that takes no time to speak of."""
+    """Makes the first ``lfp show`` of a run as fast as later ones, where making the view takes little time."""
     if len(runs.trial_folders(run_dir.resolve())) <= _KEPT_TRIALS:
         shown.keep(run_dir, _show.view(run_dir))
 
@@ -104,7 +104,7 @@ def _print_where(run_dirs: Sequence[Path], reports: Sequence[Path], out: Console
 
 
 def say_imported(run_dir: Path, out: Console) -> None:
-    """Writes the reports of a run of captures, and prints what it is and where."""
+    """Writes the reports of a run of captures, and prints its kind and path."""
     content = runs.manifest(run_dir)
     reports = plugins.after_run(run_dir)
     _print_run(run_dir, content["verdict"], out)

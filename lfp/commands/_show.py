@@ -1,4 +1,5 @@
-"""What ``lfp show`` shows of a run. The verb's own module prints and keeps it: loading this one takes most of the time.
+"""Makes the view of a run that ``lfp show`` prints. The verb's own module prints and caches the view, because loading
+this module takes most of the time.
 """
 
 from __future__ import annotations
@@ -128,14 +129,14 @@ def _view(run_dir: Path, trials: list[dict[str, Any]], count: int) -> Iterator[P
 
 
 def _longer(trials: list[dict[str, Any]]) -> str:
-    """What the time of a short-term average is, where the transfers have a duration: it ends later."""
+    """Explains the time of a short-term average where transfers have a duration: the average ends later."""
     took = _took(trials, "rttcp")
     return took and (f"short-term average: from connect until the last byte is acknowledged, which took {took}; "
                      "transfer.duration is when the sender stops giving data")  # fmt: skip
 
 
 def _of_iperf3(trials: list[dict[str, Any]]) -> str:
-    """The same of iperf3, whose server reads no further when the time is over."""
+    """The same for iperf3, whose server stops reading when the time is over."""
     took = _took(trials, "iperf3")
     return took and (f"iperf3's short-term average: what its server had read when the test ended, over {took}; "
                      "what was under way then does not count")  # fmt: skip
@@ -156,7 +157,7 @@ def _steps(trials: list[dict[str, Any]]) -> str:
 
 
 def _not_known(trials: list[dict[str, Any]]) -> str:
-    """The settings that were asked for and of which nothing says whether they ran."""
+    """Requested settings for which no evidence shows whether they were in force."""
     rows = [(trial["trial"], row) for trial in trials for row in trial["asked"]]
     known = {(number, row["setting"]) for number, row in rows if row["ran"] is not None}
     names = dict.fromkeys(row["setting"] for number, row in rows if (number, row["setting"]) not in known)
@@ -178,7 +179,7 @@ def _limited(metrics: dict[str, Any]) -> str:
 
 
 def _shared(trial: dict[str, Any]) -> str:
-    """A flow's share of the time in which all flows run, and what all had; empty where it is alone."""
+    """A flow's share while all flows run, and the total of all flows; empty for a single flow."""
     metrics = trial["metrics"]
     if not (trial["params"].get("beside") or metrics.get("flows_common_ns")):
         return ""
@@ -193,14 +194,14 @@ def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str
     metrics, verdict = trial["metrics"], trial["verdict"]
     share = metrics["stopped_share"]
     row = {**trial, **metrics, "valid": verdict["valid"], "reasons": "; ".join(verdict["reasons"])}
-    row |= {"cause": verdicts.short(verdict), "flows_common_ns": None}  # which has a column of its own
+    row |= {"cause": verdicts.short(verdict), "flows_common_ns": None}  # shown in a column of its own
     limited = (_limited(metrics),) if captured else ()
     shared = (_shared(trial),) if several else ()
     return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, *shared, outcome(row)
 
 
 def _round_trip(trial: dict[str, Any]) -> str:
-    """The round-trip time that the sender's TCP saw. Behind gateways this is the way to the near gateway only."""
+    """The round-trip time that the sender's TCP measured. With gateways it covers only the path to the near gateway."""
     rtt_ns, params = trial["metrics"]["rtt_median_ns"], trial["params"]
     if rtt_ns is None:
         least_ns = trial["metrics"].get("rtt_min_ns")

@@ -40,5 +40,5 @@ def choices(plans: Sequence[Plan], asked: Asked, out: Console) -> list[TimeChoic
     for plan, choice in zip(plans, found, strict=True):
         out.print(f"time       {plan.name}: {choice.chosen}: {choice.why}", markup=False)
     if advice := next((choice.advice for choice in found if choice.advice), ""):
-        out.print(f"help       {advice}", markup=False)  # the end says it again; most would rather know it before
+        out.print(f"help       {advice}", markup=False)  # printed again at the end, but most users want it first
     return found

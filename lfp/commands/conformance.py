@@ -1,4 +1,4 @@
-"""``lfp conformance``: what the gateways of a scenario do where clients, servers and paths do what they do.
+"""``lfp conformance``: tests how a scenario's gateways handle the usual behaviour of clients, servers and paths.
 
 The table goes to stdout, the progress to stderr. Every case runs in virtual time, in a guest of its own, so it needs no
 privilege and one seed gives one result.

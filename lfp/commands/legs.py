@@ -1,4 +1,4 @@
-"""``lfp legs``: the way of a transfer from capture point to capture point."""
+"""``lfp legs``: follows a transfer from capture point to capture point."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _folder(run: str | None, trial: int | None, runs_dir: Path) -> Path:
 
 
 def _lines(found: dict[str, Any]) -> Iterator[str]:
-    """The account as text: a paragraph for each leg and each gateway, and one for the whole way."""
+    """The account as text: a paragraph for each leg and each gateway, and one for the whole path."""
     ends = ["{address} port {port}".format_map(found[side]) for side in ("sender", "receiver")]
     seconds = found["elapsed_ns"] / 1e9
     speed = readable.rate(8 * found["bytes"] / seconds) if seconds > 0 else readable.NOTHING
@@ -66,7 +66,7 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
     yield f"{ends[0]} to {ends[1]}: {readable.size(found['bytes'])} in {readable.number(seconds)} s, {speed}{one}"
     for number, leg in enumerate(found["legs"]):
         before = found["legs"][number - 1]["to"] if number else leg["from"]
-        if before != leg["from"]:  # a point between two legs of one connection is no gateway
+        if before != leg["from"]:  # a point between two legs of one connection is not a gateway
             yield from _gateway(before, leg["from"], found["gateways"][number - 1])
             yield from _tunnel(found["tunnel"]) if found["tunnel"] else ()
         yield from _leg_lines(leg)

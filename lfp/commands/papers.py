@@ -110,7 +110,7 @@ def _read(scenario: str, form: Form, run_dir: Path) -> Stored:
 
 
 def _all(found: dict[tuple[str, Form], Stored], kept: Path | None) -> book.Kept:
-    """What was run now, and of other scenarios and forms what is kept."""
+    """The results of this run, and the stored results of other scenarios and forms."""
     forms: dict[Form, dict[str, Stored]] = {"quick": {}, "whole": {}}
     for form, by_scenario in forms.items():
         for name in known():
@@ -128,7 +128,7 @@ def _about() -> list[str]:
 
 
 def _write(file: Path, text: str) -> None:
-    """A reader finds the old page or the new one."""
+    """Replaces the page atomically: a reader finds the old page or the new one."""
     temporary = file.with_name(f".{file.name}.tmp")
     temporary.write_text(text, encoding="utf-8")
     temporary.rename(file)

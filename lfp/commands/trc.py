@@ -35,7 +35,7 @@ from scenarios.trial.trial import folder_of
 # A rate holds if its throughput for each packet/s is at least this share of the best rate's so far; with less it has
 # broken down. The share is not 1, because a higher rate spends more of the trial in slow start.
 SHARE = 0.85
-NEIGHBOURS = (0.99, 1.01)  # multiples of the best rate that are measured too, to show what a little less and more do
+NEIGHBOURS = (0.99, 1.01)  # multiples of the best rate that are also measured, to show its surroundings
 KEY = "path.ab_rate"
 
 

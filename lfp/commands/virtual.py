@@ -21,7 +21,7 @@ from scenarios.virtual.machine import Machine
 
 DEFAULT_BYTES = 2**30
 _BY_SIGNAL = 128  # plus the signal's number: the exit status of a shell
-# What of the caller's environment would mean another place in the guest.
+# Environment variables of the caller that would name other folders in the guest.
 _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY")
 
 

@@ -1,4 +1,5 @@
-"""Distance of a route, as the Land Speed Record counts it: the shortest way over the earth between places that count.
+"""Distance of a route, as the Land Speed Record counts it: the shortest line over the earth's surface between places
+that count.
 
 The earth is WGS84's ellipsoid. Published lengths of record paths are its geodesics: Sunnyvale–Chicago–CERN 10,037 km
 (10,036 here), Tokyo–Chicago–Amsterdam–Seattle–Tokyo 32,372 km (32,360 here). Rejected: great circles of a sphere with

@@ -53,7 +53,7 @@ def text(content: dict[str, Any]) -> str:
 
 
 def check(run_dir: Path, folder: Path) -> None:
-    """LfpError names the file of the run, or the dossier in ``folder``, that is not what was certified."""
+    """LfpError names the file of the run, or the dossier in ``folder``, that differs from what was certified."""
     file = folder / NAME
     found = read_json(file)
     if found is None:

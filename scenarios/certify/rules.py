@@ -22,7 +22,7 @@ ATTACHED = ("params.json", "status.json", "transfer.json", "tcp_info.parquet")
 
 @dataclass(frozen=True)
 class Evidence:
-    """One figure with its unit. ``file``: where it is from, relative to the run; empty: from a rule's arithmetic."""
+    """One figure with its unit. ``file``: its source, relative to the run; empty: computed by a rule."""
 
     what: str
     value: str
@@ -31,7 +31,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule and how this run stands to it."""
+    """A rule, and whether this run fulfils it."""
 
     name: str
     asks: str

@@ -1,8 +1,9 @@
 """hashes.json: SHA-256 of a run's files, written when the run ends, so that a later change is found.
 
 It covers manifest.json, results.parquet and everything in trials/, superseded/ and files/. Reports are left out,
-because they are made from these files and may be made again. A seal finds changes. It is no signature: who can write
-the directory can seal it again, so publish the hash of hashes.json, which the dossier shows, where others keep it.
+because they are made from these files and may be made again. A seal finds changes. It is not a signature: a user who
+can write to the directory can seal it again. So publish the hash of hashes.json, which the dossier shows, in a place
+that others control.
 """
 
 from __future__ import annotations
@@ -37,8 +38,8 @@ def write(run_dir: Path) -> None:
 
 
 def open_again(run_dir: Path) -> None:
-    """Breaks the seal of a run that goes on, if it has one. LfpError when a file has changed since: the next seal would
-    hide that."""
+    """Removes the seal of a run that continues, if it has one. LfpError when a file has changed since it was sealed,
+    because the next seal would hide the change."""
     if (run_dir / NAME).exists():
         check(run_dir)
         (run_dir / NAME).unlink()
@@ -54,8 +55,8 @@ def read(run_dir: Path) -> dict[str, str]:
 
 
 def check(run_dir: Path) -> dict[str, str]:
-    """The sealed hashes, which the files still have. LfpError names the first file that was changed, removed or
-    added."""
+    """The sealed hashes, after checking that the files still have them. LfpError names the first file that was changed,
+    removed or added."""
     sealed = read(run_dir)
     there = names(run_dir)
     for name in sorted({*sealed, *there}):

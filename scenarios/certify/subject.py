@@ -1,4 +1,4 @@
-"""What a dossier is about: the best valid trial of a run whose files are as they were at its end."""
+"""The subject of a dossier: the best valid trial of a run whose files are unchanged since its end."""
 
 from __future__ import annotations
 

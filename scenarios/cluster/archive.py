@@ -16,10 +16,10 @@ from pathlib import Path, PurePosixPath
 from netcommon import readable
 from netcommon.errors import LfpError
 
-PACKED_BYTES = 2**30  # the most that travels at once: worker and orchestrator hold it in memory
+PACKED_BYTES = 2**30  # largest archive: worker and orchestrator hold it in memory
 UNPACKED_BYTES = 16 * 2**30
 MEMBERS = 10_000
-_LEVEL = 1  # captures and parquet hardly shrink; JSON does at any level
+_LEVEL = 1  # captures and Parquet hardly compress, and JSON compresses at any level
 
 
 def pack(folder: Path, most_bytes: int = PACKED_BYTES) -> bytes:

@@ -1,4 +1,4 @@
-"""Files that the models of a trial's path name, on their way to a worker that has not got them."""
+"""Sends the files that a path's models name to a worker that lacks them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scenarios.plan.model import Scenario
 
 
 def contents(setting: Scenario) -> dict[str, bytes]:
-    """What the files of a setting's path hold, by their names in it: for a machine that has not got them."""
+    """The contents of the files that a setting's path names, by name, for a machine that lacks them."""
     found: dict[str, bytes] = {}
 
     def read(name: str) -> str:

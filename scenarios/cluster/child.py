@@ -37,8 +37,9 @@ JOB, RECORD = "job.pickle", "record.json"
 
 
 def measure(folder: Path) -> dict[str, Any]:
-    """Runs the trial of the job in ``folder``, and leaves the trial's folder in ``folder``/trials. Returns the record:
-    what the orchestrator is told beside the files. An error that ended the trial is in it: message and status."""
+    """Runs the trial of the job in ``folder``, and leaves the trial's folder in ``folder``/trials. Returns the record,
+    which the orchestrator gets in addition to the files. It contains the message and status of an error that ended the
+    trial."""
     job = pickle.loads((folder / JOB).read_bytes())
     with contextlib.suppress(OSError):
         os.chdir(job["folder"])  # names of files in a scenario are relative to it
@@ -93,12 +94,12 @@ def _serve(jobs: TextIO, answers: TextIO) -> None:
 
 
 def main() -> None:
-    """Serves until stdin ends. What the trial's code prints goes to stderr."""
+    """Serves until stdin ends. Output of the trial's code goes to stderr."""
     if sys.argv[1] == "real":
         try:
             checks.require([])
         except LfpError:
-            pass  # each trial says it again, as its error
+            pass  # each trial reports it again as its error
         except unprivileged.Outside:
             unprivileged.enter(unprivileged.own_command_line())
     with os.fdopen(os.dup(1), "w", encoding="utf-8") as answers, orderly():

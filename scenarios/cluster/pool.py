@@ -23,7 +23,7 @@ from scenarios.run import manifest
 from scenarios.trial.ended import Ended
 
 CONNECT_S, WORKERS_S, STOP_S = 20.0, 60, 30
-_AHEAD = 2  # trials a thread that are handed out, so that no worker waits for the next
+_AHEAD = 2  # trials handed out per thread, so that no worker waits for the next one
 Work = Callable[[str, str, dict[str, str], list[str], bytes], dict[str, Any]]
 
 
@@ -33,7 +33,7 @@ class Pool:
 
     def __init__(self, address: str, work: Work = task.run) -> None:
         self._address, self._work = address, work
-        self._run = secrets.token_hex(6)  # names of tasks: no other orchestrator has them
+        self._run = secrets.token_hex(6)  # prefix of task names, unique to this orchestrator
         self._threads = 1
         self._wanted: dict[str, str] = {}
         self._tools: list[str] = []
@@ -43,7 +43,7 @@ class Pool:
 
     def __enter__(self) -> Pool:
         for name in ("distributed", "distributed.client"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # what it has to say we say in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # we report its messages in one line
         try:
             self._client = Client(self._address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
@@ -108,7 +108,7 @@ class Pool:
             done.add(future)
 
     def _count(self) -> None:
-        """Counts threads. Where all workers are lost, the last number stays: others may come."""
+        """Counts threads. When all workers are lost, the last number stays, because others may join."""
         self._threads = sum(self._client.nthreads().values()) or self._threads
 
     def _answer(self, future: Future[Any]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ class Pool:
 
     @contextlib.contextmanager
     def _stopped(self, out: dict[Future[Any], Trial]) -> Iterator[None]:
-        """Where the run ends early, nothing goes on running for it."""
+        """When the run ends early, its tasks are cancelled."""
         try:
             yield
         except BaseException:

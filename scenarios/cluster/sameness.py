@@ -1,5 +1,5 @@
-"""What must be the same on the orchestrator's machine and on a worker's, so that one seed gives one result wherever it
-ran: the versions of Python and its packages, the code of lfp, each program, and in virtual time the kernel.
+"""Compares what must be the same on the orchestrator's and on a worker's machine, so that one seed gives one result on
+both: the versions of Python and its packages, the code of lfp, each program, and in virtual time the kernel.
 
 Rejected: the version of lfp alone. It stays the same while somebody works on the tools.
 """
@@ -24,8 +24,8 @@ _GONE = "missing"
 
 
 def here(programs: Iterable[str], *, virtual: bool) -> dict[str, str]:
-    """Versions and SHA-256 of what shapes a trial on this machine, by name. ``programs``: the names of the C tools and
-    of the gateways' own programs."""
+    """Versions and SHA-256 of everything that influences a trial on this machine, by name. ``programs``: the names of
+    the C tools and of the gateways' own programs."""
     found = {**_versions(), CODE: _code()} | {name: _program(name) for name in programs}
     if virtual:
         found[KERNEL] = _GONE if kernel.missing() else _sha256_of(kernel.path())
@@ -33,7 +33,7 @@ def here(programs: Iterable[str], *, virtual: bool) -> dict[str, str]:
 
 
 def difference(wanted: Mapping[str, str], found: Mapping[str, str]) -> str | None:
-    """What differs, in a few words, or None."""
+    """The first difference in a few words, or None."""
     differing = [name for name in wanted if found.get(name) != wanted[name]]
     if not differing:
         return None

@@ -1,5 +1,5 @@
-"""What a worker does: one trial, in a temporary folder, by a process of its own. The answer holds the trial's folder as
-an archive, and its record.
+"""A worker's task: it runs one trial in a temporary folder, in a process of its own. The answer holds the trial's
+folder as an archive, and its record.
 
 Errors are part of the answer instead of exceptions. Dask would repeat a task that raises, and would need our class of
 exception to report it.
@@ -81,7 +81,7 @@ class Child:
 
 
 _END_S = 20.0
-_children: list[Child] = []  # of this worker; those without a run are idle
+_children: list[Child] = []  # this worker's processes; those without a run are idle
 _lock = threading.Lock()
 
 

@@ -1,1 +1,1 @@
-"""What any pair of gateways must do for its clients and servers: cases in virtual time (CONFORMANCE.md)."""
+"""Conformance cases for any pair of gateways, in virtual time (CONFORMANCE.md)."""

@@ -1,5 +1,5 @@
-"""What each case does with the gateways. A function returns a line that says what was seen, raises `Failure` with the
-evidence, or raises `NotApplicable` with the reason.
+"""The cases' actions. Each function returns a line about what it saw, raises `Failure` with the evidence, or raises
+`NotApplicable` with the reason.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Way = Literal["up", "down"]
 Which = Literal["near", "far"]
 MB = 1 << 20
 SMALL_OBJECTS, AT_A_TIME = 10_000, 100
-SLACK_S = 0.1  # what a person notices; an exchange may take so long beside its round trip
+SLACK_S = 0.1  # a delay that a person notices; an exchange may take this long in addition to its round trip
 OVER_S = 120.0  # a connection that cannot go on must end within this time
 GOES_ON_S = 10.0  # a connection that works moves octets within this time
-BACK_S = 30.0  # and new ones must work within this one
+BACK_S = 30.0  # and new connections must work within this time
 OBJECT_S = 5.0
 LINE_SHARE = 0.5
 
@@ -70,7 +70,7 @@ async def _awaited(during: Awaitable[object]) -> None:
 
 
 async def _all(*acts: Coroutine[Any, Any, Any]) -> None:
-    """Waits for all of them; the first that fails ends the others."""
+    """Waits for all tasks; the first failure cancels the others."""
     try:
         async with asyncio.TaskGroup() as group:
             for act in acts:
@@ -472,7 +472,7 @@ def gateway_ends(which: Which, *, kill: bool) -> Act:
 
 
 async def _in_mid_transfer(lab: Lab, event: Callable[[], Awaitable[None]], within_s: float = BACK_S) -> str:
-    """Whether new connections work after an event, and how the one ends that was under way then."""
+    """Whether new connections work after an event, and how the connection in use during the event ends."""
     client, server = await lab.connected()
     with client, server:
         got = [0]
@@ -497,7 +497,7 @@ async def _until_broken(sock: socket.socket) -> str:
 
 
 async def _drained(sock: socket.socket, got: list[int]) -> str:
-    """Reads to the end, and says how that came. ``got``: gets the octets so far."""
+    """Reads until the connection ends, and returns how it ended. ``got`` receives the octets so far."""
     loop = asyncio.get_running_loop()
     try:
         while part := await loop.sock_recv(sock, 1 << 18):
@@ -508,7 +508,7 @@ async def _drained(sock: socket.socket, got: list[int]) -> str:
 
 
 async def _ends_of(writing: asyncio.Task[str], reading: asyncio.Task[str], got: list[int]) -> str:
-    """How both ends of a connection went on after something befell a gateway. Failure when one of them hangs."""
+    """What happened to both ends of a connection after an event at a gateway. Failure when one of them hangs."""
     before = got[0]
     done, _ = await asyncio.wait({writing, reading}, timeout=GOES_ON_S)
     if not done and got[0] > before:
@@ -538,7 +538,7 @@ async def _works_again(lab: Lab, within_s: float = BACK_S) -> str:
 
 
 async def _moved_if_accepted(lab: Lab) -> None:
-    """One small transfer on a new connection; what other connections reach the server meanwhile is closed."""
+    """One small transfer on a new connection; other connections that reach the server meanwhile are closed."""
     data = lab.data(50_000)
     client = await lab.client(within_s=10)
     with client:
@@ -666,7 +666,7 @@ async def slow_readers(lab: Lab) -> str:
 
 
 async def stalled_reader(lab: Lab) -> str:
-    """A reader stands still until the writer cannot write, and 10 s more; then it reads."""
+    """A reader stops until the writer blocks, waits 10 s more, and then reads."""
     client, server = await lab.connected()
     server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 17)

@@ -1,8 +1,8 @@
-"""The cases, one table: what is done, what is expected, and by which text. `--list`, the tables of results and the
+"""The table of cases: action, expectation, and the text that requires it. `--list`, the tables of results and the
 reference page print it.
 
-``path``: keys of [path] that differ from `PATH`. ``mtu``: that of the line between the routers from the beginning on.
-``cost``: how long a case takes, against a plain transfer.
+``path``: keys of [path] that differ from `PATH`. ``mtu``: MTU of the line between the routers from the beginning.
+``cost``: a case's duration relative to a plain transfer.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One case in its guest: the network, the path, the gateways, the case, and what came of it."""
+"""One case in its guest: the network, the path, the gateways, the case and its result."""
 
 from __future__ import annotations
 
@@ -82,13 +82,13 @@ def _started(net: Topology, trial: Trial, scratch: Path, ledger: Ledger, stack: 
 
 
 def _end(pair: Pair) -> None:
-    """Ends the gateways that run then, which need not be those that were started first."""
+    """Ends the gateways that are running at the end, which need not be the ones started first."""
     for tool in pair.tools.values():
         tool.__exit__(None, None, None)
 
 
 def _with_end(why: str, pair: Pair | None) -> str:
-    """What was seen, and which gateway had ended by itself by then."""
+    """The observation, and a gateway that has exited by itself."""
     ended = pair and pair.why_ended()
     return f"{why}; {ended}" if ended else why
 

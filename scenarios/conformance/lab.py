@@ -1,4 +1,5 @@
-"""A case's surroundings in the guest: a client, a server, the gateways between them, the path, and what befalls them.
+"""A case's environment in the guest: a client, a server, the gateways between them, the path, and events that disturb
+them.
 
 Client and server are sockets of this process in the hosts' namespaces. In virtual time this process takes no time, so
 what a case measures is the gateways' and the path's.
@@ -35,7 +36,7 @@ from scenarios.trial.delay_box import Boxes
 from scenarios.trial.gateways import Pair, Which
 from scenarios.trial.transfer_tool import ports
 
-CONNECT_S = 30.0  # a connection on a path that works must be there by then
+CONNECT_S = 30.0  # a connection over a working path must be established within this time
 _BACKLOG = 4096
 _ALL_LOST = {"loss_ppb": 10**9}
 _STOP_S = 10.0
@@ -62,7 +63,7 @@ class Lab:
 
     @property
     def rate_bps(self) -> int:
-        """What the path carries, or the gateways if they are asked for less."""
+        """The capacity of the path, or the gateways' rate if that is set lower."""
         line = self.setting.path.direction("ab").rate_bps
         gateway = self.setting.gateway
         return min(rate for rate in (line, gateway.rate, gateway.host_rate) if rate)
@@ -87,7 +88,7 @@ class Lab:
         return made
 
     async def client(self, port: int | None = None, within_s: float = CONNECT_S) -> socket.socket:
-        """The client's end of a new connection. OSError when it comes to nothing; Late when that takes longer.
+        """The client's end of a new connection. OSError when the connection fails; Late when it takes longer.
         The event loop's thread is in the client's namespace, so a plain socket is the client's."""
         sock, to = self._socket(), (gateways.target(self.net, self.setting), port or self.data_port)
         proxy = gateways.proxy_at(self.net, self.setting)
@@ -130,7 +131,7 @@ class Lab:
         links.silent(self.net.receiver, self.setting.transfer.family, yes)
 
     async def outage(self, seconds: float) -> None:
-        """Nothing passes the path for so long."""
+        """Makes the path drop everything for this long."""
         clear = {"loss_ppb": 0}
         self._set(_ALL_LOST)
         await asyncio.sleep(seconds)
@@ -151,7 +152,7 @@ class Lab:
         return self.pair.tools[which]
 
     def end(self, which: Which, *, kill: bool) -> None:
-        """Ends a gateway: all its processes at once, or as it is asked to."""
+        """Ends a gateway: kills all its processes at once, or asks it to exit."""
         tool = self.gateway(which)
         if kill:
             with contextlib.suppress(ProcessLookupError):
@@ -179,22 +180,22 @@ class Lab:
         return found
 
     def limit_descriptors(self, which: Which, more: int) -> None:
-        """From here on a gateway may open so many files beside those that it has."""
+        """From here on a gateway may open this many files in addition to those it has open."""
         for pid in self.processes(which):
             open_now = max((int(one.name) for one in Path(f"/proc/{pid}/fd").iterdir()), default=0) + 1
             resource.prlimit(pid, resource.RLIMIT_NOFILE, (open_now + more, open_now + more))
 
     def limit_memory(self, which: Which, more: int) -> None:
-        """From here on a gateway may map so many bytes beside those that it has."""
+        """From here on a gateway may map this many bytes in addition to those it has mapped."""
         for pid in self.processes(which):
             pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[0])
             limit = pages * os.sysconf("SC_PAGE_SIZE") + more
             resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 
     def translate(self) -> None:
-        """From here on the router next to the near gateway gives its packets another source address, as an address
-        translator does that has got a new one. NotApplicable without nft. The translator keeps no state: rejected was
-        connection tracking, which goes on with the old address for what it has seen."""
+        """From here on the router next to the near gateway rewrites the source address of the gateway's packets, like a
+        NAT whose public address has changed. NotApplicable without nft. The rewriting is stateless. Rejected:
+        connection tracking, which keeps the old address for known connections."""
         if not self.pair:
             raise NotApplicable("the scenario has no gateways")
         if not (nft := shutil.which("nft", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
@@ -218,7 +219,7 @@ class Lab:
         time.clock_settime(time.CLOCK_REALTIME, time.clock_gettime(time.CLOCK_REALTIME) + seconds)
 
     def close(self) -> None:
-        """Closes what the case listens at."""
+        """Closes the listeners of the case."""
         self._listener.close()
 
 
@@ -231,7 +232,8 @@ def line_mtu(net: Topology, octets: int) -> None:
 
 @contextlib.contextmanager
 def descriptors(most: int) -> Iterator[None]:
-    """This process may open so many files, which it hands on to nobody: a thousand connections have two ends here."""
+    """Raises this process's limit of open files, because a thousand connections have two ends here. Child processes do
+    not inherit it."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, max(most, before[1])))
     try:
@@ -241,5 +243,5 @@ def descriptors(most: int) -> Iterator[None]:
 
 
 def has_gateways(setting: Scenario) -> bool:
-    """Whether the first pair of hosts has any."""
+    """Whether the first pair of hosts has gateways."""
     return flows.gateway_of(setting, 1).kind != "none"

@@ -1,5 +1,5 @@
-"""What a client says to a proxy before its connection leads to the server: SOCKS5 without a password (RFC 1928), HTTP
-CONNECT (RFC 9110, 9.3.6). The answer is read octet by octet, so that nothing of the server's is taken.
+"""The client's side of proxy protocols, until the connection leads to the server: SOCKS5 without a password (RFC 1928),
+HTTP CONNECT (RFC 9110, 9.3.6). The answer is read octet by octet, so that no data of the server are consumed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _MOST_OCTETS = 8192
 
 
 async def ask(sock: socket.socket, proxy: str, host: str, port: int) -> None:
-    """OSError when the proxy refuses: of SOCKS5 the one that its answer means."""
+    """OSError when the proxy refuses; for SOCKS5 the error that its answer stands for."""
     await (_connect if proxy == "http" else _socks5)(sock, host, port)
 
 

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 
 from netcommon import readable
 
-QUIET_S = 60.0  # a stream without a sign of life for so long hangs
+QUIET_S = 60.0  # a stream without activity for this long hangs
 _PART_BYTES = 1 << 18
 
 
@@ -41,7 +41,7 @@ async def within(seconds: float) -> AsyncIterator[None]:
 
 
 class NotApplicable(Exception):
-    """Why a case says nothing about these gateways, in one line."""
+    """Why a case does not apply to these gateways, in one line."""
 
 
 def pattern(seed: int, size: int) -> bytes:
@@ -113,7 +113,7 @@ def reset(sock: socket.socket) -> None:
 
 
 async def outcome(sock: socket.socket, within_s: float) -> str:
-    """What a reader notices next: ``end of data``, ``data``, ``nothing``, or an error's name."""
+    """The next event of a reader: ``end of data``, ``data``, ``nothing``, or an error's name."""
     try:
         async with within(within_s):
             return "data" if await asyncio.get_running_loop().sock_recv(sock, _PART_BYTES) else "end of data"

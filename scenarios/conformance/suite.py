@@ -30,13 +30,13 @@ from scenarios.virtual.guest import Guest
 
 CASE_S = 4.0  # wall time of a plain case
 _LOOK_S = 0.05
-_MORE_BYTES = 256 * 2**20  # of a thousand connections' buffers, and of programs that a product brings
+_MORE_BYTES = 256 * 2**20  # memory for the buffers of a thousand connections and for a product's own programs
 _ROOM = 10, 9  # the line is that much faster than gateways that have a limit of their own
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came of a case. ``says``: the figures, the first evidence, or the reason, in one line."""
+    """The result of a case. ``says``: the figures, the first evidence, or the reason, in one line."""
 
     case: Case
     result: str
@@ -53,8 +53,8 @@ class Result:
 
 
 def trial_of(base: Trial, case: Case) -> Trial:
-    """A scenario's gateways on a case's path. All else that the scenario says is left out, but for the address family
-    and the TCP profile."""
+    """A scenario's gateways on a case's path. Of the scenario's other settings only the address family and the TCP
+    profile are used."""
     setting = base.setting
     values: dict[str, Any] = dict(cases.PATH) | dict(case.path)
     limit = setting.gateway.rate
@@ -100,7 +100,7 @@ def run(
 
 
 def expected_s(chosen: Iterable[Case], jobs: int) -> float:
-    """How long the cases take together on a machine with nothing else to do."""
+    """How long all cases take on an otherwise idle machine."""
     return sum(case.cost for case in chosen) * CASE_S / jobs
 
 
@@ -111,8 +111,8 @@ def _memory(trial: Trial) -> int:
 def _one(
     image: Path, base: Trial, case: Case, ledger: Ledger, stop: threading.Event, *, alone: bool
 ) -> tuple[Result, float]:  # fmt: skip
-    """Runs a case in a guest of its own. A guest that dies is a failure of the case, since all guests are alike but for
-    the case. LfpError where `lfp` itself failed in it, which says nothing of the gateways."""
+    """Runs a case in a guest of its own. A guest that crashes is a failure of the case, since guests differ only in the
+    case. LfpError where `lfp` itself failed in the guest, which says nothing about the gateways."""
     began_s, trial = time.monotonic(), trial_of(base, case)
     back_end = boxes.choose(trial, "auto")
     supers = boxes.super_packets(trial) if back_end == "netem" else (0, 0)

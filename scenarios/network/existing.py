@@ -1,5 +1,5 @@
 """Hosts that exist already: other machines, reached over SSH, or named namespaces of this one (topology.kind
-"existing"). Nothing of theirs is set or made: no address, route, sysctl or link.
+"existing"). The testbed does not change these hosts: it sets no address, route, sysctl or link.
 
 With topology.left and right this machine is the path: the delay box joins these two interfaces of it. Without them the
 path is whatever lies between the hosts.
@@ -37,7 +37,7 @@ class Existing:
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None) -> Existing:
-        """The hosts that a trial needs. Nothing is theirs to clean up."""
+        """The hosts that a trial needs. They need no clean-up."""
         return cls(setting)
 
     def __enter__(self) -> Existing:

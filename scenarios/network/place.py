@@ -1,5 +1,5 @@
-"""Where a tool of a host runs: in a network namespace of this machine, or on another machine over SSH. And what a trial
-asks of a network, whoever made its hosts.
+"""Where a tool of a host runs: in a network namespace of this machine, or on another machine over SSH. Also the
+interface that a trial uses of a network, whether the hosts were made or exist.
 
 This is the whole of the launcher over SSH. The command line on the other machine ends when our ssh does: it watches its
 standard input, which closes with the connection, so nothing outlives a run there either. No password is asked for
@@ -42,15 +42,15 @@ class Place:
         return self.ssh is not None
 
     def command(self, argv: Sequence[str]) -> list[str]:
-        """The command line that runs ``argv`` there, but for entering a namespace (`netcommon.process.Tool` does)."""
+        """The command line that runs ``argv`` there, without entering a namespace (`netcommon.process.Tool` does)."""
         own = [self.program, *argv[1:]] if self.program else list(argv)
         if self.ssh is None:
             return own
         return [*SSH, self.ssh, shlex.join(["sh", "-c", _WATCHED, "sh", *own])]
 
     def file(self, path: Path) -> Path:
-        """The name of a file that a tool writes there, to be fetched as ``path``. On another machine the file is alone
-        in a new folder, which nobody else there can have made or may enter."""
+        """The name of a file that a tool writes there, to be fetched as ``path``. On another machine the file is in a
+        new private folder of its own."""
         if self.ssh is None:
             return path
         folder = self.run('mktemp -d "${TMPDIR:-/tmp}/lfp.XXXXXXXXXX"').decode().strip()

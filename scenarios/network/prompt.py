@@ -13,7 +13,7 @@ from mininet.log import setLogLevel
 from mininet.net import Mininet
 from mininet.node import Node
 
-_DESCRIPTORS = 256  # that a node's shell may have open
+_DESCRIPTORS = 256  # limit of open files of a node's shell
 
 
 class _Interface(Intf):  # type: ignore[misc]
@@ -43,7 +43,7 @@ class Prompt:
 
     def __init__(self) -> None:
         setLogLevel("error")
-        Mininet.inited = True  # init() would raise limits of the whole machine (fixLimits); ours are per namespace
+        Mininet.inited = True  # init() would change machine-wide limits (fixLimits); ours are per namespace
         self._net: Any = Mininet(topo=None, build=False, controller=None, link=_Veth, intf=_Interface)
 
     def node(self, name: str) -> _Shell:

@@ -44,8 +44,7 @@ def write_sysctls(values: dict[str, str]) -> dict[str, str]:
 
 
 def refused(profile: Profile, back: dict[str, str]) -> list[str]:
-    """One phrase for each setting that this kernel knows and did not take: the trial did not quite measure this
-    profile.
+    """A phrase for each setting that this kernel knows but refused: the trial did not fully use this profile.
 
     The default congestion control is left out: kernels refuse it, and the transfer tool asks for it at its socket.
     """
@@ -94,8 +93,8 @@ def _value(path: Path) -> str:
 
 def apply(profile: Profile, pid: int, first: dict[str, str] | None = None) -> dict[str, str]:
     """Writes the profile into the namespace of ``pid``; values as read back. MissingError when a required one fails.
-    ``first``: what the namespace had before any profile was written into it. It is filled here, and what this profile
-    leaves open goes back to it, so that no setting of a trial stays for the next one."""
+    ``first``: what the namespace had before any profile was written into it. It is filled here. Sysctls that this
+    profile does not set are restored to these values, so that no setting of a trial carries over to the next."""
     left = {}
     if first is not None:
         first |= netns.call_in(pid, read_sysctls, profile.sysctls.keys() - first.keys())

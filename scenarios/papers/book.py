@@ -1,7 +1,7 @@
 """The page that the book is: for each paper its numbers with their verdicts, its claims, and what else was measured.
 Pure; it reads what runs have left.
 
-What scenarios expect by themselves (bounds from theory) stands at the end of the page and decides nothing above it.
+The scenarios' own expectations (bounds from theory) are at the end of the page and do not affect the verdicts above.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ _STATES = ("", *verdict.STATES)
 
 @dataclass(frozen=True)
 class Kept:
-    """What is kept of each scenario's quick and whole form. A scenario with one form has it as its whole one."""
+    """The stored results of each scenario's quick and whole form. A scenario with only one form has it as the whole
+    form."""
 
     quick: Mapping[str, Stored]
     whole: Mapping[str, Stored]
@@ -149,7 +150,7 @@ def _shown(number: Number, value: float, column: str) -> str:
 
 
 def _verdict(one: _Judged, root: str) -> str:
-    """The verdict with its form, by how much it is off, and the link to what shows why."""
+    """The verdict with its form, the deviation, and a link to the explanation."""
     number, found = one.number, one.verdict
     text: str = found.name
     if found.name == "input":

@@ -1,8 +1,9 @@
-"""What the five papers and the project's card say, sentence by sentence (claims.toml), and what stands for it here.
+"""The claims of the five papers and of the project's card, sentence by sentence (claims.toml), and the evidence for
+each.
 
-A claim's numbers are measured by scenarios and judged by ``verdict``. A claim without numbers stands on something that
-the project has (`by`: tests, pages, commands). `lacks` says what keeps a claim from standing whole, `missing` that
-nothing stands for it. A verdict is never written here: it follows from what was measured.
+A claim's numbers are measured by scenarios and judged by ``verdict``. A claim without numbers rests on other evidence
+of the project (`by`: tests, pages, commands). `lacks` says which part of a claim has no evidence, `missing` that none
+of it has. Verdicts are never written here: they follow from measurements.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class Number(Figure):
     subtracted from the measured value, ``against``: the settings whose value it is divided by, ``of_whole``: the value
     that it is divided by, ``factor``: what it is multiplied by, such as the part of the session in which a flow ran.
     ``scale``: which part of the paper's value the quick form has to show, because its path is
-    that much smaller. ``input``: the setting that holds the number, which is then not found but set. ``shows``: what
-    shows why the number is another here: ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
+    that much smaller. ``input``: the setting that holds the number, which is then not found but set. ``shows``: the
+    evidence for why the number differs here: ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
 
     scenario: str
     paper: str | int | float

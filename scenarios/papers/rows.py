@@ -1,4 +1,4 @@
-"""The rows of the papers (rows.toml): what each reports, and what here measures it.
+"""The rows of the papers (rows.toml): what each reports, and how it is measured here.
 
 A row is measured by a scenario, or by something else that the project runs (`by`: a bench, a test, a page with its
 figures), or not yet (`open` says what is missing). A row is exactly one of these, so none can be forgotten in silence.
@@ -20,8 +20,8 @@ FILE = Path(__file__).with_name("rows.toml")
 
 
 class Row(Table):
-    """A row of a paper. ``row``: paper and row, as scenarios name it. ``figures``: what is taken from the scenario's
-    results. ``differs``: why what is measured differs from what is reported, or what limits the comparison."""
+    """A row of a paper. ``row``: paper and row, as scenarios name it. ``figures``: values taken from the scenario's
+    results. ``differs``: why the measurement differs from the report, or what limits the comparison."""
 
     row: str = Field(pattern=r"^[a-z]+-\d{4}/[a-z0-9-]+$")
     reported: str

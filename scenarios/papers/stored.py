@@ -1,4 +1,4 @@
-"""What runs of the papers' scenarios have measured, kept with the book: a JSON file for each scenario and form.
+"""Stored measurements of the papers' scenarios, kept with the book: a JSON file for each scenario and form.
 
 A file has date, seed and version of its run, what the scenario expected, and of each trial the columns that the book
 needs. It also has a digest of the scenario: what an older scenario measured is not shown as a figure of today's.
@@ -20,14 +20,14 @@ from scenarios.plan.document import load_layers, with_quick
 from scenarios.plan.expect import Figure
 
 Form = Literal["quick", "whole"]
-_NOT_MEASURED = ("scenario", "report", "expect", "quick")  # tables that change what is said, not what is measured
+_NOT_MEASURED = ("scenario", "report", "expect", "quick")  # tables that affect texts, not measurements
 _ALWAYS = ("valid", "flow", "flow_name", "repeat")
 
 
 @dataclass(frozen=True)
 class Stored:
-    """What a scenario's run has left. ``about``: ``date``, ``seed``, ``lfp`` and, for what was read off an older
-    page, ``source``. ``expected``: the manifest's. ``results``: rows of results.parquet."""
+    """The results of a scenario's run. ``about``: ``date``, ``seed``, ``lfp`` and, for what was read off an older page,
+    ``source``. ``expected``: the manifest's. ``results``: rows of results.parquet."""
 
     digest: str
     about: Mapping[str, Any]
@@ -55,7 +55,7 @@ def has_quick(scenario: str) -> bool:
 
 
 def trimmed(scenario: str, results: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Of each row the columns that the book needs, where they have a value."""
+    """The columns of each row that the book needs, where they have a value."""
     names = _needed(scenario)
     return [{name: row[name] for name in names if row.get(name) is not None} for row in results]
 
@@ -72,7 +72,7 @@ def _needed(scenario: str) -> list[str]:
 
 
 def write(folder: Path, scenario: str, form: Form, kept: Stored) -> None:
-    """Keeps what a run has measured. A reader finds the old file or the new one."""
+    """Stores a run's measurements atomically: a reader finds the old file or the new one."""
     file = folder / form / f"{scenario}.json"
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = ",\n  ".join(json.dumps(row) for row in kept.results)
@@ -83,7 +83,7 @@ def write(folder: Path, scenario: str, form: Form, kept: Stored) -> None:
 
 
 def read(folder: Path, scenario: str, form: Form) -> Stored | None:
-    """What is kept of today's form of a scenario, None where there is nothing. LfpError when the file is not one."""
+    """The stored results of a scenario's current form; None if there are none. LfpError for an invalid file."""
     file = folder / form / f"{scenario}.json"
     try:
         content = json.loads(file.read_text(encoding="utf-8"))

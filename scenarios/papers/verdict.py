@@ -1,6 +1,6 @@
 """The verdict on a number of a paper, and on the claim that it belongs to. Pure: it follows from what was measured.
 
-Rejected: a verdict that is written next to the number, which stays when the product becomes wrong.
+Rejected: a verdict written next to the number, because it would remain when the product becomes wrong.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ class Verdict:
 
 
 def measured(number: Number, results: Sequence[Result]) -> float | None:
-    """What valid trials of a run have for a number: the median of the repeats, less and divided by what it names."""
+    """The measured value of a number, from valid trials: the median of the repeats, after the subtraction and division
+    that the number asks for."""
     value = _median(number, results, number.picks)
     if value is None:
         return None
@@ -64,7 +65,7 @@ def judge(number: Number, quick: float | None, whole: float | None) -> Verdict:
 
 
 def state(claim: Claim, verdicts: Sequence[Verdict]) -> State:
-    """How a claim stands, by the verdicts on its numbers and by what it says of itself."""
+    """The state of a claim, from the verdicts on its numbers and its own fields."""
     names = {one.name for one in verdicts}
     if claim.missing:
         return "missing"

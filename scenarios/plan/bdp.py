@@ -23,7 +23,7 @@ SIZES = (
 )
 RATES = (("gateway", "rate"),)
 _STEP_BPS = 10**6
-_ANY_SIZE = 64 * 1024  # every key of SIZES takes it
+_ANY_SIZE = 64 * 1024  # every key of SIZES accepts it
 _TEXT = r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%s\s*"
 _BDP, _LINE = (re.compile(_TEXT % unit, re.IGNORECASE) for unit in ("BDP", "line"))
 
@@ -57,8 +57,8 @@ def with_sizes(values: Values, sizes: Mapping[Key, int]) -> dict[str, Any]:
 
 
 def amount(key: Key, multiple: Decimal, path: PathTable) -> int:
-    """What so many BDP of this path are in bytes, or so many lines in bit/s. ValueError when the path has none, and for
-    less than a byte or 1 Mbit/s, because 0 stands for no bound."""
+    """Converts BDPs of this path to bytes, or lines to bit/s. ValueError when the path has no BDP, and for results
+    below a byte or 1 Mbit/s, because 0 stands for no bound."""
     return _limit_bps(multiple, path) if key in RATES else _bytes(key, multiple, path)
 
 

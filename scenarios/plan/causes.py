@@ -1,7 +1,7 @@
 """Causes as pktlogger's table has them (src/causes/names.c): of limits and of losses.
 
-causes.json beside this module is what `pktlogger --causes-json` prints; `make tables` writes it. Whoever reads results
-needs no tool for the names. Rejected: asking the tool, which is not there where results are only read; a module of
+causes.json beside this module is what `pktlogger --causes-json` prints; `make tables` writes it. So reading results
+needs no tool for the names. Rejected: asking the tool, which is not installed where results are only read; a module of
 the package pktlogger, which loads Arrow.
 """
 
@@ -18,7 +18,7 @@ FILE = Path(__file__).with_name("causes.json")
 
 @dataclass(frozen=True)
 class Cause:
-    """``words`` complete "limited by …" and "lost by …". ``role``: what it is put down to, for colours and groups.
+    """``words`` complete "limited by …" and "lost by …". ``role``: what is responsible for it, for colours and groups.
     ``advice``: what to change; None: nothing."""
 
     name: str
@@ -42,10 +42,10 @@ ALL_LIMITS: Mapping[str, Cause] = MappingProxyType({
 
 
 def limit_words(name: str) -> str:
-    """What completes "limited by …"; the name of a limit that a later pktlogger has."""
+    """The words that complete "limited by …"; the bare name for a limit that only a later pktlogger knows."""
     return ALL_LIMITS[name].words if name in ALL_LIMITS else name
 
 
 def loss_words(name: str) -> str:
-    """What completes "lost by …"; the name of a cause that a later pktlogger has."""
+    """The words that complete "lost by …"; the bare name for a cause that only a later pktlogger knows."""
     return LOSSES[name].words if name in LOSSES else name

@@ -41,9 +41,9 @@ def _differs(rows: Sequence[Row], name: str) -> bool:
 
 
 def telling(rows: Sequence[Row], given: Sequence[str] = (), first: Iterable[str] = ()) -> list[str]:
-    """The fewest settings that, beside ``given`` (axes), tell apart all trials that are not repeats of each other.
-    ``first``: columns to prefer, such as those of the sweep. A setting whose value follows from the chosen ones is left
-    out: a case decides its gateway, and a delay decides the round-trip time."""
+    """The smallest set of settings that, together with ``given`` (axes), tells apart all trials that are not repeats of
+    each other. ``first``: columns to prefer, such as those of the sweep. A setting whose value follows from the chosen
+    ones is left out: a case decides its gateway, and a delay decides the round-trip time."""
     kept: list[str] = []
     wanted = dict.fromkeys((*first, *varied(rows)))
     candidates = [name for name in wanted if name not in given and _says_all(rows, name)]
@@ -106,7 +106,7 @@ def _column_texts(rows: Sequence[Row], name: str) -> dict[Any, str]:
     shown = dict(zip(values, readable.distinct(name, values), strict=True))
     if None in shown:
         shown[None] = "default"
-    if any(isinstance(value, bool) for value in values):  # a bare "yes" does not say of what
+    if any(isinstance(value, bool) for value in values):  # a bare "yes" does not name its setting
         shown = {value: f"{columns.spelling(name)} {text}" for value, text in shown.items()}
     return shown
 
@@ -125,8 +125,9 @@ def outcome(row: Row) -> Key:
 
 
 def _agree(outcomes: Sequence[Key]) -> bool:
-    """Whether nothing but looks at the clock tells these outcomes apart. In virtual time a look takes 256 ns, and a
-    program may look once more or less with another seed, although nothing on the path is drawn from it."""
+    """Whether only readings of the clock can explain the difference between these outcomes. In virtual time a look
+    takes 256 ns, and a program may look once more or less with another seed, although nothing on the path is drawn from
+    it."""
     pairs = zip(_OUTCOMES, zip(*outcomes, strict=True), strict=True)
     return all(_close(name, values) for name, values in pairs)
 

@@ -48,7 +48,7 @@ def _setting(name: str, kind: Kind, setting: str, label: str = "") -> Column:
 # The first columns of [transfer], in front of the path and behind it; the rest follow in the order of its rows.
 _AHEAD = ("window", "pace", "pace_burst", "bytes", "request", "response", "exchanges", "duration", "length")
 _AFTER = ("congestion", "second", "plain", "short", "parallel", "omit")
-_BOX = ("poll", "spin", "granularity", "memory")  # of what the path has once
+_BOX = ("poll", "spin", "granularity", "memory")  # columns of settings that the path has once
 
 
 def _of(name: str, table: type[Table], keys: Iterable[str]) -> Iterator[Column]:
@@ -87,7 +87,8 @@ LATENCIES = {
 }  # fmt: skip
 
 # Columns of lost packets, each with its causes (pktlogger's FORMAT.md, "Losses") and its words. A cause that no column
-# has here gets one of its own name. Lost by the box itself or by the capture alone is no loss of the path.
+# lists gets a column of its own name. Packets lost by the box itself, or only by the capture, are not losses of the
+# path.
 _TOGETHER = {"queue": ("tail_drop", "aqm"), "chance": ("random", "random_before", "random_behind")}
 _LABELS = {"queue": "full queue", "chance": "chance"}
 _NOT_THE_PATHS = ("emulator", "capture_loss")
@@ -112,7 +113,7 @@ CLASSES = ("data", "retransmission", "redundant", "ack")
 # Where octets waited between the gateways' outer sides.
 STALLED = {"near": "near gateway", "tunnel": "tunnel", "far": "far gateway"}
 
-LIMITS = tuple(causes.ALL_LIMITS)  # what limits a sender, and, through gateways, the gateways
+LIMITS = tuple(causes.ALL_LIMITS)  # limits of a sender and, with gateways, of the gateways
 
 # What the captures of both ends show of ECN's marks (pktlogger's FORMAT.md, summary.json).
 MARKS = {
@@ -215,7 +216,7 @@ _IN_ORDER = (
 )  # fmt: skip
 COLUMNS: dict[str, Column] = {column.name: column for column in _IN_ORDER}
 
-# These settings say how a trial is run, not what is asked for. Real and virtual time each choose them in their own way.
+# These settings say how a trial is run, not what is measured. Real and virtual time each choose them in their own way.
 OF_THE_CLOCK = frozenset({"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"})
 OF_NAMED = ("flow.", "pair.")  # [flow.NAME] and [pair.N]
 _DIRECTED = ("ab_", "ba_")  # prefixes of [path]'s keys: sender to receiver, and back

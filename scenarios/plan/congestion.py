@@ -1,4 +1,4 @@
-"""Names of congestion controls: those of Linux, those that this kernel has beside them, and rttcp's own.
+"""Names of congestion controls: those of Linux, additional ones of this kernel, and rttcp's own.
 
 rttcp is asked for its own names and their parameters (``rttcp cc list``), so nothing here repeats them. Linux's names
 are a table, because a kernel lists only those that are loaded, and loads others when a socket asks for them.
@@ -28,7 +28,7 @@ def wrong(text: str) -> str | None:
     name, colon, assignments = text.partition(":")
     ours = _installed()
     if ours is None and (colon or name.startswith(_OURS)):
-        return None  # the run says that the tool is missing
+        return None  # the run will report that the tool is missing
     own = ours or {}
     if name in own:
         return _wrong_parameter(name, own[name], assignments.split(",") if colon else [])
@@ -52,7 +52,7 @@ def _wrong_parameter(name: str, parameters: tuple[str, ...], assignments: list[s
 
 
 def _loaded() -> list[str]:
-    """What this kernel has at present, modules of others included."""
+    """The controls that this kernel has at present, including third-party modules."""
     try:
         return _AVAILABLE.read_text(encoding="ascii").split()
     except OSError:

@@ -19,7 +19,7 @@ from scenarios.plan.scenario_files import LIBRARY
 __all__ = ["LIBRARY", "Document", "Key", "key_lines", "load_layers", "with_quick"]
 Key = tuple[str, ...]
 
-# Keys of a group are rivals: they say the same thing in two ways, so a later layer that sets one removes the others.
+# The keys of a group are alternatives for the same setting, so a later layer that sets one removes the others.
 EXCLUSIVE: tuple[frozenset[Key], ...] = (
     frozenset({("transfer", "bytes"), ("transfer", "duration"), ("transfer", "exchanges")}),
     frozenset({("path", "delay"), ("path", "distance")}),
@@ -131,8 +131,7 @@ def _forget(values: dict[str, Any], key: Key, said: list[Key]) -> dict[str, Any]
 
 
 def _rivals(key: Key) -> set[Key]:
-    """The key and those that say the same in another way; none for what is no TABLE.KEY. [flow.NAME] has [transfer]'s
-    keys."""
+    """The key and its alternatives; empty for a text that is not TABLE.KEY. [flow.NAME] has [transfer]'s keys."""
     if len(key) == 3 and key[0] == "flow":
         alike = {key}.union(*(group for group in EXCLUSIVE if ("transfer", key[2]) in group))
         return {(*key[:2], other[-1]) for other in alike}

@@ -17,8 +17,8 @@ _OVERHEAD_S = 0.4  # starting box and tools, writing the profile
 _CAPTURE_S = 1.5  # opening captures and analysing them
 _FASTEST_BPS = 10**10
 _RTO_S = 1.0  # the least time-out of the profiles' oldest TCP
-_HEADERS = 72  # of IPv6 and TCP with time stamps
-_HOSTS_S = 20e-6  # of an exchange, without the path
+_HEADERS = 72  # headers of IPv6 and TCP with time stamps
+_HOSTS_S = 20e-6  # hosts' time for an exchange, without the path
 
 
 def trial_s(setting: Scenario) -> float:
@@ -67,14 +67,14 @@ def _ways(setting: Scenario) -> int:
 
 
 def longest_s(setting: Scenario) -> float:
-    """Expected duration of all transfers where the path loses packets, and TCP of the Reno kind gives way to each loss:
-    at least `transfer_s`."""
+    """Expected duration of all transfers when the path loses packets and a Reno-like TCP reduces its window at each
+    loss: at least `transfer_s`."""
     return max(transfer_s(setting), *(_given_way_s(one.setting) for one in flows.of(setting)))
 
 
 def _given_way_s(setting: Scenario) -> float:
-    """How long a flow's amount takes at the rate that chance leaves (Padhye, Firoiu, Towsley, Kurose 1998) on the worst
-    the path becomes; 0 of flows without an amount, and without chance."""
+    """How long a flow's bytes take at the rate that random loss allows (Padhye, Firoiu, Towsley, Kurose 1998), with the
+    worst parameters that the path gets; 0 for flows without an amount, and without random loss."""
     transfer = setting.transfer
     phases = list(zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True))
     ways = (0, 1) if _ways(setting) == 2 or transfer.request is not None else (0,)
@@ -89,7 +89,7 @@ def _given_way_s(setting: Scenario) -> float:
 
 
 def _lost(line: Direction) -> float:
-    """The share of packets that chance takes in a direction: of a ratio, and of `gilbert` its mean."""
+    """The share of packets lost at random in a direction: a plain ratio, or the mean of `gilbert`."""
     return sum(_share(line.values[key]) for key in ("loss", "loss_after"))
 
 
@@ -176,14 +176,14 @@ class TimeLeft:
         self._taken_s += taken_s
 
     def seconds(self, under_way: Sequence[tuple[float, float]] = (), at_a_time: int = 1) -> float:
-        """The time left. ``under_way``: of each trial that runs, what it was expected to add and the wall time that it
+        """The time left. ``under_way``: for each running trial the time it was expected to add and the wall time it
         still takes; ``at_a_time`` of them run side by side."""
         waiting_s = self.corrected(max(self._left_s - sum(expected_s for expected_s, _ in under_way), 0.0))
         still = [left_s for _, left_s in under_way]
         return max(waiting_s + sum(still) / at_a_time, max(still, default=0.0))
 
     def corrected(self, expected_s: float) -> float:
-        """An expected time by what the trials so far took."""
+        """Corrects an expected time by the times that finished trials took."""
         return expected_s * (self._taken_s / self._expected_s if self._expected_s else 1.0)
 
 

@@ -1,4 +1,4 @@
-"""[[expect]]: what a scenario's results have to show. A run whose results do not show it ends with status 1.
+"""[[expect]]: conditions on a scenario's results. A run whose results do not show it ends with status 1.
 
 An expectation bounds a measured column, for each setting that ``where`` picks, by the median of its valid repeats. With
 ``against`` it bounds the ratio to the median of another setting. Texts have units as elsewhere in a scenario.
@@ -24,7 +24,7 @@ _UNITS = {
 
 
 class Figure(Table):
-    """What a scenario measures: ``say`` in words, the column ``of``, in the settings that ``where`` picks."""
+    """A figure of a scenario: ``say`` in words, the column ``of``, in the settings that ``where`` selects."""
 
     say: str
     of: str = "short_term_bps"
@@ -54,7 +54,7 @@ class Expect(Figure):
     @field_validator("min", "max", mode="before")
     @classmethod
     def _no_flag(cls, value: Any) -> Any:
-        """A TOML true is no number, although Python counts it as 1."""
+        """A TOML true is not a number, although Python treats it as 1."""
         if value is not None and (isinstance(value, bool) or not isinstance(value, (str, int, float))):
             raise ValueError('not a bound; want a number, or a text with a unit such as "40Mbit"')
         return value
@@ -87,7 +87,7 @@ class Expect(Figure):
         return _agrees(row, self.against) and (_names_flow(self.against) or not row.get("flow"))
 
 
-_FLOW = {"flow": "flow_name"}  # a person names a flow, and does not count it
+_FLOW = {"flow": "flow_name"}  # a flow is given by name, not by number
 
 
 def _names_flow(picked: Where) -> bool:

@@ -1,8 +1,8 @@
-"""Scenarios whose every value is allowed and that can still not be measured: refused before anything starts.
+"""Refuses, before anything starts, scenarios whose values are all valid but which cannot be measured.
 
 Only what a person has written is checked, not a plan that is made again from its manifest: that run has begun, perhaps
-on another machine. Rejected: the trial finds out. By then a network stands, and its error names an option of a tool
-in place of the scenario's key.
+on another machine. Rejected: letting the trial fail. By then a network has been built, and the error names a tool's
+option instead of the scenario's key.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _check_cpu(document: Document, setting: Scenario) -> None:
 
 
 def _kinds(document: Document, said: dict[str, Any], swept: dict[str, list[Any]]) -> set[Any]:
-    """All kinds of gateways that the document names, for any case."""
+    """All kinds of gateways that the document uses, in any case."""
     cases = document.values.get("case", {}).values()
     of_cases = (case["gateway"].get("kind") for case in cases if "gateway" in case)
     return {said.get("kind"), *swept.get("kind", ()), *of_cases}

@@ -1,8 +1,8 @@
 """The flows of a setting: that of [transfer], then those of [flow.NAME], each as a setting in which it is alone.
 
-What is worked out for one flow (its command lines, how long it takes, what is wrong with it) is worked out for each of
-them from such a setting. A flow takes every key that it leaves out from [transfer]. This is done before the values are
-validated, so that what holds for [transfer] holds for flows too.
+Everything that is derived for one flow (command lines, duration, errors) is derived for each flow from such a setting.
+A flow takes every key that it leaves out from [transfer]. This is done before the values are validated, so that what
+holds for [transfer] holds for flows too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scenarios.plan.model import MOST_FLOWS, Flow, Scenario
 from scenarios.plan.transfer import Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow
-_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # in the words about another flow
+_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # left out of the description of another flow
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def _whole(transfer: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any
 
 
 def beside(setting: Scenario, number: int, default: str) -> str | None:
-    """What runs beside flow ``number``, in a few words: ``reno, pair 2, from 9s; 3 × cubic``. None: nothing.
+    """The flows that run next to flow ``number``, in a few words: ``reno, pair 2, from 9s; 3 × cubic``. None: nothing.
     ``default``: the congestion control of flows that name none."""
     words = [_words(one, setting, default) for one in of(setting) if one.number != number]
     counted = Counter(words)
@@ -112,7 +112,7 @@ def _told(transfer: Transfer) -> dict[str, Any]:
 
 
 def wrong(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Keys whose values go with no flow or topology of this setting, and why not."""
+    """Keys whose values fit no flow or topology of this setting, each with the reason."""
     yield from _wrong_flows(setting)
     yield from _wrong_pairs(setting)
 

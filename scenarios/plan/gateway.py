@@ -181,8 +181,8 @@ class Gateway(Table):
 
     @property
     def is_asked(self) -> bool:
-        """Whether clients say to the near gateway where to connect. Their connections begin with these words, so no
-        place in one is the same place in the far gateway's connection."""
+        """Whether clients send the near gateway a connect request. Their connections begin with this request, so
+        offsets differ from those of the far gateway's connection."""
         return self.is_proxy and self.proxy in ("socks5", "http")
 
     @property

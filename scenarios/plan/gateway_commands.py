@@ -1,4 +1,5 @@
-"""The command lines of gateways of kind ``command``: are they whole, and are their ``$`` words known (SCENARIO.md)?"""
+"""Checks the command lines of gateways of kind ``command``: whether they are complete and use only known ``$`` words
+(SCENARIO.md)."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def started(gateway: Gateway) -> list[str]:
 
 
 def _words(line: str) -> list[str]:
-    """A command line's words; none of a wrong one, which its trial refuses with a reason."""
+    """A command line's words; empty for a malformed one, which the trial refuses with a reason."""
     try:
         return shlex.split(line)
     except ValueError:

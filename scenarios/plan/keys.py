@@ -61,7 +61,7 @@ def column_of(key: str, setting: Setting) -> str | None:
 
 
 def kind_of(table: type[Table], key: str) -> Kind:
-    """What the column of a key holds."""
+    """The value of a key's column."""
     types = {*_types(table.model_fields[key].annotation)}
     return "bool" if bool in types else "int" if int in types else "text"
 
@@ -83,7 +83,7 @@ def columns(values: Table, keys: Collection[str] | None = None) -> dict[str, str
 
 
 def arguments(values: Table) -> dict[str, Any]:
-    """What the tool is given, as keyword arguments of its launcher: the option's name, and the unit of the column. 0 is
+    """The tool's arguments, as keyword arguments of its launcher: the option's name, and the unit of the column. 0 is
     given where the default is the tool's own, which may be another number."""
     found: dict[str, Any] = {}
     for key, setting in rows(type(values)):

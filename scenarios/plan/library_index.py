@@ -3,7 +3,7 @@
 To work them out takes a second: 53 scenarios are planned twice. So ``library/index.json`` keeps them, with a
 fingerprint of the files that they come from. A library that was changed has another fingerprint and is worked out.
 ``tools/library-index`` writes the file, and a test compares it with the plans. Rejected: a cache in the user's folder,
-which makes the first look slow, and that is the one that counts.
+because the first call would be slow, and the first call matters most.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """One line for what is wrong with a scenario: ``file:line: key = value: reason; what is allowed and what to do``.
 
-The model's own validators say what they want in these words. What pydantic finds by itself (a wrong type, a missing
-key) is put into the same words here, because its own sentences name neither a remedy nor what a scenario may say.
+The model's own validators produce messages in this form. Pydantic's own errors (a wrong type, a missing key) are
+translated into the same form here, because they name neither a remedy nor the allowed values.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _reason(kind: str, message: str, context: dict[str, Any], value: Any) -> str
 
 
 def _of_table(document: Document, key: Key, table: dict[str, Any], message: str) -> str:
-    """What is wrong with keys of a table together. The first key that the message names and the table has is the place
-    of the error."""
+    """An error that concerns several keys of a table. It is reported at the first key that the message names and the
+    table has."""
     named = next((word for word in re.findall(r"'([a-z_]+)'", message) if word in table), None)
     if named is None or key[:1] == ("expect",):
         return f"{document.origin(key)}: [{'.'.join(key)}]: {message}"
@@ -109,7 +109,7 @@ def _missing(key: Key) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value nearly as the file has it: true, 'text', [1, 2]."""
+    """A value nearly as written in the file: true, 'text', [1, 2]."""
     if isinstance(value, bool):
         return str(value).lower()
     text = str(value) if isinstance(value, (datetime.date, datetime.time)) else repr(value)
@@ -117,7 +117,7 @@ def shown(value: Any) -> str:
 
 
 def unknown_key(where: str, key: Key) -> str:
-    """``key`` is none of its table's keys."""
+    """Error: ``key`` is not a key of its table."""
     allowed, plain = allowed_keys(key[:-1]), ", ".join(plain_keys(key[:-1]))
     if not allowed:
         return f"{where}: unknown key '{'.'.join(key)}'; '{'.'.join(key[:-1])}' is a value, not a table: drop the key"

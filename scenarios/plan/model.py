@@ -99,8 +99,8 @@ class TopologyTable(Table):
 
 
 class ProfileTable(Table):
-    """[profile]: the set of TCP settings that both hosts use, and ``sysctl``: those that the scenario adds to it. That
-    is one text, so that it can be swept, set on the command line and be a column of the results."""
+    """[profile]: the set of TCP settings that both hosts use, and ``sysctl``: those that the scenario adds to it. The
+    additions are one text, so that they can be swept, set on the command line and stored in a column of the results."""
 
     name: str = "modern"
     sysctl: str = "none"
@@ -132,7 +132,7 @@ class Capture(Table):
 
     @property
     def snap_bytes(self) -> int:
-        """The most that is kept of any packet."""
+        """The largest number of bytes kept of any packet."""
         return self.snap or HEADERS_BYTES
 
     @field_validator("points", mode="before")
@@ -150,8 +150,8 @@ class Capture(Table):
 
 
 class Cpu(Table):
-    """[cpu]: what a system call of gateways, of hosts' transfer tools or of both takes of a processor, in virtual time
-    alone: ``call``, and what it takes to move its bytes at ``rate``. 0: nothing."""
+    """[cpu]: the processor time of a system call by gateways, by the hosts' transfer tools or by both, in virtual time
+    only: ``call``, plus the time to move its bytes at ``rate``. 0: none."""
 
     of: Literal["gateways", "hosts", "all"] = "gateways"
     call: Annotated[int, *within(quantity.DURATION, 0, S)] = 0

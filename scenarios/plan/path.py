@@ -102,8 +102,8 @@ _WANT = "want TIME KEY=VALUE …, several of them between semicolons, for exampl
 
 def _parsed(text: str) -> list[tuple[int, dict[str, str]]]:
     """The text of ``change`` in order of time: ns from the start of the delay box on, and keys with their texts.
-    ValueError when it is none; the values are not looked at. Rejected: a list of tables. A text can be swept and set on
-    the command line, and it is one column of the results."""
+    ValueError for a malformed text; the values are not checked. Rejected: a list of tables. A text can be swept and set
+    on the command line, and it is one column of the results."""
     if text == "none":
         return []
     found = [_one_change(part.split()) for part in text.split(";")]
@@ -136,9 +136,10 @@ def _normal(value: Any) -> str:
 
 
 class PathKeys(Table):
-    """[path] without prefixes: first the delay box's parameters, named as its options with ``_``, then the keys that
-    the path has once. 0 means none or no bound; None means the box's own default. Defaults are the options' own, except
-    that of framing (a test compares them). ``distance`` (metres of fibre) is another way to say ``delay``."""
+    """[path] without prefixes: first the delay box's parameters, named like its options but with ``_``, then the keys
+    that apply to the whole path. 0 means none or no bound; None means the box's own default. Defaults are the options'
+    own, except that of framing (a test compares them). ``distance`` (metres of fibre) is another way to say
+    ``delay``."""
 
     delay: Annotated[int, *_amount(quantity.DURATION, "delay")] = row(
         0,
@@ -426,7 +427,7 @@ class PathKeys(Table):
 
 
 _COLUMNS = {key: own.column or key for key, own in rows(PathKeys)}
-ONCE = tuple(key for key, own in rows(PathKeys) if own.once)  # these do not change while the path is in use
+ONCE = tuple(key for key, own in rows(PathKeys) if own.once)  # these parameters do not change while the path is in use
 DIRECTION_KEYS = tuple(key for key in PathKeys.model_fields if key not in ONCE)
 _DIRECTED = {which: [(key, f"{which}_{key}") for key in DIRECTION_KEYS] for which in ("ab", "ba")}
 _DEFAULTS = {key: field.default for key, field in PathKeys.model_fields.items()}

@@ -88,7 +88,7 @@ def _overridden(document: Document, overrides: Sequence[str]) -> Document:
 
 
 def _path(document: Document) -> tuple[Any, dict[str, Any]]:
-    """Everything that a document says about its path, swept values included."""
+    """All settings of a document's path, including swept values."""
     sweep = document.values.get("sweep")
     swept = sweep.items() if isinstance(sweep, dict) else ()
     return document.values.get("path"), {dotted: values for dotted, values in swept if dotted.startswith("path.")}
@@ -129,11 +129,11 @@ def _of_run(setting: Scenario, seed: int, report: Report) -> Scenario:
 def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[str, Any]:
     """The scenario for the manifest, without what is swept. ``point``: the first of the sweep."""
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for table, key in bdp.multiples(point.values):  # each setting has bytes of its own
+    for table, key in bdp.multiples(point.values):  # each setting has its own size in bytes
         echo[table][key] = point.values[table][key]
     if is_all(point.values.get("capture", {}).get("points")):  # a case may have gateways that others lack
         echo["capture"]["points"] = "all"
-    for named in NAMED:  # as written: what they take from other tables may be swept there
+    for named in NAMED:  # as written: values that they take from other tables may be swept there
         echo[named] = point.values.get(named, {})
     left = Document(base.scenario.name, echo)
     for dotted in sweep:
@@ -210,9 +210,9 @@ def _said_at(document: Document, key: Key) -> str:
 
 
 def _validated(document: Document, like: Scenario | None) -> Scenario:
-    """The values as the model takes them. Sizes in BDP and rates in lines are worked out from the rest, which is
-    validated first. With ``like`` they are that setting's: rate and delay may stand in a case, which ``document``
-    lacks."""
+    """The values as the model takes them. Sizes in BDP and rates in lines are computed from the other values, which are
+    validated first. With ``like`` they are computed from that setting: rate and delay may be in a case, which
+    ``document`` lacks."""
     multiples = bdp.multiples(document.values)
 
     def validated(sizes: Mapping[tuple[str, str], int]) -> Scenario:

@@ -18,15 +18,15 @@ from typing import Any, Protocol
 from netcommon import quantity
 from netcommon.errors import UsageError
 
-LARGEST_BUFFER_BYTES = 2**30  # the third figure of tcp_rmem and tcp_wmem where autotuning never limits
+LARGEST_BUFFER_BYTES = 2**30  # third value of tcp_rmem and tcp_wmem with which autotuning never limits
 FOLDER = Path(__file__).resolve().parents[1] / "profiles"
 
 
 @dataclass(frozen=True)
 class Profile:
     """``sysctls``: values as text by full name; ``required``: those without which the profile is meaningless;
-    ``rto_min_ms``: of the routes; ``window_bytes``: the TCP window that programs of its time had unless they asked for
-    another (None: the kernel sizes it)."""
+    ``rto_min_ms``: minimum RTO of the routes; ``window_bytes``: default TCP window of programs of that time (None: the
+    kernel sizes it)."""
 
     name: str
     title: str

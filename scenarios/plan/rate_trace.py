@@ -1,4 +1,4 @@
-"""What a path's `rate_trace` lets through: `rate:TIME=RATE,…`, `mahimahi:FILE`, `mm-link:FILE`.
+"""The capacity of a path's `rate_trace`: `rate:TIME=RATE,…`, `mahimahi:FILE`, `mm-link:FILE`.
 
 For estimates only; the delay box owns the texts' grammar (comet-delay(1)) and has accepted them before. A trace that
 cannot be read counts as none.
@@ -31,7 +31,7 @@ class RateTrace:
     repeats: bool
 
     def bits_in(self, seconds: float) -> float:
-        """What leaves in the first ``seconds``."""
+        """The bits that leave in the first ``seconds``."""
         end_s, whole = self.times_s[-1], self.bits[-1]
         if seconds <= end_s:
             return self._within(seconds)
@@ -48,7 +48,7 @@ class RateTrace:
         return less + (more - less) * (seconds - early) / (late - early)
 
     def seconds_for(self, bits: float) -> float:
-        """How long so many bits take."""
+        """How long this many bits take."""
         low, high = 0.0, 1.0
         while self.bits_in(high) < bits and high < _LONGEST_S:
             low, high = high, 2 * high

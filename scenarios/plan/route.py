@@ -9,7 +9,7 @@ from scenarios.plan.values import Table
 
 
 class Place(Table):
-    """One point. ``counts``: whether it routes; what only switches or regenerates light adds no distance."""
+    """One point. ``counts``: whether it routes; equipment that only switches or regenerates light adds no distance."""
 
     name: str = Field(min_length=1)
     latitude: float = Field(ge=-90, le=90)

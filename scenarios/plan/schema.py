@@ -78,7 +78,7 @@ def _words(said: dict[str, Any]) -> list[str]:
 
 
 def _loosen(table: dict[str, Any]) -> None:
-    """What a single layer need not say; and pydantic's names, which repeat the keys."""
+    """Removes the requirements that a single layer need not fulfil, and pydantic's titles, which repeat the keys."""
     table.pop("required", None)
     for said in table.get("properties", {}).values():
         said.pop("title", None)

@@ -21,7 +21,7 @@ from scenarios.plan.transfer import Transfer
 _ALWAYS = ("rate_bps", "delay_ns", "queue_bytes", "loss_ppb", "profile", "congestion", "gateway", "gateway_recovery")
 _BACK = "ba_"
 _NO_LIMIT = ("rate_bps", "queue_bytes", "gateway_rate_bps")
-_LIMITS_TOO = {"rate_bps": "rate_trace", "queue_bytes": "queue_packets"}  # the limit, where the first has none
+_LIMITS_TOO = {"rate_bps": "rate_trace", "queue_bytes": "queue_packets"}  # the limit, where the first setting has none
 
 
 def shared_settings(rows: Sequence[Row], sweep: Iterable[str] = ()) -> list[tuple[str, str]]:
@@ -51,7 +51,7 @@ def _tells(name: str, constant: Row) -> bool:
     if constant.get(f"{name}_ppb") is not None or name == "loss":  # a ratio's text
         return False
     default = _defaults().get(name)
-    return bool(constant[name] != default and (constant[name] or default))  # 0 and nothing are the same: not asked for
+    return bool(constant[name] != default and (constant[name] or default))  # 0 and null both mean: not set
 
 
 def _spelling(name: str, constant: Row, sweep: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from scenarios.plan.keys import row
 from scenarios.plan.values import MS, Flag, S, Table, of_option
 
 CONGESTION = r"^[a-z0-9_]{1,15}(:[a-z0-9_.=,]+)?$"  # NAME or, for those of rttcp, NAME:KEY=VALUE,…
-RTTCP_LENGTH = 8 * 1024  # of a write, unless the scenario says otherwise
+RTTCP_LENGTH = 8 * 1024  # size of a write, unless the scenario sets another
 
 
 class Transfer(Table):
@@ -236,7 +236,7 @@ class Transfer(Table):
 
     @property
     def write_bytes(self) -> int | None:
-        """What the tool writes at once; None: what iperf3 does by itself."""
+        """Size of the tool's writes; None: iperf3's default."""
         return self.length or (RTTCP_LENGTH if self.tool == "rttcp" else None)
 
     @model_validator(mode="after")
@@ -266,7 +266,7 @@ class Transfer(Table):
         return self
 
     def _not_of_iperf3(self) -> str | None:
-        """What iperf3, as it is run here, cannot do of this, or None."""
+        """A setting that iperf3, as it is run here, does not support, or None."""
         for key, own in keys.rows(Transfer):
             if own.iperf3 and getattr(self, key) not in (None, False, 0, Transfer.model_fields[key].default):
                 return f"'{key}': iperf3 {own.iperf3}; use tool = \"rttcp\""
@@ -277,7 +277,7 @@ class Transfer(Table):
         return None
 
     def _check_exchanges(self) -> None:
-        """ValueError for settings that say how bytes flow one way, beside request and response."""
+        """ValueError for settings of one-way transfers combined with request and response."""
         if self.request is None or self.response is None:
             raise ValueError("give both 'request' and 'response'; 'exchanges' needs them")
         if (self.exchanges is None) == (self.duration is None):

@@ -30,9 +30,9 @@ class Table(BaseModel):
 
 @dataclass(frozen=True)
 class Written:
-    """What a file may say, for the JSON Schema (schema.py): a validator turns it into another type. ``made`` is called
-    when the schema is, since it may ask a tool. A quantity has its ``unit``. ``source``: the tool's option that bounds
-    the value; ``bounds``: its own, where no option does. ``zero``: 0 is allowed, too."""
+    """The form of a value in a file, for the JSON Schema (schema.py); a validator converts it to another type. ``made``
+    is called when the schema is, since it may ask a tool. A quantity has its ``unit``. ``source``: the tool's option
+    that bounds the value; ``bounds``: its own, where no option does. ``zero``: 0 is allowed, too."""
 
     made: Callable[[], dict[str, Any]]
     unit: str = ""

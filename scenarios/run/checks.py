@@ -109,7 +109,7 @@ def programs() -> Iterable[Check]:
 
 
 def namespaces() -> Iterable[Check]:
-    """Makes the namespaces of one node, which a container or chroot may forbid."""
+    """Tries to make the namespaces of one node, which a container or chroot may forbid."""
     if os.geteuid() != 0:
         return  # another check reports it
     why = ""

@@ -29,7 +29,7 @@ class Comparison:
     trials are not valid; ``without``: how many rows of valid ones, a trial's or one of its flows', lack the metric.
     ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``: the setting, its base and
     its new value, where both sides are of one run. ``also``: what else differs, because of that setting or as
-    ``across`` allows. ``ran``: the names of what both runs ran that was not the same: programs, kernel, C library,
+    ``across`` allows. ``ran``: the names of components that differed between the runs: programs, kernel, C library,
     lfp."""
 
     metric: str
@@ -184,7 +184,7 @@ def _aside(across: Sequence[str], *tables: Table) -> frozenset[str]:
 
 
 def _names(ours: Table, theirs: Table, aside: frozenset[str]) -> list[str]:
-    """Settings that both runs have, but for those that may differ."""
+    """Settings that both runs have, without those that may differ."""
     return [name for name in columns.settings() if name in ours.asked & theirs.asked and name not in aside]
 
 
@@ -294,7 +294,7 @@ def summary(found: Comparison) -> str:
 
 
 def threshold(found: Comparison) -> Iterator[str]:
-    """What the cells were judged by, a line each."""
+    """The criteria of the judgement, a line each."""
     low, high = (readable.number(end) for end in judgement.inside(found.margin))
     tested = sum(cell.p is not None for cell in found.cells)
     yield (f"margin {readable.share(found.margin)}: a cell is the same if the whole 95 % interval of its ratio lies "
@@ -326,7 +326,7 @@ def _open(found: Comparison) -> Iterator[str]:
 
 
 def remarks(found: Comparison) -> Iterator[str]:
-    """What a reader of the table must know besides, a line each."""
+    """Further notes for a reader of the table, a line each."""
     if found.by and found.also:
         yield f"because of {found.by[0]} also differ: {found.also}"
     yield from threshold(found)

@@ -1,4 +1,4 @@
-"""[run] precision: repeats go on, a round of all settings after the other, until each setting's interval is narrow.
+"""[run] precision: repeats continue, in rounds over all settings, until each setting's interval is narrow enough.
 
 A setting whose 95 % interval of the mean is within ± precision gets no more trials; run.repeat is the most. Trials that
 are left out so are in the manifest (``enough``), and the run is complete without them. Rejected: stopping the run as a

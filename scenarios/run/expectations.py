@@ -15,8 +15,8 @@ from scenarios.plan.expect import Expect, Where
 
 @dataclass(frozen=True)
 class Seen:
-    """What one setting showed. ``measured`` and ``met`` None: it has no valid trial. ``setting``: what ``where``
-    picks, and what tells this one from the others that it picks."""
+    """The outcome for one setting. ``measured`` and ``met`` None: it has no valid trial. ``setting``: the settings that
+    ``where`` selects, and those that distinguish this one among them."""
 
     setting: str
     measured: float | None
@@ -26,7 +26,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Judged:
-    """An expectation and what each of its settings showed."""
+    """An expectation and the outcome for each of its settings."""
 
     say: str
     of: str

@@ -87,13 +87,13 @@ def objections(fitness: Fitness, settings: list[Scenario]) -> list[str]:
 
 
 def timers(fitness: Fitness, tightest: Scenario) -> str:
-    """The lateness of timers beside the limit of the setting that allows least."""
+    """The lateness of timers, compared with the strictest limit of all settings."""
     limit, rtt = (readable.duration(ns, 3) for ns in (lateness.limit_ns(tightest), tightest.path.rtt_ns()))
     return f"this machine's timers are late by {readable.duration(fitness.p99_ns, 2)} (p99; limit {limit} at RTT {rtt})"
 
 
 def _taken(fitness: Fitness) -> list[str]:
-    """Who else takes so much of the CPU that trials would not be valid."""
+    """Other users of the CPU that would make trials invalid."""
     found = []
     for who, share, limit in (
         ("the hypervisor takes", fitness.steal_share, STEAL_LIMIT),
@@ -105,7 +105,7 @@ def _taken(fitness: Fitness) -> list[str]:
 
 
 def offered_bps(setting: Scenario) -> float:
-    """The most that path and window let through, bit/s. 0: only the machine bounds the rate, which is no objection."""
+    """The largest rate that path and window allow, bit/s. 0: only the machine bounds the rate, which is acceptable."""
     ab, transfer, rtt_ns = setting.path.direction("ab"), setting.transfer, setting.path.rtt_ns()
     bounds = [float(rate) for rate in (ab.all_channels_bps, ab.access_rate_bps, setting.gateway.rate) if rate]
     if transfer.window and rtt_ns:

@@ -1,4 +1,4 @@
-"""What a plan will take before it runs: wall time in its kind of time, memory and disk.
+"""Estimates the resources of a plan before it runs: wall time in its kind of time, memory and disk.
 
 The wall time starts from the built-in prices (``plan.estimate`` in real time, ``virtual.cost`` in virtual time), which
 earlier runs correct (``speed``). Memory and disk are upper bounds.
@@ -22,7 +22,7 @@ from scenarios.virtual import boxes, cost, memory
 _TRIAL_BYTES = 64 * 2**10  # files of JSON and logs
 _SAMPLE_BYTES = 160  # of TCP_INFO, compressed
 _RECORD_BYTES = 36  # pcapng's own, for each packet
-_ROW_BYTES = 100  # of each packet in the tables of an analysis
+_ROW_BYTES = 100  # bytes per packet in the tables of an analysis
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@ and whether each cell changed against the run before (``judgement``).
 
 A cell is one setting of one scenario in one kind of time, as in a comparison: all columns that say what was asked for.
 So no row mixes settings. A column that an older run lacks is null there, as everywhere else. Only valid trials
-count. Rejected: a database that runs are written into. It would be a second truth beside the folders.
+count. Rejected: a database that runs are written into. It would duplicate the folders and could disagree with them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from scenarios.trial.files import read_json
 GATEWAY = "lft-gateway"
 OURS = (GATEWAY, "comet-delay", "rttcp", "pktlogger", "timer-witness")
 _HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
-_CHANGES = {"same": "same", "better": "changed", "worse": "changed"}  # more or less: which is better is not asked here
+_CHANGES = {"same": "same", "better": "changed", "worse": "changed"}  # any change counts; better is not judged
 UNDECIDED = "undecided"
 
 

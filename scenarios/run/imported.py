@@ -1,4 +1,4 @@
-"""What a run of captures that others made says of them, in words for terminals and pages."""
+"""Describes a run of imported captures, in words for terminals and pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ STDIN = "-"  # as a file's name: standard input
 
 
 def facts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a run of captures says of them, in words; empty for any other run. ``content``: its manifest."""
+    """A description of the captures of a run, in words; empty for any other run. ``content``: its manifest."""
     own = content.get(points.IMPORTED)
     if not isinstance(own, dict):
         return []

@@ -2,8 +2,8 @@
 
 The run has one trial, whose files are those of any trial. What captures cannot know is absent: settings are null, and
 there is no delay.json, transfer.json, gateway.json or tcp_info.parquet. The run is written under a temporary name and
-renamed when it is complete. Captures are copied into the run, so that it stands alone. Rejected: links to them.
-Somebody may change or remove what a link names, and no run holds links (netcommon/strangers.py).
+renamed when it is complete. Captures are copied into the run, so that it stands alone. Rejected: links to the captures.
+The target of a link may be changed or removed, and runs hold no links (netcommon/strangers.py).
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _pour(source: BinaryIO, target: BinaryIO, digest: Any = None) -> None:
 
 
 def _key(wanted: Wanted, scratch: Path) -> Path:
-    """The file with the key: the user's, or a random one that goes when the import ends."""
+    """The file with the key: the user's, or a random one that is deleted when the import ends."""
     if wanted.key:
         return wanted.key
     key = scratch / "key"
@@ -226,7 +226,8 @@ def _write_trial(folder: Path, names: Sequence[str], found: Found, began_ns: int
 
 
 def _reasons(folder: Path) -> Iterator[Reason]:
-    """Why the captures are not all that passed the points. Nothing else of a stranger's capture can be judged."""
+    """Why the captures lack packets that passed the points. Nothing else about a third party's capture can be
+    judged."""
     summary = read_json(folder / "summary.json") or {}
     for end, capture in (summary.get("captures") or {}).items():
         if not capture:
@@ -245,8 +246,8 @@ def _reasons(folder: Path) -> Iterator[Reason]:
 
 
 def _manifest(wanted: Wanted, files: list[Json], found: Found, folder: Path, status: Json) -> Json:
-    """The manifest of any run, and under `points.IMPORTED` what the captures are. An anonymised run says nothing of the
-    machine that made it."""
+    """The usual manifest, with a description of the captures under `points.IMPORTED`. An anonymised run does not
+    describe the machine that made it."""
     hidden, tools = wanted.anonymise, {"pktlogger": binaries.find("pktlogger")}
     sources = [Path(one["file"]).name for one in files if one.get("file") not in (None, STDIN)]
     title = wanted.title or ("Imported captures" + (f": {', '.join(sources)}" if sources else ""))
@@ -272,7 +273,7 @@ def _manifest(wanted: Wanted, files: list[Json], found: Found, folder: Path, sta
 
 
 def _clocks(folder: Path, found: Found, files: Sequence[Json]) -> Iterator[Json]:
-    """What each leg says of its receiver's clock, as against its sender's."""
+    """Each leg's estimate of its receiver's clock relative to its sender's."""
     for leg in found.legs:
         summary = read_json(folder / leg.path / "summary.json") or {}
         ends = {"from": files[leg.near]["point"], "to": files[leg.far]["point"]}

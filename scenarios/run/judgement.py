@@ -45,8 +45,8 @@ from scenarios.plan.cells import Row
 ALPHA = 0.05
 MARGIN = 0.05  # the default; docs/how-to/gate.md says why
 VERDICTS = ("same", "better", "worse", "not worse", "undecided")
-_EXACT_TO = 50  # repeats a side; with more, the rank sum is normal to three digits
-_TIE = 1e-9  # ratios that differ by less are equal: 0.95 * x / x need not be 0.95
+_EXACT_TO = 50  # repeats per side; with more, the rank sum is normally distributed to three digits
+_TIE = 1e-9  # ratios that differ by less count as equal: 0.95 * x / x need not be exactly 0.95
 _MOST_REPEATS = 100
 
 
@@ -128,7 +128,8 @@ def ratio_text(ratio: float, interval: tuple[float, float] | None) -> str:
 
 
 def few(base: Side, run: Side) -> bool:
-    """Whether no values of so many repeats could decide: two samples that do not overlap have a p of 5 % or more."""
+    """Whether this many repeats can never decide, because even two samples that do not overlap have a p of 5 % or
+    more."""
     return least_p(len(base.distinct), len(run.distinct)) >= ALPHA
 
 
@@ -138,7 +139,7 @@ def least_p(n: int, m: int) -> float:
 
 
 def repeats_for(comparisons: int) -> int:
-    """The repeats a side that can show "better" or "worse" among so many cells."""
+    """The number of repeats per side that can show "better" or "worse" among this many cells."""
     return next(n for n in range(1, _MOST_REPEATS) if comparisons * least_p(n, n) < ALPHA or n == _MOST_REPEATS - 1)
 
 
@@ -155,7 +156,7 @@ def _cell(setting: Row, base: Side, run: Side, p: float | None, margin: float, l
 
 
 def _verdict(interval: tuple[float, float], sure: bool, margin: float, lower_is_better: bool) -> str:
-    """``sure``: p allows a verdict that the ratio lies beyond the margin."""
+    """``sure``: p is small enough to say that the ratio lies beyond the margin."""
     (least, most), (low, high) = interval, inside(margin)
     low, high = low * (1 - _TIE), high * (1 + _TIE)
     if low <= least and most <= high:

@@ -37,8 +37,8 @@ def clean(directory: Path | None = None, *, dry_run: bool = False) -> list[str]:
 
 
 def _clean_unfinished(path: Path, dry_run: bool) -> list[str]:
-    """For a ledger that its process had not renamed into place when it was killed. Its name is the process. If it is
-    complete, it counts like any other."""
+    """Handles a ledger whose process was killed before it renamed the file into place. The process id is in the file's
+    name. A complete ledger counts like any other."""
     pid, _, ticks = path.stem.partition("-")
     if not (pid.isdecimal() and ticks.isdecimal()) or OwnedProcess(int(pid), int(ticks), "lfp").alive():
         return []

@@ -39,7 +39,7 @@ def kernel() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Versions of the testbed, of the packages and of the C library that shape a run."""
+    """Versions of the testbed, the packages and the C library that influence a run."""
     found = {"python": platform.python_version(), "libc": " ".join(platform.libc_ver())}
     for name, package in (("lfp", DISTRIBUTION), *((package, package) for package in _PACKAGES)):
         try:
@@ -55,8 +55,8 @@ def hashes(files: dict[str, Path]) -> dict[str, str]:
 
 
 def system(programs: Iterable[Path], started: dict[str, Path]) -> dict[str, str]:
-    """The SHA-256 of the programs of this machine that ours start, and of the libraries that all of these load, under
-    their names. The C library is left out, for which `versions` speaks."""
+    """The SHA-256 of the system programs that ours start, and of the libraries that all of these load, under their
+    names. The C library is left out, because `versions` has it."""
     found = dict(started)
     for program in (*programs, *started.values()):
         found |= _libraries(program)

@@ -69,7 +69,7 @@ def programs(plan: Plan) -> dict[str, Path]:
 
 
 def started_by_them(plan: Plan) -> dict[str, Path]:
-    """The machine's own programs that ours start for the plan's trials."""
+    """The system programs that ours start for the plan's trials."""
     all_flows = [one.setting for trial in plan.trials for one in flows.of(trial.setting)]
     names = ["iperf3"] if any(setting.transfer.tool == "iperf3" for setting in all_flows) else []
     names += ["ip", "nft"] if any(setting.gateway.kind == "lft" for setting in all_flows) else []
@@ -94,7 +94,7 @@ def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
 
 
 def _ran(manifest: Mapping[str, Any]) -> dict[str, str | None]:
-    """What a run ran, each with what tells it from others."""
+    """The components that a run used, each with its version or hash."""
     versions, virtual = manifest.get("versions") or {}, manifest.get("virtual") or {}
     kernel = virtual.get("kernel_sha256") or manifest.get("kernel")
     commit = (manifest.get("commits") or {}).get("lfp") or versions.get("lfp")
@@ -103,7 +103,7 @@ def _ran(manifest: Mapping[str, Any]) -> dict[str, str | None]:
 
 
 def write(run_dir: Path, manifest: dict[str, Any]) -> None:
-    """Writes the manifest; a reader finds the old one or the new one."""
+    """Writes the manifest atomically: a reader finds the old one or the new one."""
     write_json(run_dir / "manifest.json", manifest)
 
 

@@ -29,7 +29,7 @@ class Where(Protocol):
 
 
 class Plain:
-    """Standard output: bold where it is a terminal, as it is elsewhere."""
+    """Standard output: bold on a terminal, plain text elsewhere."""
 
     def __init__(self) -> None:
         self._terminal = sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
@@ -61,7 +61,7 @@ def cells_of(text: str) -> int:
 
 
 def _lines(row: Sequence[str], widths: Sequence[int], room: int) -> list[str]:
-    """The lines of a row. Those after the first have nothing but the rest of its last column."""
+    """The lines of a row. Lines after the first hold only the rest of its last column."""
     *cells, last = row
     padded = (cell + " " * (width - cells_of(cell)) for cell, width in zip(cells, widths, strict=False))
     first, *others = [last] if cells_of(last) <= room else textwrap.wrap(last, room, break_long_words=False)

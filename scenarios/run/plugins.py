@@ -1,4 +1,4 @@
-"""What other packages add to ``lfp`` by entry points, so that we need not import them.
+"""Extensions of ``lfp`` that other packages add by entry points, so that we need not import them.
 
 ``lfp.commands``: name → click command, shown among ours. ``lfp.after_run``: function(run_dir: Path) → Path or None,
 which is called when a run has ended. It returns the path of the file that it wrote, and ``lfp`` shows that path.

@@ -1,9 +1,9 @@
 """Progress of a run: a line for each trial, and on a terminal a bar with the time left.
 
-In virtual time the bar also has the clock and the speed of each trial that runs. Where no terminal is, they are a line
-every half minute. The same figures are in progress.json of the run's folder, which the dashboard reads. A lock on the
-folder of trials says that the runner lives, whatever ends it. Rejected: a process id in the file, which is another
-process in another process namespace.
+In virtual time the bar also has the clock and the speed of each trial that runs. Without a terminal, a line with these
+figures is printed every half minute. The same figures are in progress.json of the run's folder, which the dashboard
+reads. A lock on the folder of trials shows that the runner is alive, however it ends. Rejected: a process id in the
+file, because the id means another process in another PID namespace.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ _LINE_S = 30.0  # between two lines about the trials that run, where there is no
 
 
 class ProgressFile:
-    """progress.json in a run's folder (docs/reference/interfaces.md), from its first writing to `close`. What cannot be
-    written is left out: a measurement does not fail because nobody can watch it."""
+    """progress.json in a run's folder (docs/reference/interfaces.md), from its first writing to `close`. Write errors
+    are ignored: a measurement must not fail because its progress cannot be shown."""
 
     def __init__(self, run_dir: Path, planned: int) -> None:
         self._path, self._planned = run_dir / "progress.json", planned
@@ -58,8 +58,8 @@ class ProgressFile:
 class RunProgress:
     """Context manager around the trials of one run. ``done`` prints a trial's line and moves the bar. ``expected_s``:
     the wall time that a trial is expected to add to the run; by default its own duration in real time. ``taken``: gets
-    each trial that ends with the wall time that it added, in seconds. ``run_dir``: gets progress.json; None:
-    nobody does."""
+    each trial that ends with the wall time that it added, in seconds. ``run_dir``: the folder for progress.json; None:
+    no file is written."""
 
     def __init__(
         self, plan: Plan, trials: list[Trial], console: Console | None = None,

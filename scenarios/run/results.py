@@ -62,7 +62,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
 
 
 def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
-    """What a flow's tools and the delay box say. ``end``: the sender's last object, empty without one."""
+    """Columns from a flow's tools and the delay box. ``end``: the sender's last object, empty without one."""
     summary, sender, receiver = (end.get(key) or {} for key in ("summary", "sender", "receiver"))
     return {
         "verified": summary.get("verified"),
@@ -93,7 +93,7 @@ def _began_ns(sender: dict[str, Any], box: dict[str, Any]) -> int | None:
 def _of_tables(
     folder: Path, flow: dict[str, Any], end: dict[str, Any], box: dict[str, Any], *, alone: bool
 ) -> dict[str, Any]:
-    """What a flow's samples and its captured connections say. ``alone``: the trial has no other flow."""
+    """Columns from a flow's samples and its captured connections. ``alone``: the trial has no other flow."""
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
     trips = _round_trips(own / "tcp_info.parquet", flow, box, (end.get("sender") or {}).get("streams") or [])
     behind = _behind_gateway(flow)
@@ -122,8 +122,8 @@ def _of_tables(
 
 
 def _of_captures_alone(folder: Path) -> dict[str, Any]:
-    """What captures of others say in the place of a transfer tool, of the connection with the most data. Its time is
-    that from the first data packet until all was acknowledged."""
+    """Columns of imported captures, which replace a transfer tool's results, for the connection with the most data. Its
+    time is that from the first data packet until all was acknowledged."""
     summary = read_json(folder / "summary.json") or {}
     flow = captured.flow_of(summary, int(summary.get("main_flow", -1)))
     took_ns, octets = flow.get("elapsed_ns"), flow.get("bytes")
@@ -140,7 +140,7 @@ def _mostly_responses(end: dict[str, Any]) -> bool:
 
 
 def _direction(flow: dict[str, Any], found: Captured, back: Captured, *, responses: bool) -> str | None:
-    """Of which messages the limits are, with request and response; None without, and where nothing was captured."""
+    """Which messages the limits describe, with request and response; otherwise None, also without captures."""
     if not flow.get("request_bytes") or not (back if responses else found).numbers:
         return None
     return "responses" if responses else "requests"
@@ -151,8 +151,8 @@ def _reverse(columns: dict[str, Any]) -> dict[str, Any]:
 
 
 def _counted(side: dict[str, Any], samples: Path) -> dict[str, Any]:
-    """What the kernel counted at an end that sends, all streams together. Its TCP_INFO is of the first stream, so that
-    of several comes from the samples."""
+    """The kernel's counters at a sending end, all streams together. TCP_INFO covers the first stream only, so for
+    several streams the samples are used."""
     streams = [stream.get("stream") for stream in side.get("streams") or []]
     if len(streams) < 2:
         return side.get("tcp_info") or {}
@@ -171,8 +171,8 @@ def _retransmits(total: int | None, info: dict[str, Any], found: Captured) -> di
 
 
 def _buffer_delay(trips: dict[str, Any], *, behind_gateway: bool) -> float | None:
-    """RFC 6349's figure, which takes what it needs out of ``trips``; None behind a gateway, where the sender's RTT is
-    that of another path than the whole."""
+    """RFC 6349's buffer delay, which removes the entries it needs from ``trips``; None behind a gateway, where the
+    sender's RTT does not cover the whole path."""
     baseline_ns, mean_ns = trips.pop("baseline_ns"), trips.pop("rtt_mean_ns")
     return None if behind_gateway else rfc6349.buffer_delay(baseline_ns, mean_ns)
 
@@ -230,7 +230,7 @@ def _by_flow(run_dir: Path) -> dict[tuple[int, int], list[dict[str, Any]]]:
 
 
 def _differing(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list[str]:
-    """`repr` tells 0.0 from -0.0 and calls NaN equal to itself. What a row does not have is an ellipsis."""
+    """`repr` distinguishes 0.0 from -0.0 and makes NaN equal to itself. A missing value is an ellipsis."""
     nothing: dict[str, Any] = {}
     pairs = list(zip_longest(ours, theirs, fillvalue=nothing))
     names = dict.fromkeys(name for pair in pairs for one in pair for name in one)
@@ -336,7 +336,7 @@ def _round_trips(
     samples_us = table["rtt_us"].to_numpy()
     least_us = table["min_rtt_us"].to_numpy() if "min_rtt_us" in names else samples_us
     measured = samples_us > 0  # a sample before the first measurement has no RTT
-    if "min_rtt_us" in names:  # of a measured RTT of 0 the kernel says a tick of its clock here
+    if "min_rtt_us" in names:  # the kernel reports one clock tick here for a measured RTT of 0
         measured |= (least_us > 0) & (least_us < _NO_RTT_US)
     known = samples_us[measured]
     if not len(known):

@@ -14,7 +14,7 @@ from netcommon.errors import UsageError
 from netcommon.strangers import refuse_links
 from scenarios.trial.files import read_json
 
-DIRECTORY = "LFP_RUNS_DIR"  # names the folder of runs for every verb and for Python
+DIRECTORY = "LFP_RUNS_DIR"  # environment variable with the folder of runs, for every verb and for Python
 
 
 def directory(given: str | Path | None = None) -> Path:

@@ -33,7 +33,7 @@ def read(run_dir: Path) -> list[Any] | None:
 
 
 def keep(run_dir: Path, view: Sequence[Any]) -> None:
-    """Keeps a view, and forgets the oldest of too many. What cannot be written is left out."""
+    """Stores a view and removes the oldest when there are too many. Write errors are ignored."""
     with contextlib.suppress(OSError):
         file = _file(run_dir)
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
-"""How long this machine takes for trials, against the built-in prices: each run notes it in its manifest, and the next
-runs in the same kind of time are announced by it.
+"""This machine's duration of trials relative to the built-in prices. Each run notes the factor in its manifest, and
+forecasts of later runs in the same kind of time use it.
 
 The factor of a run is a median over its trials, so one that was disturbed does not count for more than itself.
-Rejected: working it out again from the trials of earlier runs. It would read 10,000 files before a run of one trial.
+Rejected: computing it again from the trials of earlier runs. It would read 10,000 files before a run of one trial.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from scenarios.trial.files import read_json
 
 KEY = "speed"  # of the manifest
 _RUNS_LOOKED_AT = 5  # the newest: older ones tell about an older machine
-_READ = 100  # manifests at most, so that a run begins at once beside thousands of others
+_READ = 100  # manifests read at most, so that a run starts at once even among thousands of others
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
-/* timer-witness: how late this machine's own timers are, beside a measurement that depends on them. It sleeps at the
- * delay box's real-time priority and does nothing else, so what makes it late would make the box late too. */
+/* timer-witness: measures how late this machine's timers are during a measurement that depends on them. It sleeps at
+ * the delay box's real-time priority and does nothing else, so anything that makes it late would make the box late
+ * too. */
 #include <errno.h>
 #include <poll.h>
 #include <stdbool.h>

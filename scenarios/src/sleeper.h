@@ -1,7 +1,7 @@
 /* A thread that sleeps from one full period to the next and notes how late it wakes up.
  *
- * Invariant: every period counts once, also those that pass during one late wake-up. So a percentile is the share of
- * moments at which a packet would have been so late, which is what the delay box reports of its packets.
+ * Invariant: every period counts once, also those that pass during one late wake-up. So percentiles are over moments at
+ * which a packet could have been due, like the lateness that the delay box reports for its packets.
  * Rejected: one value a wake-up, as cyclictest counts: a stop of 40 ms is then one value among thousands. */
 #ifndef WITNESS_SLEEPER_H
 #define WITNESS_SLEEPER_H

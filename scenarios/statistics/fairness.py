@@ -30,7 +30,7 @@ F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 SECOND_NS = 10**9
 MOST_EVEN_NS = SECOND_NS // 10  # a longer time between two moments is too long to count as even
-MOST_ERROR = 0.05  # of a share that is still told
+MOST_ERROR = 0.05  # largest error of a share that is still reported
 MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object that hold a flow of their own
 
 

@@ -9,7 +9,7 @@
 struct pl_ack_outages {
     const struct pl_transfer *t;
     struct pl_time_spans *spans; /* as the sender felt them */
-    int64_t first_ns, last_ns;   /* x */
+    int64_t first_ns, last_ns;   /* of the present run: when its first and its last were sent */
     int64_t longest_ns;          /* delay of those that arrived */
     int64_t before_ns;           /* when the last one that arrived was sent */
     uint64_t lost, of_outage;    /* number in the run, and number lost to an outage by the box's record */
