@@ -19,7 +19,7 @@ from scenarios.plan.model import MOST_FLOWS, Flow, Scenario
 from scenarios.plan.transfer import Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow
-_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # left out of the description of another flow
+_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # not in the text about a flow
 
 
 @dataclass(frozen=True)
