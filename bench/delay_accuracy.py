@@ -1,4 +1,4 @@
-"""delay.accuracy: whether the box does what it was told. A table of measured figures beside the bounds of theory or of
+"""delay.accuracy: whether the box does what was asked for. A table of measured figures with the bounds of theory or of
 the claim.
 
 No figure is the box's own report: times are the kernel's at the NICs of sender and receiver, and rates and losses are

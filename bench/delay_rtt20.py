@@ -1,4 +1,4 @@
-"""delay.rtt20: one TCP stream through the box at RTT 20 ms, beside a bare veth pair; offloads on, MTU 1,500."""
+"""delay.rtt20: one TCP stream through the box at RTT 20 ms, compared with a bare veth pair; offloads on, MTU 1,500."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""delay.small_packets: the number of 64-byte UDP packets a second that arrive through the box, beside a bare veth pair.
+"""delay.small_packets: the number of 64-byte UDP packets a second that arrive through the box, compared with a bare
+veth pair.
 
 iperf3 sends as fast as it can. Packets are counted at the receiver's NIC, so it does not matter how many of them a
 socket buffer drops.

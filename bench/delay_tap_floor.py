@@ -1,4 +1,4 @@
-"""delay.tap_floor: delay.offloads_off beside the least that a delay box on TAPs can cost on this machine.
+"""delay.tap_floor: delay.offloads_off compared with the least that a delay box on TAPs can cost on this machine.
 
 The floor (comet_delay/floor/tap_floor.c) only reads, waits and writes: it has no model and no statistics. No box that
 reads and writes TAPs can be faster. Box and floor run with one thread, and with one for each direction. The base is a

@@ -1,4 +1,4 @@
-"""How small a change of a gateway's rate `lfp gate` finds in virtual time, and how often it cries out over nothing.
+"""How small a change of a gateway's rate `lfp gate` finds in virtual time, and how often it gives a false alarm.
 
 One run has trials of lft-gateway at 100 Mbit/s and at 99 Mbit/s, on a path with loss and a little jitter. From its
 repeats 200 comparisons of five and five are drawn: of the first gateway with itself (A/A), and of both. They are judged

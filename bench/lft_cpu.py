@@ -9,8 +9,8 @@ Three references run in the same rounds:
 - two relays of socat, which only copy between two TCP sockets; on a path without loss, because TCP would carry next to
   nothing with it
 
-The kernel charges a process with what it does on the process's behalf. So the figures contain the way of a packet from
-the gateway's ``sendmsg`` or ``writev`` into the queue of the next device.
+The kernel charges a process for work that it does on the process's behalf. So the figures include a packet's path from
+the gateway's ``sendmsg`` or ``writev`` to the queue of the next device.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def _relays(place: Place, seconds: int, loss_ppb: int, near: Sequence[str], far:
         sink = started([*python, "serve", "1", "0", str(WARM_UP_S + seconds + 60)], made.server)
         sink.wait_event("line", 10)
         relays = [started(far, made.far), started(near, made.near)]
-        last = relays[0].pid  # the near one may read ahead of what arrives
+        last = relays[0].pid  # the near gateway may have read octets that have not arrived yet
         for relay in relays:
             relay.wait_event("line", 10)
         started([*python, "send", LAN["near"][4], "1"], made.client)

@@ -55,8 +55,8 @@ class Lab(gateway_lab.Lab):
         )
 
     def rings_bytes(self) -> int:
-        """The part of that which the engine's rings take: they are made once and resident as far as they were used, 24
-        octets for each frame sent and 32 for each number (lft_ref/ARCHITECTURE.md)."""
+        """The part of that memory used by the engine's rings: they are allocated once and resident as far as they were
+        used, 24 octets for each frame sent and 32 for each number (lft_ref/ARCHITECTURE.md)."""
         engines = [self.show(which)["engine"] for which in self.running]
         frames = [sum(int(sent["frames"]) for sent in engine["sent"].values()) for engine in engines]
         return max(24 * sent + 32 * int(engine["next_number"]) for sent, engine in zip(frames, engines, strict=True))
@@ -72,7 +72,7 @@ class Lab(gateway_lab.Lab):
 
     @contextmanager
     def transferring(self, congestion: str = "cubic", port: int = rttcp.DEFAULT_PORT, **options: Any) -> Iterator[Tool]:
-        """The same while it is under way."""
+        """The same transfer as a context manager, while it is running."""
         binary = find("rttcp")
         receive = rttcp.receiver_argv(binary, once=True, port=port)
         with rttcp.listening(receive, netns_pid=self.server, name="rttcp receiver", ledger=self.ledger):

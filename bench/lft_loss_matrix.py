@@ -1,4 +1,5 @@
-"""lft.loss_matrix: the goodput of one session over 800 Mbit/s × 200 ms for each loss, beside what the wire allows.
+"""lft.loss_matrix: the goodput of one session over 800 Mbit/s × 200 ms for each loss, compared with what the wire
+allows.
 
 A full frame of 1,500 octets carries 1,426 octets of the session (FORMAT.md: 28 octets of IPv4 and UDP, 34 of the frame,
 12 of the chunk). That share is eta. The bound is 0.95 · limit · eta · (1 - loss). The other recoveries and plain TCP

@@ -1,4 +1,5 @@
-"""lft.packets: what a pair of gateways carries of the smallest and of the largest packets, as router and as proxy.
+"""lft.packets: the throughput of a pair of gateways with the smallest and with the largest packets, as router and as
+proxy.
 
 This is table 2 of comet-2004 for the machine at hand. The hosts send segments of 88 octets (76 of them payload) or of
 1,460, and no interface towards a host joins or splits them, so each is a packet of its own to the gateway's kernel.
@@ -86,7 +87,7 @@ def _options(model: str) -> tuple[list[str], str]:
 
 
 def _goodput_bps(place: Place, model: str, size: Size, seconds: int) -> float:
-    """Goodput of some streams behind their start, bit/s."""
+    """Goodput of several streams after their start, bit/s."""
     near, target = _options(model)
     common = ["--rate", f"{RATE_BPS}bit", "--expected-rtt", "20ms"]
     with ExitStack() as stack:

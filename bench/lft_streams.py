@@ -23,7 +23,7 @@ COUNTS = ("steps", "streams", "whole", "reset", "failed", "refused", "restarts",
 
 
 def program() -> Path:
-    """The model's program, which a build with tests has beside the tools."""
+    """The model's program, which a build with tests places next to the tools."""
     path = find("lft-sim").resolve().parent / "test" / "lft-stream-model"
     if not path.exists():
         raise LfpError(f"lft.streams: {path} is not there; want a build with -DLFP_TESTS=ON")
@@ -31,7 +31,7 @@ def program() -> Path:
 
 
 def counts(output: str) -> dict[str, int]:
-    """What the program says that it did."""
+    """The program's own account of what it did."""
     found = {name: re.search(rf"\b{name} (\d+)", output) for name in COUNTS}
     return {name: int(match[1]) for name, match in found.items() if match}
 

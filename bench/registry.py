@@ -17,7 +17,7 @@ from scenarios.run import machine
 
 @dataclass(frozen=True)
 class Place:
-    """What a bench is given: the ledger, a scratch directory, the pairs, seconds and packets that the user asked for
+    """The arguments of a bench: the ledger, a scratch directory, the pairs, seconds and packets that the user asked for
     (None: the bench's own), and a function that prints progress."""
 
     ledger: Ledger

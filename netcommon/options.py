@@ -89,7 +89,7 @@ def _identity(tool: str) -> tuple[Path, int]:
 
 
 def _remembered(path: Path, built_ns: int, *arguments: str) -> dict[str, Any]:
-    """The tool's answer. A refusal is remembered, too: a program of somebody else may take its time over it."""
+    """The tool's answer. A refusal is cached, too, because a third-party program may be slow to refuse."""
     answer = _answer(path, built_ns, *arguments)
     if isinstance(answer, str):
         raise LfpError(answer)

@@ -29,7 +29,7 @@ PAYLOAD = 100
 EXIT_US = 200.0  # what is claimed of every departure
 PARTS, PART_PAYLOAD, TRAINS, TOGETHER = 44, 1400, 12, 20
 BUNCH_PERIOD_NS = 50_000_000
-TAKEN_IN_NS = 100_000_000  # by when the box has read all trains, which would make it late
+TAKEN_IN_NS = 100_000_000  # time by which the box has read all trains; reading them makes it late
 
 
 def waits(pair: Hosts, place: Place) -> Iterator[Row]:
@@ -55,8 +55,8 @@ def waits(pair: Hosts, place: Place) -> Iterator[Row]:
 
 
 def together(pair: Hosts, place: Place) -> Iterator[Row]:
-    """Whether each bunch of waiting packets leaves at an opening of its own: more at once would leave before their
-    opening, fewer would make the rest late. What a busy machine delays for once is neither."""
+    """Whether each bunch of waiting packets leaves at its own opening: with more at once some would leave before their
+    opening, with fewer the rest would be late. A single delay on a busy machine is neither error."""
     path: dict[str, int | str] = {"delay_ns": TAKEN_IN_NS, "bunch_ns": BUNCH_PERIOD_NS, "bunch_packets": TOGETHER}
     with (
         box(pair, MTU, path, place.scratch, place.ledger, **AWAKE),
@@ -77,7 +77,7 @@ def together(pair: Hosts, place: Place) -> Iterator[Row]:
 
 
 def _since_opening_ns(packets: Packets) -> NDArray[np.int64]:
-    """From the nearest multiple of the period; negative before it."""
+    """Distance from the nearest multiple of the period; negative before it."""
     half = PERIOD_NS // 2
     since: NDArray[np.int64] = (packets.t_ns - _ahead_ns() + half) % PERIOD_NS - half
     return since

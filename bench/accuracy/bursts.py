@@ -1,8 +1,8 @@
 """delay.accuracy: which packets of a burst the receiver's buffer holds, and which a token bucket lets through.
 
-A super-packet arrives at one time. So of each the first packets pass: as many as the drain's buffer holds, or as many
-as the policer's full bucket has tokens for. The next one is sent when the bus has taken the burst, or the bucket is
-full again.
+A super-packet arrives at one time. So the first packets of each super-packet pass: as many as the drain's buffer holds,
+or as many as the policer's full bucket has tokens for. The next one is sent when the bus has taken the burst, or the
+bucket is full again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ SPACING_P90_US = 100.0  # what is claimed of every spacing
 
 
 def bus(pair: Hosts, place: Place) -> Iterator[Row]:
-    """Packets whose fate is another than the buffer's size says, and the error of the spacing of those that pass."""
+    """The number of packets whose fate contradicts the buffer's size, and the error of the spacing of those that
+    pass."""
     path: dict[str, int | str] = {"drain_rate_bps": RATE_BPS, "drain_buffer_bytes": HELD_BYTES}
     arrived, fates = _sent(pair, place, path, f"drain of {HELD} packets")
     yield fates
@@ -39,7 +40,7 @@ def bus(pair: Hosts, place: Place) -> Iterator[Row]:
 
 
 def bucket(pair: Hosts, place: Place) -> Iterator[Row]:
-    """Packets whose fate is another than the bucket's depth says."""
+    """The number of packets whose fate contradicts the bucket's depth."""
     path: dict[str, int | str] = {"aqm": f"policer:rate={RATE_BPS}bit,burst={HELD_BYTES}"}
     yield _sent(pair, place, path, f"policer with a bucket of {HELD} packets")[1]
 

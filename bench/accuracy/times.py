@@ -1,8 +1,8 @@
 """delay.accuracy, times: delay, rate, and spacing at a low rate, from the kernel's times at the two NICs of the box.
 
 The time at the sender's NIC is taken when the host hands the packet to the TAP, and the time at the receiver's NIC when
-the box has written it there. Between them are the box's reading, model, waiting and writing, and nothing of the hosts'
-stacks.
+the box has written it there. The time between them covers the box's reading, model, waiting and writing, but not the
+hosts' stacks.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def delay(pair: Hosts, place: Place, label: str, rate: int) -> Iterator[Row]:
 
 
 def delay_errors_ns(sent: Packets, arrived: Packets) -> np.ndarray:
-    """The time from NIC to NIC, less the delay, of every packet that arrived. Packets are joined by their numbers."""
+    """(time from NIC to NIC) − delay of every packet that arrived. Packets are joined by their numbers."""
     _, at_sender, at_receiver = np.intersect1d(
         sent.number_at(numbered.UDP_HEADERS), arrived.number_at(numbered.UDP_HEADERS), return_indices=True
     )

@@ -1,1 +1,1 @@
-"""What one source can take of the tools' resources, and what is left for the others."""
+"""Measures how much of the tools' resources one source can take, and how much is left for others."""

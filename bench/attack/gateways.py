@@ -42,7 +42,7 @@ _PRICE = "echo '20000 10000' > /proc/call_cost; exec \"$@\""  # 20 µs a system 
 
 @contextlib.contextmanager
 def lab_of(*options: str, program: tuple[str, ...] = (), path: dict[str, str] | None = None) -> Iterator[Lab]:
-    """Gateways that run, and a net behind the server that is silent. ``program``: what starts the gateways."""
+    """Running gateways, and a silent network behind the server. ``program``: what starts the gateways."""
     with lft_lab(kind=Lab, options={"delay": "10ms", "spin": "0"} | (path or {})) as lab, lab.stopping():
         for address in OTHERS:
             in_netns(lab.client, "ip", "addr", "add", f"{address}/24", "dev", "eth0")
@@ -74,7 +74,7 @@ async def _serving(lab: Lab) -> AsyncIterator[None]:
 
 @dataclass(frozen=True)
 class Demand:
-    """How many connections the one client wants, and each of the others; where to."""
+    """How many connections the one client wants, how many each other client wants, and their destinations."""
 
     one: int
     other: int
@@ -83,7 +83,7 @@ class Demand:
 
 
 async def _against(lab: Lab, demand: Demand) -> tuple[float, list[float]]:
-    """What the one client holds, and what each of the others has in the end."""
+    """The connections that the one client holds, and those that each other client has in the end."""
 
     def opens(source: str, to: tuple[str, int]) -> socks.Open:
         return functools.partial(socks.connect, source, PROXY, *to)
@@ -127,7 +127,8 @@ def half_open(places: int, loss: str = "0") -> Share:
 
 
 def names(places: int, loss: str = "0") -> Share:
-    """Look-ups of names, which ``--half-open`` limits: those of the one client are not answered, the others' late."""
+    """Look-ups of names, which ``--half-open`` limits: the one client's are not answered, the others' are answered
+    late."""
     with lab_of("--half-open", str(places), path={"loss": loss}) as lab:
         demand = Demand(2 * places, places // EACH, ("never.example", LATE_PORT), ("late.example", LATE_PORT))
         _, got = _measured(lab, demand)
@@ -252,7 +253,7 @@ def serve_names() -> None:
 
 
 def main(name: str, arguments: str) -> None:
-    """Prints the share that a row has found."""
+    """Prints the share that a row has measured."""
     serve_names()
     print(json.dumps(ROWS[name](**json.loads(arguments)).as_json()))
 

@@ -1,9 +1,8 @@
 """``attack.load``: clients at work next to all attacks at once, for an hour of virtual time.
 
 A port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that hang, and an
-observer of state (`show`), while no memory is left that is not reserved. No connection of a client at work may be
-lost or bring other octets than were sent, and none may take longer than 1.5 times the longest of the same clients
-alone.
+observer of state (`show`), while no unreserved memory is left. No connection of a client at work may be lost or bring
+other octets than were sent, and none may take longer than 1.5 times the longest of the same clients alone.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ TIMEOUT_S = 4 * 3600
 
 
 def _told(say: Callable[[str], None]) -> Callable[[bytes], None]:
-    """Says each line that the guest has said about the way so far."""
+    """Prints each progress line of the guest."""
     kept = b""
 
     def said(more: bytes) -> None:

@@ -1,4 +1,4 @@
-"""A name server that is late, or silent."""
+"""A name server that answers late, or not at all."""
 
 from __future__ import annotations
 

@@ -67,7 +67,8 @@ def _left(held: list[socket.socket]) -> int:
 
 
 def connections(scratch: Path, wanted: int, others: int) -> Share:
-    """The one source opens so many connections and says nothing; each other one uses as many as a browser, twice."""
+    """The one source opens this many connections and sends nothing; each other source opens as many as a browser does,
+    twice."""
     with _dashboard(scratch) as at, contextlib.ExitStack() as stack:
 
         def connect(source: str) -> socket.socket:

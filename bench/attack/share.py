@@ -19,7 +19,7 @@ class Share:
 
     @property
     def worst(self) -> float:
-        """What the one who got least got, as a fraction of what it was due; 1 at most."""
+        """The smallest fraction of its due share that a source got; at most 1."""
         return min(1.0, min(self.got) / self.due)
 
     @property

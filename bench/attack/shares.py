@@ -1,8 +1,9 @@
-"""``attack.shares``: what one source can take of each resource, and what the others then get of their fair share.
+"""``attack.shares``: how much of each resource one source can take, and how much of their fair share the others then
+get.
 
-Fair is an equal part of the resource, or what a source wants if that is less. The others must get half of it at least,
-each of them. The figures are counts in virtual time, or of lft-sim, but for the page's connections, which do not depend
-on the machine's speed either.
+A fair share is an equal part of the resource, or a source's demand if that is smaller. Each of the others must get at
+least half of it. The figures are counts in virtual time or of lft-sim, except the page's connections, which also do not
+depend on the machine's speed.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ RESOURCES = [
 
 
 def row(resource: Resource, share: Share) -> Row:
-    """The worst of the others, in parts of what it was due."""
+    """The result of the worst-off other source, as a fraction of its due share."""
     return Row(resource.what, "of a fair share", share.worst, LEAST, 1, share.said)
 
 

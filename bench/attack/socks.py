@@ -12,7 +12,7 @@ from typing import Any
 from bench.gateway_lab import bound
 
 PATIENCE_S = 15.0  # of somebody who wants a connection
-_AGAIN_S = 0.25  # between two attempts of a source that wants all it can get
+_AGAIN_S = 0.25  # time between two attempts of a greedy source
 
 
 def request(host: str, port: int) -> bytes:
@@ -42,7 +42,7 @@ async def connect(source: str, proxy: tuple[str, int], host: str, port: int) -> 
 
 
 async def exactly(sock: socket.socket, n: int) -> bytes:
-    """So many octets. ConnectionError when the connection ends before."""
+    """Reads this many octets. ConnectionError when the connection ends before."""
     loop, got = asyncio.get_running_loop(), b""
     while len(got) < n:
         part = await loop.sock_recv(sock, n - len(got))
@@ -114,14 +114,14 @@ class Greedy:
 
 
 async def in_time(opens: Open) -> socket.socket | None:
-    """The connection, if it comes about in time."""
+    """The connection, if it is established in time."""
     with contextlib.suppress(OSError, TimeoutError):
         return await asyncio.wait_for(opens(), PATIENCE_S)
     return None
 
 
 async def at_once(opens: Open, n: int) -> list[socket.socket]:
-    """Those connections that come about of so many that begin together."""
+    """Of this many connections begun together, those that are established."""
     return [sock for sock in await asyncio.gather(*(in_time(opens) for _ in range(n))) if sock]
 
 

@@ -130,7 +130,7 @@ async def _at_work(sources: list[str], seconds: float) -> Work:
 
 
 class _Endless(asyncio.Protocol):
-    """Sends for as long as somebody takes it."""
+    """Sends for as long as the other end reads."""
 
     def connection_made(self, transport: Any) -> None:
         """It begins."""
@@ -223,7 +223,7 @@ async def _both(lab: Lab, sources: list[str], alone_s: float, seconds: float) ->
 
 @contextlib.contextmanager
 def _short_of_everything(lab: Lab) -> Iterator[None]:
-    """The gateways may open so many descriptors and map nothing more than they have mapped."""
+    """Limits the gateways to this many descriptors and to the memory that they have mapped."""
     for which, gateway in lab.running.items():
         mapped = re.search(r"VmSize:\s+(\d+) kB", Path(f"/proc/{gateway.pid}/status").read_text(encoding="ascii"))
         assert mapped

@@ -1,6 +1,6 @@
-"""What holds in any trial, whatever its settings: each check gives a line for everything in a trial that breaks it.
+"""Invariants of any trial, whatever its settings: each check yields a line for every violation in a trial.
 
-What a trial is expected to be is worked out from its draw, not from what the product made of that.
+The expectation is derived from the trial's draw, not from what the product made of it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from bench.invariants import oracle
 from bench.invariants.trials import Array, Json, Trial, until
 from scenarios.trial import clock
 
-LATE_ECN = (0, 2, 5)  # of net.ipv4.tcp_ecn: a connection that is opened does not ask for ECN
+LATE_ECN = (0, 2, 5)  # values of net.ipv4.tcp_ecn with which an opened connection does not ask for ECN
 JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
 SPAN_NS = 100_000_000
 CALL_NS = 10_000  # a program is between two of its calls for no longer
@@ -26,10 +26,10 @@ NEAR = 1 + 1e-9
 
 
 def ends(trial: Trial) -> Iterator[str]:
-    """A trial in virtual time ends, and is valid, but where something else ran than was asked for. Between two hosts
-    that is so where a control needs ECN that the tool asks for too late: it sets that of iperf3's connection when it is
-    open. A SYN that is lost is sent again without ECN, and gateways have settings of their own. A gateway may say that
-    its tunnel was down where several overfill the line."""
+    """A trial in virtual time ends and is valid, unless something else ran than was asked for. Between two hosts this
+    happens where a congestion control needs ECN and is set too late: iperf3's connection gets its control when it is
+    already open. A SYN that is lost is sent again without ECN, and gateways have settings of their own. A gateway may
+    say that its tunnel was down where several overfill the line."""
     if trial.status["state"] != "done":
         yield f"{trial.status['state']}: {trial.status['error']}"
         return
@@ -75,7 +75,7 @@ def _may_lack_ecn(trial: Trial, row: Json) -> bool:
 
 
 def _flow_table(trial: Trial, row: Json) -> Json:
-    """What the draw says of a row's flow."""
+    """The draw's values for a row's flow."""
     return dict(trial.asked["transfer"]) | dict(trial.asked["flow"][row["flow_name"]] if row["flow"] else {})
 
 
@@ -118,13 +118,13 @@ def _arrivals(trial: Trial) -> tuple[Array, Array]:
 
 
 def _changed(trial: Trial, key: str) -> list[float]:
-    """The numbers that a key of the path becomes."""
+    """The values that a key of the path takes over time."""
     words = str(trial.asked["path"]["change"]).replace(";", " ").split()
     return [float(word.partition("=")[2].rstrip("Mbitms")) for word in words if word.startswith(f"{key}=")]
 
 
 def possible(trial: Trial) -> Iterator[str]:
-    """No verdict names a rate as possible that the line cannot have."""
+    """No verdict claims a possible rate above the line's capacity."""
     if trial.gateway != "none":
         return
     for flow in trial.summary.get("flows") or ():
@@ -158,7 +158,7 @@ def _fastest_bps(trial: Trial) -> float:
 
 
 def _held_back_ns(trial: Trial) -> float:
-    """By how much the delay becomes shorter: so much of what was on its way arrives together with what comes later."""
+    """By how much the delay shrinks: packets that were on their way for this long arrive together with later ones."""
     delays = [float(trial.draw.values["path.delay"]), *_changed(trial, "delay")]
     return max(0.0, *(before - after for before, after in zip(delays, [*delays[1:], delays[-1]], strict=True))) * 1e6
 
@@ -206,7 +206,8 @@ def sums(trial: Trial) -> Iterator[str]:
 
 
 def asked(trial: Trial) -> Iterator[str]:
-    """What was asked is what ran, or the trial says that it is not: control, ECN, window and all that is compared."""
+    """Everything that was asked for ran, or the trial says otherwise: control, ECN, window and all other settings that
+    are compared."""
     for row, end in zip(trial.rows, trial.ends, strict=True):
         table, ran = _flow_table(trial, row), (end.get("sender") or {}).get("congestion")
         back = _falls_back(trial, row)
@@ -348,7 +349,7 @@ def buffers(trial: Trial) -> Iterator[str]:
 
 
 def limits(trial: Trial) -> Iterator[str]:
-    """What limited a captured flow is what its kernel says that it waited for (`oracle` has the bound)."""
+    """The limits named for a captured flow agree with what its kernel says it waited for (`oracle` has the bound)."""
     for flow, found in oracle.flows(trial):
         if sum(found.wrong_s.values()) > found.bound_s:
             yield f"flow {flow['flow']}: {found.told()}"
@@ -400,8 +401,8 @@ def marks(trial: Trial) -> Iterator[str]:
 
 
 def causes(trial: Trial) -> Iterator[str]:
-    """Every data packet that the box dropped is lost, each once, and by its kind. Nothing is put down to what the path
-    does not have."""
+    """Every data packet that the box dropped is lost exactly once, with the right cause. No loss has a cause that the
+    path does not have."""
     if not trial.recorded:
         return
     path = trial.asked["path"]
@@ -420,8 +421,8 @@ def causes(trial: Trial) -> Iterator[str]:
 
 
 def drops(trial: Trial) -> Iterator[str]:
-    """What the flows have lost is no more than what the box dropped, and nothing by chance where it dropped nothing so.
-    Of pairs that are not captured nothing is said."""
+    """The flows lost no more than the box dropped, and nothing by chance where the box dropped nothing by chance. Pairs
+    that are not captured are not checked."""
     dropped = (((trial.json("delay").get("statistics") or {}).get("ab") or {}).get("drops")) or {}
     lost = sum(value or 0 for row in trial.rows for name, value in row.items() if name.startswith("lost_"))
     if trial.recorded and not trial.rows[0]["bidir"]:
@@ -434,8 +435,8 @@ def drops(trial: Trial) -> Iterator[str]:
 
 
 def recoveries(trial: Trial) -> Iterator[str]:
-    """A recovery is no longer than the transfer goes on, or it says why it is not known. Outages count from the trial's
-    origin, intervals from the beginning of their own flow."""
+    """A recovery is no longer than the rest of the transfer, or the reason why it is unknown is given. Outages count
+    from the trial's origin, intervals from the beginning of their own flow."""
     found = trial.json("recovery").get("flows") or {}
     for row, end in zip(trial.rows, trial.ends, strict=True):
         for one in found.get(row["flow_name"]) or ():
@@ -469,8 +470,9 @@ JUDGED = "trials can be judged"
 
 
 def broken(trial: Trial, checks: dict[str, Callable[[Trial], Iterator[str]]] = CHECKS) -> dict[str, str]:
-    """The checks that a trial breaks, with what does. Of a trial that has failed or is not valid only those count that
-    look at just this. A check that cannot be made is broken, too: whoever runs many trials goes on with the next."""
+    """The checks that a trial violates, with the evidence. For a trial that failed or is not valid, only the checks of
+    failure and validity count. A check that raises an error counts as violated, so that a long series of trials
+    continues."""
     first = {"trials end": ends, "what was asked is what ran": asked}
     try:
         done, valid = trial.status["state"] == "done", bool(trial.rows[0]["valid"])
@@ -482,7 +484,7 @@ def broken(trial: Trial, checks: dict[str, Callable[[Trial], Iterator[str]]] = C
 
 
 def _complaint(check: Callable[[Trial], Iterator[str]], trial: Trial) -> str:
-    """What breaks a check, empty where nothing does."""
+    """The violations of a check; empty without any."""
     try:
         return "; ".join(check(trial))
     except Exception as error:  # whatever the files of a trial lack

@@ -37,7 +37,7 @@ GATEWAYS: dict[str, Table] = {
     "none": {}, "router": {"kind": "lft"}, "proxy": {"kind": "lft", "model": "proxy"},
     "host": {"kind": "lft", "model": "host"}, "socat": SOCAT,
 }  # fmt: skip
-# What the path becomes, by what it began with.
+# Possible changes of the path, by its initial values.
 CHANGES = {
     "none": "none",
     "longer": "800ms delay={longer}", "shorter": "800ms delay={shorter}", "faster": "800ms rate={faster}",
@@ -107,7 +107,7 @@ class Draw:
         return "\n".join(_toml(head | self.tables)) + "\n"
 
     def plainer(self, name: str) -> Draw:
-        """The draw with this dimension as plain as it can be."""
+        """The draw with the plainest value in this dimension."""
         return Draw(self.name, self.seed, dict(self.values) | {name: SPACE[name.partition(" ")[0]][0]})
 
 
@@ -126,7 +126,7 @@ def draws(seed: int, count: int, space: Space = SPACE, first: int = 0) -> list[D
 
 
 def scenario(drawn: list[Draw]) -> dict[str, Any]:
-    """A scenario with a case for each draw, so that one run has them all. Its flow of [transfer] is each case's own."""
+    """A scenario with a case for each draw, so that one run has them all. Each case has its own [transfer]."""
     cases = {one.name: one.tables for one in drawn}
     return {
         "scenario": {"name": "drawn", "title": "Settings drawn at random"},
@@ -142,7 +142,7 @@ def text(drawn: list[Draw]) -> str:
 
 
 def _settle(values: Table) -> Table:
-    """Makes values go together: what a tool, a gateway or a box cannot do is as plain as it can be."""
+    """Makes values compatible: a value that a tool, gateway or box does not support becomes the plainest one."""
     if values["box"] == "netem":
         plain = ("path.granularity", "path.ab_aqm", "change")
         values |= {name: SPACE[name][0] for name in plain}
@@ -206,7 +206,7 @@ def _transfer(values: Table, rate: int) -> Table:
 
 
 def _flow(values: Table, one: int) -> Table:
-    """A flow beside [transfer]'s. What it would take from there and its tool cannot do, it says itself."""
+    """A flow next to [transfer]'s. It overrides the inherited keys that its tool does not support."""
     tool = "iperf3" if values["tool"] == "iperf3" else values[f"flow.tool {one}"]
     amount = values[f"flow.amount {one}"]
     key = "bytes" if amount.endswith("B") else "duration"

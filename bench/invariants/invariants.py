@@ -18,8 +18,8 @@ from bench.invariants.draws import Draw, draws
 from bench.registry import Bench, Place, Result, Row
 
 DRAWS, SEED, AT_ONCE = 300, 1, 30
-BROKEN = Path("invariants-broken")  # where scenario files of draws go that break a check
-MOST_SHRUNK = 5  # of a bench; each takes a trial for each dimension
+BROKEN = Path("invariants-broken")  # folder for the scenario files of draws that violate a check
+MOST_SHRUNK = 5  # draws shrunk per bench; each takes a trial for each dimension
 
 
 def measure(place: Place) -> Iterator[Result]:

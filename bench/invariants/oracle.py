@@ -58,7 +58,7 @@ SAID: dict[str, Group] = {
     "fast_recovery": Group.RECOVERY, "timeout": Group.RECOVERY, "path_down": ANY, "capture_loss": ANY,
     "emulator_late": ANY,
 }  # fmt: skip
-_NO_MORE = {Why.EMPTY, Why.NAGLE, Why.DEFER}  # the program has given no more that may be sent
+_NO_MORE = {Why.EMPTY, Why.NAGLE, Why.DEFER}  # the program has written nothing more that may be sent
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Comparison:
 
 
 def account(records: Records, end_ns: int) -> Account:
-    """What a connection's records say of the time until ``end_ns``: the last one holds until then."""
+    """A connection's account until ``end_ns``, from its records; the last record holds until then."""
     why, state, flags = _whys(records), records["state"], records["flags"]
     blocked, by_program = flags & Flag.BLOCKED != 0, flags & Flag.BY_PROGRAM != 0
     no_more = np.isin(why, list(_NO_MORE))
@@ -139,8 +139,8 @@ def _numbers(records: Records) -> tuple[Array, Array]:
 
 
 def _whys(records: Records) -> Array:
-    """What each record says, with what the one before says in the place of SAME. What the kernel has not yet tried to
-    send since all was sent waits for the host."""
+    """Each record's reason, with SAME replaced by the previous record's. Data that the kernel has not yet tried to send
+    since everything was sent wait for the host."""
     told = records["why"] != Why.SAME
     last = np.maximum.accumulate(np.where(told, np.arange(records.size), 0))
     why: Array = records["why"][last].astype(np.int64)
@@ -220,7 +220,7 @@ def compare(
 
 
 def _sampled(own: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
-    """What the account has at the samples before and behind each time."""
+    """The account's values at the samples before and after each time."""
     if sampled_ns is None or not sampled_ns.size:
         return np.zeros(at_ns.size, np.int64)
     seen = own.accepted[np.maximum(np.searchsorted(own.t_ns, sampled_ns, "right") - 1, 0)]

@@ -1,4 +1,4 @@
-"""The trial of a draw, as the checks read it; and running draws."""
+"""The trial of a draw, in the form that the checks read; and functions that run draws."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Trial:
     rows: list[Json]
 
     def json(self, name: str) -> Json:
-        """One of the trial's files; empty where it is not there."""
+        """One of the trial's files; empty if it is missing."""
         return read_json(self.folder / f"{name}.json") or {}
 
     @cached_property
@@ -74,8 +74,8 @@ class Trial:
         return self.gateway == "none" and "box" in self.asked["capture"]["points"]
 
     def captured(self, row: Json) -> Json | None:
-        """What the captures have of the first stream of a row's flow; None where nothing does, and where it sent no
-        data, because its SYN was lost until its time was over."""
+        """The captured connection of the first stream of a row's flow. None without one, and where it sent no data
+        because its SYNs were lost until its time was over."""
         sender = self.ends[row["flow"]].get("sender") or {}
         port = _port(sender)
         found = self.summary.get("flows") or () if self.gateway == "none" else ()
@@ -111,7 +111,7 @@ class Trial:
 
     @cached_property
     def records(self) -> waits.Records | None:
-        """What the kernels of the hosts say that their senders waited for; None without a whole file."""
+        """What the senders waited for, according to the hosts' kernels; None without a complete file."""
         return waits.load(self.folder / waits.FILE)
 
     def records_of(self, flow: Json) -> waits.Records:

@@ -2,7 +2,7 @@
 results.
 
 A run mixes all cases and paths in random order, so a disturbance hits no case more than others. In real time trials
-that are not valid stay in the tables, marked. What this machine does not have is left out, and a line names it. The
+that are not valid stay in the tables, marked. Programs that this machine lacks are left out, and a line names them. The
 runs stay below ``runs`` for a closer look.
 """
 
@@ -36,7 +36,7 @@ LEAST_PRODUCTS = 6
 
 @dataclass(frozen=True)
 class Form:
-    """How the league is measured. ``seconds``: of a transfer of the league, and of one beside plain TCP. ``rates``: of
+    """How the league is measured. ``seconds``: of a transfer of the league, and of one next to plain TCP. ``rates``: of
     the league's lines; in virtual time each octet costs wall time, so lines are slower there."""
 
     name: str

@@ -1,4 +1,4 @@
-"""Products of a user's own in the league: each is a scenario, whose [gateway] becomes a case beside the others."""
+"""A user's own products in the league: each is a scenario, whose [gateway] becomes an additional case."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_products(scenario: str, products: Sequence[Path], scratch: Path) -> str
 
 def _gateway(file: Path) -> dict[str, Any]:
     """[gateway] as the file has it. Command lines run in the folder of the file."""
-    load_plan(str(file))  # says what is wrong with it
+    load_plan(str(file))  # raises UsageError for a bad scenario
     gateway: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")).get("gateway", {})
     if gateway.get("kind") != "command":
         raise UsageError(f"--product {file}: want [gateway] kind = \"command\" with near and far in this file")

@@ -51,7 +51,7 @@ lft-gateway, wireguard-go, OpenVPN, shadowsocks, ssh, stunnel and kcptun encrypt
 
 
 def page(plans: Sequence[Plan], rows: Sequence[Rows], *, virtual: bool) -> str:
-    """What was measured, for the published page: the plans and rows of the league, and of the one beside plain TCP."""
+    """The measurements for the published page: the plans and rows of the league, and of the one next to plain TCP."""
     league, beside = rows
     cases = plans[0].sweep["scenario.case"]
     transfer, beside_transfer = plans[0].base.transfer, plans[1].base.transfer
@@ -117,7 +117,8 @@ def _cpu(row: dict[str, Any]) -> str:
 
 
 def carried_bytes(row: dict[str, Any]) -> float:
-    """What the gateways carried: the bulk transfer and the short ones. A nanosecond a byte is a second a gigabyte."""
+    """The bytes that the gateways carried in the bulk transfer and in the short ones. A nanosecond per byte is a second
+    per gigabyte."""
     bulk = row["short_term_bps"] * row["elapsed_ns"] / 8e9
     return float(bulk + (row["shorts"] or 0) * (row["short_bytes"] or 0))
 

@@ -1,5 +1,5 @@
-"""log.agree: captures of trials in virtual time, and whether pktlogger, tshark, tcptrace and the sender's kernel say
-the same of them. agree.toml has the paths; each is measured with selective acknowledgements and without. Captures that
+"""log.agree: captures of trials in virtual time, and whether the counts of pktlogger, tshark, tcptrace and the sender's
+kernel agree. agree.toml has the paths; each is measured with selective acknowledgements and without. Captures that
 scripts made (matrix.py) and that other people made (matrix_given.py) follow.
 """
 
@@ -51,7 +51,7 @@ Numbers of packets are those of the sender's capture. A window was 0 in the tria
 
 @dataclass
 class Tally:
-    """Totals that were compared: how many, how many agree, and a text for each that does not."""
+    """Compared totals: their number, how many agree, and a text for each that differs."""
 
     compared: int = 0
     agree: int = 0
@@ -120,7 +120,7 @@ def _compare_tools(tally: Tally, trial: Path) -> None:
 
 
 def _why_a_byte_more(capture: Path, more: int) -> str:
-    """An explanation, where tcptrace counts as many bytes more as FINs were sent again."""
+    """An explanation where tcptrace counts one byte more for each retransmitted FIN."""
     explains = 0 < more == totals.fins_again(capture)
     return f"tcptrace counts each FIN that is sent again, {more} here, as a byte" if explains else ""
 

@@ -1,4 +1,4 @@
-"""log.capture: `pktlogger capture` of 1,500-byte packets as fast as iperf3 sends them, beside tcpdump.
+"""log.capture: `pktlogger capture` of 1,500-byte packets as fast as iperf3 sends them, compared with tcpdump.
 
 One CUBIC stream over a veth pair, with the offloads of both hosts off, so that every packet travels on its own. The
 captures are at the receiver's interface, with the same snap length, ring and disk. Both write one file, which is
@@ -141,7 +141,7 @@ def tcpdump(place: Place, pair: Hosts, file: Path, stream: Callable[[], float]) 
 
 
 def tcpdump_counts(said: str) -> Counts:
-    """What tcpdump says at its end."""
+    """The counts that tcpdump prints at its end."""
     packets, dropped = _COUNTED.search(said), _DROPPED.search(said)
     if not packets or not dropped:
         raise LfpError(f"tcpdump: gave no counts at its end: {said.strip()[-200:]!r}")

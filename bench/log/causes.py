@@ -35,7 +35,7 @@ Confusion = Counter[tuple[str, str]]  # (truth, judged): ms or packets
 
 @dataclass
 class Seen:
-    """What was counted in all trials. ``kinds``: of each kind the trials, ms right, ms, losses right, losses."""
+    """Counts over all trials. ``kinds``: of each kind the trials, ms right, ms, losses right, losses."""
 
     limits: Confusion = field(default_factory=Confusion)
     losses: Confusion = field(default_factory=Confusion)
@@ -155,7 +155,7 @@ def _run_losses(place: Place, trials: list[tuple[str, Trial]], seen: Seen) -> No
 
 
 def _limits(folder: Path, trial: Trial) -> Confusion:
-    """Milliseconds of truth and judgement. What is outside of first and last data packet does not count."""
+    """Milliseconds by truth and judgement. Time before the first and after the last data packet does not count."""
     truth = causes_truth.Truth(folder, trial)
     middle_ns = (truth.t_ns[:-1] + truth.t_ns[1:]) // 2
     found = Confusion()

@@ -1,4 +1,4 @@
-"""What log.causes judges by: the kernel's own view of a sender and the delay box's record, never the captures.
+"""The ground truth of log.causes: the kernel's own view of a sender and the delay box's record, never the captures.
 
 The kernel's samples say when it was in recovery, waited for a time-out, was limited by the receiver's window or by the
 send buffer (its chronographs), or had nothing to send, and whether its window was below the slow start threshold. The
@@ -25,7 +25,7 @@ from scenarios.plan.plan import Trial
 
 Times = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
-BUSY_SHARE = 0.98  # of a round trip: then the path's rate is the limit
+BUSY_SHARE = 0.98  # share of a round trip above which the path's rate is the limit
 RECOVERY, LOSS = 3, 4  # tcpi_ca_state
 _LINK_BYTES = 14  # of a frame, not counted by framing = "ip"
 _ROOM_SEGMENTS = 3  # a window with more room than this does not limit
@@ -47,7 +47,7 @@ class Truth:
         """The limit between each sample and the next one."""
         of, lasted_ns = self._of, np.diff(self.t_ns)
         paced = bool(self._trial.setting.transfer.pace)
-        filled = "tcp_wmem" in self._trial.setting.profile.sysctl  # and an application that always has more
+        filled = "tcp_wmem" in self._trial.setting.profile.sysctl  # with an application that always has more data
         share = {
             name: np.diff(of[f"{name}_us"]) * 1000 / lasted_ns
             for name in ("busy_time", "rwnd_limited", "sndbuf_limited")
@@ -99,7 +99,7 @@ def _down(folder: Path, loss: str, t_ns: Times, rtt_ns: int) -> Flags:
 
 
 def _up_again_ns(folder: Path, loss: str) -> list[int]:
-    """When the outages of a trial with this loss ended; none where it is no outage."""
+    """The end times of the outages in a trial with this loss; empty for a loss without outages."""
     kind, _, ranges = loss.partition(":")
     began_ns = int(json.loads((folder / "delay.json").read_text())["clock"]["realtime_ns"])
     ends = [one.partition("-")[2] for one in ranges.split(",")] if kind == "time" else []
@@ -163,8 +163,8 @@ def alone(folder: Path) -> pktlogger.Analysis:
 
 
 def joined(folder: Path) -> Counter[str]:
-    """What the captures of both ends alone say of the main flow's parts, against the box's record: ``dropped`` by the
-    box, of those ``found`` to be lost, and ``invented``: lost by the captures, and sent by the box."""
+    """The captures' account of the main flow's parts compared with the box's record: ``dropped`` by the box, of those
+    ``found`` to be lost, and ``invented``: lost by the captures, and sent by the box."""
     seen = alone(folder)
     of_flow = seen.segments["flow"].to_numpy() == seen.summary["main_flow"]
     lost = seen.segments["t_received_ns"].to_numpy()[of_flow] < 0

@@ -73,7 +73,7 @@ def _children_s() -> float:
 
 
 def _live(place: Place, pair: Hosts, file: Path, path: str, gbps: float, warm_up_s: int) -> Result:
-    """One stream, read live from before its start until after `seconds`."""
+    """Reads one stream live, from before its start until after `seconds`."""
     seconds = place.seconds or SECONDS
     options = ["--time", str(warm_up_s + seconds + 30), "--congestion", "cubic", "--length", "128K"]
     options += ["--bitrate", f"{gbps}G"] if gbps else []

@@ -1,8 +1,8 @@
-"""The matrix of log.agree: whether pktlogger, tshark and tcptrace count what the scripts say that made captures of
+"""The matrix of log.agree: pktlogger, tshark and tcptrace against the known counts of captures that scripts made, of
 every link type, tag, tunnel, beginning, doubling, cut, form and packing.
 
-A difference between pktlogger and the script is wrong. One between pktlogger and another program needs a rule, which
-turns what is right into what that program counts, and has a source.
+A difference between pktlogger and the script is an error. A difference between pktlogger and another program needs a
+rule with a source, which converts the right count to what that program counts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ QUANTITIES = ("packets", "payload", "handshake", "octets", "again", "again_octet
 
 @dataclass(frozen=True)
 class Rule:
-    """What another program counts otherwise: `changes` makes of what is right what it counts."""
+    """A rule for another program's different count: `changes` converts the right counts to the program's."""
 
     name: str
     says: str
@@ -40,7 +40,8 @@ class Rule:
 
 @dataclass
 class Tally:
-    """Quantities that were compared, how many agree, how many differ by which rules, and what no rule explains."""
+    """Compared quantities: how many agree, how many differ by which rules, and the differences that no rule
+    explains."""
 
     compared: int = 0
     agree: int = 0
@@ -68,7 +69,7 @@ def compare(made: Made, right: Accounts, theirs: Accounts, rules: Iterable[Rule]
         if key not in right or key not in theirs:
             tally.compared += 1
             if key not in right and key[:2] in {one[:2] for one in right} and made.case["twice"] != "no":
-                tally.by_rule["copies"] += 1  # that of a reset begins a connection of its own
+                tally.by_rule["copies"] += 1  # a reset's number begins a connection of its own
                 continue
             if not right and made.case["snap"] != "whole":
                 tally.by_rule["cut header"] += 1
@@ -94,7 +95,7 @@ def compare(made: Made, right: Accounts, theirs: Accounts, rules: Iterable[Rule]
 def _expected(
     right: Account, made: Made, talk: Talk, rules: Iterable[Rule]
 ) -> list[tuple[Account, dict[str, list[str]]]]:
-    """What another program may count, and the rules that changed each quantity."""
+    """The counts expected of another program, and the rules that changed each quantity."""
     paths: list[tuple[Account, dict[str, list[str]]]] = [(right, {name: [] for name in QUANTITIES})]
     for rule in rules:
         found = paths if rule.may else []
@@ -114,9 +115,9 @@ def _named(case: Case) -> str:
 
 
 def _seen_before(talk: Talk, times: int, ends: bool = False, garbage: bool = False) -> tuple[int, int]:
-    """How many of the sender's packets have sequence numbers that the capture has shown before, and how many numbers.
-    `times`: each packet stands in it so often. `ends`: a SYN and a FIN count. `garbage`: what is no data counts, apart
-    from probes of a closed window."""
+    """How many of the sender's packets repeat sequence numbers that the capture has shown before, and how many numbers
+    they repeat. `times`: how often each packet is in the capture. `ends`: a SYN and a FIN count. `garbage`: octets that
+    are not data count, too, except probes of a closed window."""
     seen: set[int] = set()
     again = octets = 0
     for one in talk.segments:
@@ -236,7 +237,7 @@ def against_script(case: Case, folder: Path, seed: int) -> Tally:
 
 
 def against(tool: str, made: Made, right: Accounts) -> Tally:
-    """What is right of a capture, and another program."""
+    """Compares the right counts of a capture with another program's."""
     ports = matrix_tools.ports_of(made.talks)
     if tool == "tshark":
         return compare(made, right, matrix_tools.by_tshark(made.plain, ports), TSHARK)

@@ -1,5 +1,5 @@
-"""One capture of the matrix: four connections in the layers, the file and the state that its case asks for, and what
-is right of it."""
+"""One capture of the matrix: four connections in the layers, file format and state that its case asks for, and the
+right counts."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def cases(seed: int) -> list[Case]:
 
 
 def plain_cases(seed: int) -> list[Case]:
-    """The same of what tcptrace reads, which is little of the whole."""
+    """The same for the small part that tcptrace can read."""
     axes = AXES | {"link": TCPTRACE_LINKS, "tags": ("none", "8100"), "tunnel": ("none", "PPPoE"), "packing": ("",)}
     return matrix_cover.cover(axes, lambda case: allowed({"link": "Ethernet"} | case) and tcptrace_reads(case), seed)
 

@@ -11,8 +11,8 @@ Pair = frozenset[tuple[str, str]]
 
 
 def cover(axes: Mapping[str, Sequence[str]], allowed: Callable[[Case], bool], seed: int) -> list[Case]:
-    """`allowed` judges a case of which some axes may be missing; then it says whether the rest can still be filled in.
-    Each case begins with a pair that none has yet. Every other axis takes the value that brings the most new pairs."""
+    """`allowed` judges a case; if some axes are still missing, it says whether they can be filled in. Each case begins
+    with a pair that none has yet. Every other axis takes the value that brings the most new pairs."""
     rng = random.Random(seed)
     values = [(axis, value) for axis, every in axes.items() for value in every]
     missing = {

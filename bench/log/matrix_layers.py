@@ -1,8 +1,8 @@
-"""What stands in front of a TCP packet in a capture: link header, VLAN tags, tunnel, IP.
+"""The layers around a TCP packet in a capture: link header, VLAN tags, tunnel, IP.
 
-Every header is whole and its lengths and check sums are right, so that each program that knows it can read it.
-Sources are those of netcommon/src/packet: the list of link types of tcpdump.org, IEEE 802.1Q, and the documents that
-FORMAT.md names for each tunnel.
+Every header is complete with right lengths and checksums, so that every program that supports it can read it. Sources
+are those of netcommon/src/packet: the list of link types of tcpdump.org, IEEE 802.1Q, and the documents that FORMAT.md
+names for each tunnel.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ OUTER = {4: ("203.0.113.1", "203.0.113.2"), 6: ("2001:db8:a::1", "2001:db8:a::2"
 
 @dataclass(frozen=True)
 class Way:
-    """Of one packet: its direction (0 from the sender's machine), the capture's interface, and what is drawn once a
-    capture."""
+    """Values for one packet: its direction (0 from the sender's machine), the capture's interface, and numbers drawn
+    once per capture."""
 
     side: int
     near: bool  # it leaves the captured machine
@@ -80,7 +80,7 @@ def tcp_packet(talk: Talk, segment: Segment, ttl: int) -> tuple[int, bytes, int]
     return version, ip(version, TCP, tcp, ends, segment.ip_id, ttl), 40 if talk.v6 else 20
 
 
-# Tunnels. Each makes of an IP packet what stands behind a link header: a type and octets that end with the packet.
+# Tunnels. Each wraps an IP packet into the payload of a link header: a type, and octets that end with the packet.
 Carried = tuple[int, bytes]
 
 
@@ -176,7 +176,7 @@ TUNNELS: dict[str, Callable[[Way, int, bytes], Carried]] = {
     "IP in IP in GRE": lambda way, v, packet: _gre(way, _type(way.outer), _outer(way, _inner(v), packet)[1]),
     "VXLAN in MPLS": lambda way, v, packet: (MPLS, _labels(way) + _udp(way, 4789, _vxlan(way, v, packet))[1]),
 }
-BY_TYPE = frozenset({"MPLS", "PPPoE", "MPLS in PPPoE", "VXLAN in MPLS"})  # these need a link that says a type
+BY_TYPE = frozenset({"MPLS", "PPPoE", "MPLS in PPPoE", "VXLAN in MPLS"})  # these need a link with a type field
 
 
 # Links. Each makes a frame of a type and octets.

@@ -1,8 +1,8 @@
 """Small TCP connections of which every segment is known, as a capture at one end of their path shows them.
 
 Each connection has a side that sends most of the data, and the capture is made at the sender's or at the receiver's
-machine. What is right follows from the script alone: which octets were new, which were sent before, and which packets
-carry no data of the stream at all (keep-alives, probes of a closed window).
+machine. The right counts follow from the script alone: which octets were new, which were sent before, and which packets
+carry no data of the stream (keep-alives, probes of a closed window).
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Talk:
 
 @dataclass(frozen=True)
 class Right:
-    """What is right of one direction's data: octets of the stream, and what of them was sent again."""
+    """The right counts of one direction's data: octets of the stream, and octets that were retransmitted."""
 
     octets: int
     again: int
@@ -81,7 +81,7 @@ def right(segments: list[Segment], at_sender: bool) -> Right:
 
 
 class Script:
-    """Writes one connection down. Numbers are relative to the initial ones; a packet's time is when it leaves its own
+    """Builds one connection. Numbers are relative to the initial ones; a packet's time is when it leaves its own
     machine, and it is DELAY_NS later at the other one."""
 
     def __init__(self, rng: random.Random, talk: Talk, at_sender: bool, begin_ns: int, begun: str) -> None:
@@ -116,7 +116,7 @@ class Script:
         self, sender: bool, seq: int, length: int = 0, flags: int = ACK, *, ack: int | None = None, lost: bool = False,
         window: int = WINDOW, counts: bool = True, sack: tuple[int, int] | None = None, late_ns: int = 0,
     ) -> None:  # fmt: skip
-        """One packet leaves now. `lost`: it reaches the other machine never."""
+        """One packet leaves now. `lost`: it never reaches the other machine."""
         side = 0 if sender else 1
         ip_id = 0
         held = self.ids[side]
@@ -349,7 +349,7 @@ KINDS = (*_KINDS, "refused", "second SYN", "ports used again")
 def make(
     rng: random.Random, kind: str, v6: bool, ports: tuple[int, int], at_sender: bool, begin_ns: int, begun: str
 ) -> list[Talk]:
-    """One connection of a kind, or two of the same ports."""
+    """One connection of a kind, or two with the same ports."""
     talks: list[Talk] = []
     after, now = None, begin_ns
     for _ in range(2 if kind == "ports used again" else 1):
@@ -378,7 +378,7 @@ def make(
 
 
 def _begin(talk: Talk, begun: str) -> None:
-    """Leaves out what a capture that began late, or that missed the answer to the SYN, does not have."""
+    """Removes the packets that a capture misses when it began late or missed the answer to the SYN."""
     syns = [one for one in talk.segments if one.flags & SYN]
     if begun == "late":
         done_ns = max(one.t_ns for one in syns)

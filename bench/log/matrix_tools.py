@@ -29,7 +29,7 @@ _FIELDS = ("tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.len", "tcp.flags",
 
 @dataclass(frozen=True)
 class Account:
-    """One connection. The first of two numbers is the sender's. None: this program does not say."""
+    """One connection. The first of two numbers is the sender's. None: this program does not report it."""
 
     packets: tuple[int, int] | None
     payload: tuple[int, int] | None  # octets of all packets
@@ -141,7 +141,7 @@ def by_interface(made: Made, folder: Path, interface: int) -> Accounts:
 
 
 def by_tshark(file: Path, known: Ports) -> Accounts:
-    """Sent again is what it calls a retransmission of any kind."""
+    """Retransmissions are all packets that tshark calls a retransmission of any kind."""
     fields = [word for name in _FIELDS for word in ("-e", name)]
     text = run("tshark", "-n", "-r", file, "-d", "udp.port==8472,vxlan", "-Y", "tcp.stream", "-T", "fields",
                "-E", "occurrence=l", *fields).decode()  # fmt: skip
@@ -173,7 +173,7 @@ _TCPTRACE = {"packets": "total packets", "payload": "actual data bytes", "again"
 
 
 def by_tcptrace(file: Path, known: Ports) -> Accounts:
-    """From its long output, in which each direction has a column."""
+    """From tcptrace's long output, in which each direction has a column."""
     found: Accounts = {}
     for block in run("tcptrace", "-l", "-n", file).decode().split("=" * 32 + "\n"):
         ports = tuple(int(port) for port in re.findall(r"host \w+:\s+\S+:(\d+)\n", block))

@@ -1,4 +1,4 @@
-"""``log.operators``: whether the first line of `pktlogger analyse` names what an operator has to look at.
+"""``log.operators``: whether the first line of `pktlogger analyse` names the cause that an operator must fix.
 
 Each trial is one recipe (operators_recipes): a line, two hosts, small programs and plain ``tcpdump`` at both ends
 (operators_world), in virtual time. `pktlogger analyse` gets the two captures and nothing else. ``--pairs N`` makes N
@@ -76,7 +76,7 @@ _BUFFERS = "net.ipv4.tcp_wmem=4096 16384 33554432"  # Linux' own 4 MB limit a pa
 
 
 def world_of(one: Recipe, net: Topology, folder: Path, enter: Callable[[str], list[str]]) -> Json:
-    """What `operators_world` gets: the recipe's part, and where everything is."""
+    """The argument of `operators_world`: the recipe's part, and the paths and addresses."""
     names = {"snd": "snd", "rcv": "rcv", "router": net.names[-2], "far": net.names[-2]}
     nodes = {role: enter(name) for role, name in names.items()}
     lines = {host: [["sysctl", "-q", "-w", f"{name}={value}"] for name, value in settings.items()]
@@ -131,7 +131,7 @@ def in_real_time(place: Place, one: Recipe, folder: Path, seed: int) -> None:
 
 
 def judged(one: Recipe, folder: Path, seed: int) -> Judged:
-    """What `analyse` says of the two captures, as an operator calls it."""
+    """Output of `analyse` for the two captures, called as an operator would."""
     captures: list[str | Path] = ["--sender", folder / "snd.pcap", "--receiver", folder / "rcv.pcap"]
     argv = [find("pktlogger"), "analyse", *captures, "--human"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=120)

@@ -1,4 +1,4 @@
-"""What log.operators makes: a recipe for each cause that operators meet, whose parameters follow from cause and seed.
+"""The recipes of log.operators: one for each cause that operators meet. Parameters follow from cause and seed.
 
 A recipe is a path, a world (`operators_world`), and the verdicts that are right. Two verdicts are right where both say
 the same to an operator: a queue that overflows keeps the line busy all the time, or is so short that losses limit.
@@ -96,7 +96,7 @@ def _any(line: Line) -> bool:
 
 
 def _short_trips(line: Line) -> bool:
-    """A path that a window grows to in a small share of the transfer."""
+    """A path whose BDP a window reaches within a small share of the transfer."""
     return _any(line) and line.rtt_ms <= 80 and line.product <= 600_000
 
 
@@ -176,7 +176,7 @@ def _nothing(draw: random.Random, line: Line, mixed: Recipe) -> None:
 
 
 Made = Callable[[random.Random, Line, Recipe], None]
-# How it is made, the right verdicts, what their text says, and which lines show it.
+# Function that makes it, right verdicts, words of their text, and the lines on which it shows.
 CAUSES: dict[str, tuple[Made, tuple[str, ...], str, Callable[[Line], bool]]] = {
     "window scaling off": (_scaling_off, ("receiver_window",), "Window scaling is off",
                            lambda line: line.product >= 150_000),

@@ -72,7 +72,7 @@ def _capture(enter: list[str], nic: str, file: Path) -> subprocess.Popen[bytes]:
 
 
 def client(world: Json) -> None:
-    """The transfer, with what goes on beside it."""
+    """Runs the transfer and the traffic next to it."""
     mine, end_s = world["client"], time.monotonic() + world["client"]["seconds"]
     other = (world, mine | {"sndbuf": 0}, end_s, OTHER_PORT)
     threads = [threading.Thread(target=_bulk, args=other) for _ in range(world["others"])]
@@ -142,7 +142,7 @@ def _pieces(world: Json, mine: Json, end_s: float) -> None:
 
 
 def _take_back(world: Json, end_s: float) -> None:
-    """Fetches something, as much as comes."""
+    """Fetches a response of any length."""
     time.sleep(world["back_s"])
     there, room = _connected(world, 0, BACK_PORT), bytearray(1 << 20)
     there.settimeout(0.5)
@@ -155,7 +155,7 @@ def _take_back(world: Json, end_s: float) -> None:
 
 
 def _take(there: socket.socket, size: int) -> bool:
-    """Takes so many bytes; False: there were no more."""
+    """Reads this many bytes; False: the connection ended before."""
     while size > 0:
         got = len(there.recv(min(size, BLOCK)))
         if not got:
@@ -213,7 +213,7 @@ def _sink(world: Json, there: socket.socket) -> None:
 
 
 def _slow(world: Json, there: socket.socket) -> None:
-    """Reads so much at once and so often."""
+    """Reads this many bytes at a time, at this interval."""
     mine, room = world["server"], bytearray(1 << 20)
     while True:
         left = mine["read"]

@@ -1,14 +1,14 @@
 """log.push: how exact `pktlogger push` is on this machine, and how many packets a second it sends.
 
-``rate``: the rate reached beside the rate asked for, from 1 to 200,000 packets/s over a veth pair to a sink. The bounds
-are 0.1 %. The note has how late packets left and by how much gaps were wrong.
+``rate``: the rate reached compared with the rate asked for, from 1 to 200,000 packets/s over a veth pair to a sink. The
+bounds are 0.1 %. The note has how late packets left and by how much gaps were wrong.
 
 Rates and replays are sent with the real-time priority of the delay box, 10.
 
-``most``: packets of 1,442 bytes a second with no rate set, beside the best simple sender of this machine: iperf3 -u,
-and a sendmmsg loop with and without segmentation offload. The best one of each pair is the base. Both ends are on this
-machine, so the receiver's work is in it. It is not alike: a sink reads the numbers of push's packets, and only counts
-the packets of the others.
+``most``: packets of 1,442 bytes a second with no rate set, compared with the best simple sender of this machine: iperf3
+-u, and a sendmmsg loop with and without segmentation offload. The best one of each pair is the base. Both ends are on
+this machine, so the figures include the receiver's work. This work differs: a sink reads the numbers in push's packets,
+but only counts the packets of the other senders.
 
 ``alone``: the same without a receiver, to compare the senders themselves. The receiving host has no address, so its
 kernel drops what arrives. The base is the sendmmsg loop with segmentation offload.
@@ -153,7 +153,8 @@ def _replay(place: Place, pair: Hosts) -> Result:
 
 
 def _replay_once(place: Place, pair: Hosts, capture: Path, again: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The `end` events of push and of a timer-witness beside it; the capture of the other end is in `again`."""
+    """The `end` events of push and of a timer-witness that ran meanwhile; the capture of the other end is in
+    `again`."""
     argv: list[str | Path] = [
         find("pktlogger"),
         "capture",

@@ -88,8 +88,8 @@ def by_pktlogger(capture: Path) -> tuple[Connection, tuple[Totals, Totals]]:
 
 
 def duplicate_acks(columns: dict[str, Any]) -> np.ndarray:
-    """Of each packet, whether it is a duplicate acknowledgement as Wireshark has it: no data, no SYN, FIN or RST, the
-    next sequence number of its sender, and the acknowledgement and the window, not 0, of the packet before."""
+    """For each packet, whether it is a duplicate acknowledgement by Wireshark's definition: no data, no SYN, FIN or
+    RST, the next sequence number of its sender, and the acknowledgement and the window, not 0, of the packet before."""
     seq, ack, length, window, flags, way = (
         columns[name].to_numpy() for name in ("seq", "ack", "len", "window", "flags", "dir")
     )
@@ -135,7 +135,7 @@ def _edge(columns: dict[str, Any], name: str, block: int, least: int | None = No
 
 
 def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
-    """The same, of every packet that tshark dissects as TCP."""
+    """The same counts over every packet that tshark dissects as TCP."""
     shown = " && ".join(f"tcp.port=={port}" for port in connection.ports)
     fields = [word for name in _FIELDS for word in ("-e", name)]
     text = run("tshark", "-r", capture, "-Y", shown, "-T", "fields", *fields)

@@ -1,4 +1,4 @@
-"""virtual.programs: programs that nobody here wrote, over a path of 100 ms and 1 % loss in virtual time, each twice.
+"""virtual.programs: third-party programs over a path of 100 ms and 1 % loss in virtual time, each twice.
 
 A script (``scripts/*.sh``) runs in the sending host of the network and prints a result with times in it. Its two
 runs have one seed, so they should print the same. A program that computed for long is named, and then the times of both
@@ -37,7 +37,7 @@ loss = "1%"
 duration = "1s"
 """
 TIMEOUT_S, MEMORY_BYTES = 600, 2 * 2**30
-SHARE = 0.01  # by which times may differ where a program computed for long
+SHARE = 0.01  # share by which times may differ if a program computed for long
 _FIGURE = re.compile(r"\d+(?:\.\d+)?")
 
 

@@ -1,1 +1,1 @@
-"""How a run behaves: what a trial costs beside its transfer, and what is left when the run is killed."""
+"""Benches of runs: the overhead of a trial, and what remains when a run is killed."""

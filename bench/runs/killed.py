@@ -56,7 +56,7 @@ seed = 1
 
 @dataclass
 class Account:
-    """What was seen. ``left``: what `lfp clean` left, a phrase each."""
+    """Observations. ``left``: what `lfp clean` left behind, a phrase each."""
 
     moments: int = 0
     runs: int = 0
@@ -166,7 +166,7 @@ def _wrong(folder: Path, plan: Plan, undisturbed: list[dict[str, Any]] | None) -
 
 
 def _same(asked: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
-    """Settings, number and seed; but not what real and virtual time choose in their own ways."""
+    """Settings, number and seed, without the settings that real and virtual time choose by themselves."""
     own = {"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"}
     return asked is not None and all(asked.get(name) == value for name, value in wanted.items() if name not in own)
 

@@ -57,14 +57,14 @@ class Lfp:
         return [line for line in found if line]
 
     def records(self) -> list[str]:
-        """What the folders of records hold of this process."""
+        """Entries about this process in the folders of records."""
         own = f"{self.process.pid}-"
         return [str(path) for folder in state_directories() for path in folder.glob(f"{own}*")]
 
 
 def strays() -> set[str]:
-    """What of a run could lie about on the machine: interfaces of this namespace, folders in memory and of scratch.
-    What a run under way has recorded is its own."""
+    """Possible leftovers of a run on the machine: interfaces of this namespace, folders in memory and scratch folders.
+    Entries recorded by a running run are not leftovers."""
     interfaces = {path.name for path in Path("/sys/class/net").iterdir() if path.name.startswith(_INTERFACES)}
     folders = {str(path) for place in ("/dev/shm", "/tmp") for path in Path(place).glob("lfp-*")}
     scratch = {str(path) for folder in state_directories() for path in folder.glob("run-*")}

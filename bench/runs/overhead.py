@@ -1,7 +1,7 @@
-"""run.overhead: what a trial in real time takes beside its transfer: set-up, clean-up, analysis, results.
+"""run.overhead: the overhead of a trial in real time: set-up, clean-up, analysis, results.
 
-The figure of a trial is the time from the end of the trial before it until its own end, less the time of its transfer.
-So it contains everything that happens between two transfers. A run mixes kinds of trials, as a comparison does.
+The figure of a trial is (time from the end of the previous trial to its own end) − (time of its transfer). So it
+contains everything that happens between two transfers. A run mixes kinds of trials, as a comparison does.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def beside_transfer(run_dir: Path) -> list[tuple[str, float]]:
-    """Case and seconds beside its transfer of each trial of a run but the first."""
+    """Case and overhead in seconds of each trial of a run, except the first."""
     found: list[tuple[int, str, int]] = []
     for folder in runs.trial_folders(run_dir):
         status: dict[str, Any] = read_json(folder / "status.json") or {}

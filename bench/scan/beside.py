@@ -1,4 +1,4 @@
-"""How long connections of working clients take to set up through gateways: alone, and beside a port scan.
+"""How long connections of working clients take to set up through gateways: alone, and during a port scan.
 
     100 clients ─┐
                  ├─ near ══ comet-delay, RTT 10 ms ══ far ── server ── a net of silent addresses
@@ -108,7 +108,7 @@ def _listening(lab: Lab) -> Iterator[socket.socket]:
 
 
 async def _work(clients: Clients, listener: socket.socket, scan: Scan) -> dict[str, Any]:
-    """The clients alone, and then beside the scan."""
+    """Runs the clients alone, and then during the scan."""
     async with await asyncio.start_server(_echo, sock=listener):
         await _beside(clients, asyncio.sleep(ALONE_S))
         alone, began = clients.taken(), time.monotonic()

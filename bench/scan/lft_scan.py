@@ -1,4 +1,4 @@
-"""lft.scan: a port scan through a pair of gateways does not hold up those who work beside it.
+"""lft.scan: a port scan through a pair of gateways does not delay other users.
 
 Half-open connections take room in both gateways, and those to silent addresses for two minutes. In virtual time, so the
 figures are those of the protocols and not of the machine.
@@ -17,9 +17,9 @@ from netcommon.errors import LfpError
 from scenarios.virtual import kernel, program
 
 CLOSED, SILENT, CLIENTS = 10_000, 1000, 100
-AT_ONCE = 300  # attempts under way, which are nmap's most
+AT_ONCE = 300  # attempts in flight: nmap's maximum
 HALF_OPEN = 1024  # the gateway's default
-MOST = 1.2  # times the set-up time without the scan
+MOST = 1.2  # limit, as a multiple of the set-up time without the scan
 TIMEOUT_S = 600
 
 

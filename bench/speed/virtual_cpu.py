@@ -24,7 +24,7 @@ from scenarios.virtual import kernel
 
 FILE = Path(__file__).with_suffix(".toml")
 FITTED = ("fast", "slow", "jumbo")
-LEAST, MOST = 0.8, 1.25  # of the processor time in real time
+LEAST, MOST = 0.8, 1.25  # relative to the processor time in real time
 _TIMES = 3
 _CALL_NS, _RATE_BPS = 1000, 10**9  # the costs that count calls and bytes
 _BYTE_NS = 8e9 / _RATE_BPS
@@ -58,7 +58,7 @@ def _trials(place: Place, **costs: str) -> dict[str, Trial]:
 
 
 def _counted(place: Place, looks: Mapping[str, float], price_ns: float, **costs: str) -> dict[str, float]:
-    """How much there is, for a byte of payload, of what costs ``price_ns`` in virtual time."""
+    """The number of events per byte of payload that cost ``price_ns`` each in virtual time."""
     return {case: (_virtual_ns(one, place) - looks[case]) / price_ns for case, one in _trials(place, **costs).items()}
 
 

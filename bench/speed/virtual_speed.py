@@ -1,9 +1,8 @@
 """``virtual.speed``: how many virtual seconds pass in a second, by case of ``virtual_speed.toml``, at the defaults.
 
-The speed of a case is the transfer's duration over the wall time of its trial, less the wall time of the case `start`,
-whose transfer is next to nothing. Trials of all cases take turns, and each figure is a median. Beside it stands what
-the same transfer did in real time on this machine, where a second is a second. ``virtual.lsr``: ten minutes at 10
-Gbit/s × 498 ms, once.
+The speed of a case is the transfer's duration over the wall time of its trial, minus the wall time of the case `start`,
+whose transfer is tiny. Trials of all cases take turns, and each figure is a median. The table also has the goodput of
+the same transfer in real time on this machine. ``virtual.lsr``: ten minutes at 10 Gbit/s × 498 ms, once.
 """
 
 from __future__ import annotations

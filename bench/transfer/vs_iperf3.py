@@ -1,4 +1,5 @@
-"""rttcp.vs_iperf3: the throughput of rttcp beside iperf3's over a bare veth pair, with one and with four streams.
+"""rttcp.vs_iperf3: the throughput of rttcp compared with iperf3's over a bare veth pair, with one and with four
+streams.
 
 Either both copy, or neither does (iperf3's -Z, our --zerocopy). The variant that is faster for iperf3 counts, and both
 are shown. Measurements alternate; the figure is bit/s at the receiver after a warm-up.

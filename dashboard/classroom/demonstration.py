@@ -22,7 +22,7 @@ from dashboard.core.delete import delete_run
 from netcommon.errors import LfpError
 
 KB, MBIT, MS = 1024, 10**6, 10**6
-DURATION_S = 10  # of a transfer: several time-outs of 1 s fit in
+DURATION_S = 10  # duration of a transfer: several time-outs of 1 s fit in
 SEED = "1995"  # always the same, so that in virtual time a setting has one result
 CHOICES: dict[str, tuple[int | str, ...]] = {
     "window_bytes": tuple(n * KB for n in (16, 32, 64, 96, 128, 160, 192, 256, 384, 520, 1024, 2048)),

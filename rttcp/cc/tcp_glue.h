@@ -77,9 +77,9 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
         }                                                                                                              \
     }
 
-/* The callbacks of lfp_xys alone. Every ACK counts for s. A gap after idleness does not: sending then starts with
- * nothing outstanding, which has to be checked because the kernel also calls a retransmission after a time-out a start.
- * The includer defines the type of the event. */
+/* The callbacks of lfp_xys alone. Every ACK counts for s. A gap after idleness does not: it ends with a start of
+ * transmission while nothing is outstanding. That must be checked, because the kernel also reports a retransmission
+ * after a time-out as a start. The includer defines the type of the event. */
 #ifndef LFP_EVENT
 #define LFP_EVENT enum tcp_ca_event
 #endif

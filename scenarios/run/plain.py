@@ -25,7 +25,7 @@ class Where(Protocol):
         """Columns of a line."""
 
     def print(self, *objects: Any, style: str | None = None, markup: bool | None = None) -> None:
-        """Prints a text, whose markup means nothing."""
+        """Prints a text without interpreting markup."""
 
 
 class Plain:

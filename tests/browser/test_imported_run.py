@@ -34,7 +34,7 @@ PAIRS = {
 
 
 def analysed(folder: Path, files: list[Path]) -> dict[str, Any]:
-    """The connection with the most data, as pktlogger tells of it."""
+    """The connection with the most data in pktlogger's summary."""
     ends: list[str | Path] = ["--sender", files[0], "--receiver", files[1], "-o", folder]
     subprocess.run([binaries.find("pktlogger"), "analyse", *ends], check=True, capture_output=True, timeout=60)
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())

@@ -87,7 +87,7 @@ def test_the_title_and_the_language_are_those_of_the_page(page: Page, base: str)
 
 
 def test_a_demonstration_is_chosen_and_started(page: Page, base: str) -> None:
-    """Whether it comes to a result is no matter here: the start or its error is said."""
+    """The result does not matter here: the page announces the start or its error."""
     page.goto(f"{base}/class")
     tab_to(page, page.get_by_label("Window", exact=True))
     page.keyboard.press("ArrowRight")

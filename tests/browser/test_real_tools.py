@@ -1,4 +1,4 @@
-"""Pages in Chromium beside what really runs: a gateway, a delay box, and a transfer for a class in real time."""
+"""Pages in Chromium with real tools running: a gateway, a delay box, and a transfer for a class in real time."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def watched_page(browser: BrowserContext) -> Iterator[Page]:
 
 @contextmanager
 def left(page: Page) -> Iterator[None]:
-    """Leaves the page at the end, before its server ends: a page asks on, and an answer that never comes is an error in
-    its console."""
+    """Leaves the page at the end, before its server ends: a page keeps sending requests, and a request without an
+    answer is an error in its console."""
     try:
         yield
     finally:

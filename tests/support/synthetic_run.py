@@ -176,7 +176,7 @@ def write_trial(run: Path, params: dict[str, Any], bps: float, cap: Capture | No
 
 
 def write_capture(folder: Path, cap: Capture) -> None:
-    """What the analysis of a connection leaves."""
+    """The files that the analysis of a connection writes."""
     for name in ("segments", "acks", "events", "round_trips"):
         pq.write_table(getattr(cap, name), folder / f"{name}.parquet")
     _dump(folder / "summary.json", cap.summary)

@@ -30,7 +30,7 @@ struct pl_analysis {
     const struct pl_send_samples *samples; /* of the senders' sockets, or NULL */
     int64_t late_from_ns;                  /* less lateness of the box does not count; 0: less than a millisecond */
     bool from_gateway, to_gateway;         /* the senders, or the receivers, are gateways */
-    bool always_data;                      /* the senders' programs never have nothing to send, once they have sent */
+    bool always_data;                      /* the senders' programs always have data, once they have begun to send */
     uint64_t opening_bytes;                /* so much */
     uint32_t *box_numbers;                 /* of the transfers of the record's flows */
     uint32_t box_row;                      /* the next one */

@@ -14,7 +14,7 @@
 enum { ENDS = 3, END_GAP_MS = 100, SIGNAL_EVERY = 256 };
 #define WAIT_MAX_NS (100 * NC_NS_PER_MS)
 
-/* A run: its start on both clocks, and what was asked last. */
+/* A run, with its start on both clocks. */
 struct run {
     struct pl_pusher *pusher;
     struct nc_clock_pair start;

@@ -12,7 +12,7 @@
 #include "nc_error.h"
 
 #define RTTCP_INTERVALS_MAX 65536     /* rows that a side keeps; later ones are counted as dropped */
-#define RTTCP_NAME_SIZE 80            /* of "address:port", with its end */
+#define RTTCP_NAME_SIZE 80            /* size of "address:port" with its terminating NUL */
 #define RTTCP_INTERVALS_A_MESSAGE 500 /* keeps an `intervals` message below the frame limit */
 
 /* One stream's account at one end. */

@@ -1,5 +1,5 @@
-/* The laws of active queue management by themselves, behind one pair of calls: a test says what a packet finds, and no
- * queue has to be filled. */
+/* The laws of active queue management by themselves, behind one pair of calls: a test states what a packet finds,
+ * without filling a queue. */
 #ifndef TEST_AQM_H
 #define TEST_AQM_H
 

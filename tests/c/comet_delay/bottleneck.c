@@ -100,7 +100,7 @@ static void head_drop_takes_the_oldest_that_waits(void)
     struct bottleneck b;
     bottleneck_init(&b, 1);
     CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
-    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* in service: it is not given up any more */
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* in service: it can no longer be dropped */
     CHECK_EQ(offer(&b, &params, 1, 100, 1000), FATE_PASS);
     CHECK_EQ(offer(&b, &params, 2, 200, 1000), FATE_PASS);
     nothing(&b, &params, 999999);

@@ -1,4 +1,4 @@
-/* The drain: exact at its rate, and its buffer holds what it says, the packet on the bus included. */
+/* The drain: its rate is exact, and its buffer has the configured size, including the packet on the bus. */
 #include "drain.h"
 
 #include "check.h"

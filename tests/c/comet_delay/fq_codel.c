@@ -6,7 +6,7 @@
 
 enum { RATE_BPS = 10000000, QUANTUM = 1514, FLOWS = 40 };
 
-/* A bottleneck of 10 Mbit/s, and what became of the packets of each flow. */
+/* A bottleneck of 10 Mbit/s, and the fates of each flow's packets. */
 struct world {
     struct params params;
     struct models models;
@@ -106,7 +106,7 @@ static void bulk_flows_share_within_5_percent(void)
     }
 }
 
-/* One packet each 50 ms beside two bulk flows that are new no more: it waits for the packet on the line and no longer. */
+/* One packet every 50 ms next to two bulk flows that are no longer new: it only waits for the packet on the line. */
 static void a_sparse_flow_waits_less_than_a_quantum(void)
 {
     struct world *w = world_of("fq_codel", random_key(4, 0, 7));
@@ -124,7 +124,7 @@ static void a_sparse_flow_waits_less_than_a_quantum(void)
     end(w);
 }
 
-/* What waits never exceeds memory, limit or the box's own bound; the fattest flow pays, and no other. */
+/* The backlog never exceeds memory, limit or the box's own bound; only the fattest flow loses packets. */
 static void a_full_queue_drops_from_its_fattest_flow(void)
 {
     static const struct {

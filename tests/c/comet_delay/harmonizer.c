@@ -79,7 +79,7 @@ static void bursts_are_evened_out(void)
                 out.bytes[0][departure / out.window_ns] += BYTES;
             }
         departure = sent(h, &gigabit, steady_ns, 8);
-        CHECK(departure >= last[1] && departure - steady_ns < 13000); /* who does not burst is not delayed */
+        CHECK(departure >= last[1] && departure - steady_ns < 13000); /* a flow without bursts is not delayed */
         last[1] = departure;
         in.bytes[1][steady_ns / in.window_ns] += BYTES;
         out.bytes[1][departure / out.window_ns] += BYTES;

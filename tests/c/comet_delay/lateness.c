@@ -1,4 +1,4 @@
-/* What the verdict says about late packets: the limit that holds, and as many digits as a histogram knows. */
+/* The verdict's text about late packets: the limit in force, and as many digits as a histogram resolves. */
 #include "lateness.h"
 
 #include "check.h"

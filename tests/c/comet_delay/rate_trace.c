@@ -119,7 +119,8 @@ static void mahimahi_reproduces_its_rate(void)
             model_append(content, sizeof content, "%d\n", ms);
     struct rate_trace trace = mahimahi_of(content);
     CHECK_EQ(rate_trace_planning_bps(&trace), 9600000);
-    for (uint32_t bytes = 64; bytes <= 9000; bytes += 1117) { /* packets that never fit: nothing is wasted under load */
+    for (uint32_t bytes = 64; bytes <= 9000; bytes += 1117) { /* packets that never fit exactly: no capacity is wasted
+                                                               * under load */
         struct rate_trace_state state;
         uint64_t sent = 0, exit_ns = 0, start_ns = 77;
         rate_trace_init(&state, start_ns);
@@ -172,7 +173,8 @@ static void mm_link_counts_a_tun_header(void)
     for (int i = 0; i < 34; i++)
         CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 1000000); /* 37 of 40 bytes by 1,500 */
     CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 2000000);     /* 8 of its bytes went with the first */
-    CHECK_EQ(rate_trace_exit(&state, &trace, 2000000, 44), 5000000); /* came too late for what is left of the second */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 2000000, 44), 5000000);    /* came too late for the rest of the second
+                                                                      * opportunity */
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1460), 5000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1), 6000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 10000000, 1504), 11000000); /* the end of a cycle is an opportunity */

@@ -1,5 +1,5 @@
-/* The recorder from end to end in virtual time: a direction writes a ring, the logger's reader takes it in, and what it
- * says of every wire packet is compared with what the direction did. */
+/* The recorder from end to end in virtual time: a direction writes a ring, the logger's reader takes it in, and its
+ * account of every wire packet is compared with what the direction did. */
 #include "recorder.h"
 
 #include "check.h"
@@ -180,7 +180,7 @@ static const struct params everything = {.delay_ns = 5000000,
                                          .reorder_ppb = NC_RATIO_ONE / 50,
                                          .reorder_by_ns = 1000000};
 
-/* `without`: a fate that this queue management does not know. */
+/* `without`: a fate that this queue management never gives. */
 static void every_packet_has_one_fate(const char *aqm, enum fate without)
 {
     struct params params = everything;
@@ -259,7 +259,8 @@ static void what_finds_no_room_is_skipped_whole_and_told_of(void)
     uint64_t skipped = atomic_load(&b->shared.skipped_packets);
     CHECK(skipped > s->in_packets / 10 && recorded > s->in_packets / 10);
     CHECK_EQ(recorded + skipped, s->in_packets);
-    CHECK(b->told.gap_packets <= skipped && b->told.gap_packets > 0); /* the last gap may have nobody to tell of it */
+    CHECK(b->told.gap_packets <= skipped && b->told.gap_packets > 0); /* the last gap may not be reported by any
+                                                                       * record */
     CHECK_EQ(b->told.gap_packets + b->ring.gap.packets, skipped);
     CHECK_EQ(atomic_load(&b->shared.skipped_copies), 0);
     drop(b);
@@ -305,7 +306,7 @@ static void says(const struct bench *b, unsigned i, uint64_t t_ns, uint64_t rate
     CHECK_EQ(b->told.lines[i].line.overhead_bytes, overhead_bytes);
 }
 
-/* Of all stages the slowest counts, and each change is told of when it comes into force. */
+/* The slowest stage counts, and each change is recorded when it takes effect. */
 static void the_line_is_told_of(void)
 {
     struct bench *b = make((struct params){.framing = FRAMING_ETHERNET, .rate_bps = 50000000, .channels = 2}, 1024);
@@ -334,7 +335,8 @@ static void the_line_is_told_of(void)
     drop(b);
 }
 
-/* The steps of a rate trace lie ahead. When another parameter is set meanwhile, those that are left are told of. */
+/* The steps of a rate trace are recorded in advance. When another parameter is set meanwhile, the remaining steps are
+ * recorded again. */
 static void steps_of_a_rate_trace_are_told_of(void)
 {
     struct bench *b = make((struct params){.delay_ns = 1000000}, 1024);

@@ -1,5 +1,5 @@
-/* What is learned of wake-ups: the median follows them, and the least is never above what an arrival may be dated
- * back by without becoming earlier than it was. */
+/* The learned wake-up latency: the median follows the wake-ups, and the minimum never exceeds the true latency, so no
+ * arrival is dated too early. */
 #include "wake_latency.h"
 
 #include "check.h"

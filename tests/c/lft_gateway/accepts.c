@@ -1,4 +1,4 @@
-/* A gateway that has no descriptor left: who gets those that there are, and that it sleeps until there is one. */
+/* A gateway without free descriptors: how descriptors are shared, and that it sleeps until one is free. */
 #include <sys/resource.h>
 
 #include "proxied.h"
@@ -66,7 +66,7 @@ static void the_busiest_source_makes_room(void)
     proxied_close(&proxied);
 }
 
-/* Not even a spare one: clients wait in the kernel's queue, and the loop sleeps. */
+/* Without even a spare descriptor, clients wait in the kernel's queue, and the loop sleeps. */
 static void no_descriptor_is_waited_for(void)
 {
     struct proxied proxied = proxied_open(PROXY_SOCKS5, 100);

@@ -1,4 +1,4 @@
-/* The TOML file becomes options; what is wrong with it is said with its line. The key's file must be private. */
+/* The TOML file becomes options; errors name the line. The key's file must be private. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

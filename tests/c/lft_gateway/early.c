@@ -1,5 +1,5 @@
-/* What a proxy's client sends behind its request, while no memory is left for it: it waits, and is sent when there
- * is some. */
+/* Data that a proxy's client sends after its request while no memory is left: they wait, and are sent when memory is
+ * free. */
 #include "proxied.h"
 
 enum { STREAMS = 2000, EARLY = 500 };

@@ -1,5 +1,5 @@
-/* Connections that are not yet established: who has to make room for whom, and that a port scan is not felt by others.
- * Time is an argument here: a scan and working clients as events on one time axis. */
+/* Connections that are not yet established: which one makes room for which, and that a port scan does not affect
+ * others. Time is an argument here: a scan and working clients as events on one time axis. */
 #include "../seeded.h"
 #include "check.h"
 #include "shares.h"
@@ -76,7 +76,7 @@ static void sources_are_addresses_or_networks(void)
     const uint8_t a[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 1}, b[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 1, 2},
                   c[16] = {0x20, 1, 0xd, 0xb8, 0, 0, 0, 2, 1};
     struct share_key keys[] = {share_key(6, a), share_key(6, b), share_key(6, c), share_key(4, a)};
-    CHECK(memcmp(&keys[0], &keys[1], sizeof keys[0]) == 0); /* one host may have all addresses of its network */
+    CHECK(memcmp(&keys[0], &keys[1], sizeof keys[0]) == 0); /* one host may use all addresses of its network */
     CHECK(memcmp(&keys[0], &keys[2], sizeof keys[0]) != 0);
     CHECK(memcmp(&keys[0], &keys[3], sizeof keys[0]) != 0);
 }

@@ -1,6 +1,6 @@
-/* In place of lft_engine_create in the link of a gateway for tests: numbers of its frames begin shortly before they
- * wrap around, which a gateway otherwise comes to after 16 million frames. Nothing of the protocol tells a peer
- * where numbers begin, so both ends must be such. */
+/* In place of lft_engine_create in the link of a gateway for tests: its frame numbers begin shortly before they wrap
+ * around, which otherwise takes 16 million frames. The protocol does not tell a peer where numbers begin, so both ends
+ * must use this build. */
 #include "engine.h"
 
 enum { BEFORE_WRAP = 2000 };

@@ -1,4 +1,4 @@
-/* Two engines that both have data without end: the acknowledgements of either leave in time all the same. */
+/* Two engines with endless data in both directions: the acknowledgements of both still leave in time. */
 #include <string.h>
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* A host that fails: its stream says so behind the octets that it had sent before. */
+/* A host that fails: its stream reports the failure after the octets that the host had sent before. */
 #include "nc_range.h"
 #include "pair.h"
 #include "session.h"
@@ -55,7 +55,7 @@ static void last_words_arrive_before_the_reset(void)
     }
 }
 
-/* A client's gateway that gives up ends what the server's still wants to send. */
+/* A client's gateway that gives up also ends the data that the server's gateway still has to send. */
 static void last_words_that_nobody_reads_leave_nothing(void)
 {
     static uint8_t octets[65536];

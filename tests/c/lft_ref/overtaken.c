@@ -105,7 +105,7 @@ static void credit_that_overtakes_its_open_counts(void)
     }
 }
 
-/* No buffer is left for what the peer sends again: it is heard all the same, and its CLOSE counts. */
+/* No buffer is left for the peer's retransmissions: the peer still counts as heard, and its CLOSE is accepted. */
 static void full_memory_is_no_outage(void)
 {
     struct pair *pair = pair_start();

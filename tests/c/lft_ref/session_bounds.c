@@ -1,4 +1,4 @@
-/* What a peer that holds the key can make a session keep and compute: each has a bound. */
+/* A peer that holds the key can make a session store and compute only bounded amounts. */
 #include <sys/resource.h>
 #include <time.h>
 
@@ -79,7 +79,7 @@ static void early_streams_expire(void)
     bench_end(&bench);
 }
 
-/* Nothing more can be mapped, and nothing that has been freed is left. Not undone: the last test of this program. */
+/* Uses up all memory: nothing more can be mapped. It is not undone, so this is the last test of this program. */
 static void exhaust_memory(void)
 {
     const struct rlimit nothing = {1, RLIM_INFINITY};

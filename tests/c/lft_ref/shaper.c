@@ -1,5 +1,5 @@
-/* The limit at the wire: in every interval of length T at most rate x T + burst, whatever stops the thread, and all
- * of the rate when nothing does. */
+/* The limit at the wire: at most rate x T + burst in every interval of length T, however the thread is delayed, and the
+ * full rate when it is not. */
 #include "check.h"
 #include "nc_clock.h"
 #include "../seeded.h"
@@ -28,7 +28,7 @@ static void put_on_wire(struct wire *wire, uint64_t rate_bps, uint32_t octets, u
  * later. */
 struct load {
     uint64_t rate_bps, burst_ns, length_ns;
-    unsigned stop_in;          /* one wake-up and one batch in so many is stopped for 0.1 to 50 ms; 0: none */
+    unsigned stop_in;          /* one of this many wake-ups and batches is delayed by 0.1 to 50 ms; 0: none */
     uint32_t late_ns;          /* of each wake-up, at most */
     bool smaller_frames, idle; /* ACKs between full frames; now and then nothing to send */
 };
@@ -149,7 +149,7 @@ static void a_stop_costs_its_own_time(void)
     }
 }
 
-/* Idle time is not saved up: behind it 16 frames at once, not the whole burst. */
+/* Idle time is not saved up: after it 16 frames leave at once, not the whole burst. */
 static void a_burst_after_idle_time_is_short(void)
 {
     struct lft_shaper shaper;

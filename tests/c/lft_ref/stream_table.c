@@ -114,7 +114,7 @@ static char state_letter(const struct lft_stream *stream)
     return stream ? letters[lft_stream_state(stream)] : '-';
 }
 
-/* The letter of what the session made of it: its state, and what it says to the peer. */
+/* The letter for the session's reaction: its state, and what it sends to the peer. */
 static char outcome(struct bench *bench, uint32_t id, bool ended_before)
 {
     char state = state_letter(lft_stream_find(bench->session, id));
@@ -159,7 +159,7 @@ static void every_chunk_in_every_state(void)
         }
 }
 
-/* The half that the peer has closed takes no more of what closes it, and the rest of its octets still. */
+/* A half that the peer has closed accepts no further closing chunk, but still accepts the rest of its octets. */
 static void a_closed_half_takes_what_is_missing(void)
 {
     static const uint8_t octets[10];
@@ -254,8 +254,8 @@ static void what_stands_before_a_reset_is_read(void)
         }
 }
 
-/* Whatever comes first of a stream that there is no room for, even ten times as many: each is refused once, and late
- * chunks of it are ignored. */
+/* Streams without room, even ten times as many: whichever chunk comes first, each stream is refused once, and its late
+ * chunks are ignored. */
 static void what_has_no_room_is_refused(void)
 {
     enum { MANY = 10 * STREAMS_MAX };
@@ -276,7 +276,7 @@ static void what_has_no_room_is_refused(void)
     bench_end(&bench);
 }
 
-/* Of what CREDIT and OPEN grant the larger counts, whichever comes first. */
+/* The larger of the credits granted by CREDIT and OPEN counts, whichever comes first. */
 static void credit_before_its_open_counts(void)
 {
     struct bench bench = bench_start();

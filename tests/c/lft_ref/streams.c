@@ -1,4 +1,4 @@
-/* What a relay sees of streams: refusal, reset, half-close, backpressure, and that nothing stays behind. */
+/* Streams as a relay sees them: refusal, reset, half-close, backpressure, and no leftovers. */
 #include "session_internal.h"
 
 #include "nc_range.h"
@@ -118,8 +118,8 @@ static void open_beside(struct pair *pair, struct lft_stream *stream[2])
     open_for(pair, stream, 0);
 }
 
-/* Writes what fits to n streams for a while; one of them or another is read at its end, NULL: none. Returns what was
- * read. */
+/* Writes as much as fits to n streams for a while, and reads one stream (NULL: none) at its other end. Returns the
+ * number of octets read. */
 static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, int ms, struct lft_stream *reader)
 {
     static const uint8_t octets[65536];
@@ -133,8 +133,7 @@ static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, i
     return read;
 }
 
-/* One that was read at full rate, and others that have only come: what they have credit for leaves memory for a
- * stream that is read. */
+/* One stream was read at full rate, and others are new: their credit leaves memory for a stream that is read. */
 static void readers_that_stand_still_leave_room(void)
 {
     enum { STILL = 4 };
@@ -168,7 +167,7 @@ static void clients_share_the_line(void)
         if (ms == GROWN_MS)
             many = single = 0;
     }
-    CHECK(many > 2 * GROWN_MS * 4000); /* of the 6250 octets that are half of 100 Mbit/s in a millisecond */
+    CHECK(many > 2 * GROWN_MS * 4000); /* compared with 6,250 octets, half of 100 Mbit/s for a millisecond */
     CHECK(single > many * 9 / 10 && many > single * 9 / 10);
     pair_free(pair);
 }

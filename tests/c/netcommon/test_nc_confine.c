@@ -1,4 +1,4 @@
-/* What a confined interpreter can and cannot do, each tried in a child of its own. */
+/* Acts that a confined interpreter can and cannot do, each tried in a child of its own. */
 #include "nc_confine.h"
 
 #include <errno.h>
@@ -90,7 +90,8 @@ static void an_interpreter_keeps_its_folders_and_nothing_else(void)
 {
     struct places places = {"/tmp/nc_confine_r.XXXXXX", "/tmp/nc_confine_w.XXXXXX"};
     CHECK(mkdtemp(places.read) && mkdtemp(places.write));
-    CHECK(chmod(places.read, 0755) == 0 && chmod(places.write, 0777) == 0); /* of others, too: it becomes nobody */
+    CHECK(chmod(places.read, 0755) == 0 && chmod(places.write, 0777) == 0); /* other users' files, too: it becomes
+                                                                             * nobody */
     CHECK_EQ(inside(&places, files), 0);
     CHECK_EQ(inside(&places, calls), 0);
     CHECK_EQ(inside(&places, signals), 0);

@@ -1,4 +1,4 @@
-/* What a sink says of what came: loss, duplicates, reordering with its extent, delay, jitter. */
+/* A sink's figures about arrivals: loss, duplicates, reordering with its extent, delay, jitter. */
 #include "arrivals.h"
 
 #include <math.h>

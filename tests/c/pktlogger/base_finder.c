@@ -14,7 +14,7 @@ enum control { PACED, PAUSES, SMALL_WINDOW, FILLS_THE_QUEUE, HALVES, CONTROL_N }
 struct path {
     double part_ns, queue_ns; /* the bottleneck's time for a part; what the queue holds */
     double back_ns;
-    double t_ns[CHANGES + 1], delay_ns[CHANGES + 1]; /* from when on it is so long */
+    double t_ns[CHANGES + 1], delay_ns[CHANGES + 1]; /* time from which it has this length */
     int changes;
 };
 
@@ -139,7 +139,8 @@ static double wrong_share(const struct path *path, size_t n, const struct pl_bas
     return wrong / arrived;
 }
 
-/* Whether the path became longer by less than the bottleneck's time for what was lost just then: nobody can tell. */
+/* Whether the path became longer by less than the bottleneck's time for the packets lost at that moment, which is
+ * undecidable. */
 static bool hidden(const struct path *path, size_t n)
 {
     double before_ns = sent[0].delay_ns, lost_ns = 0;

@@ -1,4 +1,4 @@
-/* Lines that come in pieces are whole comments, and what is no text becomes one. */
+/* Lines that arrive in pieces become whole comments, and octets that are not text are converted. */
 #include "comments.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* What program, kernel and the box's record say of a sender counts before what its packets look like. */
+/* Evidence from the program, the kernel and the box's record takes precedence over what a sender's packets look
+ * like. */
 #include "evidence.h"
 
 #include "limited_sender.h"
@@ -44,8 +45,8 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
     CHECK_EQ(pl_samples_counted(&of, PL_SNDBUF_LIMITED, 32 * MS, 38 * MS), PL_UNKNOWN);
 }
 
-/* Of a paced sender the counter of the receiver's window stands where the congestion window is full: Linux looks at that
- * first. With room in it pacing may be why the counter stands. */
+/* For a paced sender the counter of the receiver's window does not advance while the congestion window is full, because
+ * Linux checks that first. If the congestion window has room, pacing may be the reason. */
 static void a_full_congestion_window_lets_the_windows_counter_decide(void)
 {
     static const enum pl_answer window[] = {PL_UNKNOWN, PL_NO};
@@ -144,7 +145,7 @@ static void a_program_that_has_written_all_waits_for_no_room(void)
     }
 }
 
-/* A program writes as much as the window holds, but for less than a segment, and pauses. */
+/* A program fills the window except for less than a segment, and pauses. */
 static void a_full_window_for_which_nothing_waited_is_not_the_limit(void)
 {
     for (int waited = 0; waited < 2; waited++) {
@@ -205,9 +206,10 @@ static void what_nothing_paces_is_not_paced(void)
         {PL_CONTROL_RATE, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true, false, 0},
-        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* it has given more than is sent */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* it has written more than is sent */
         {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0},    /* the program may pace itself */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* it has given no more, and says of no pace */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* it has written no more, and does not pace
+                                                                          * itself */
         {PL_CONTROL_WINDOW, 0, true, true, true, false, 0},              /* not known */
         {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, LATER}, /* as it is from the first sample on */
         {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, LATER},
@@ -366,9 +368,9 @@ static uint32_t draw(uint32_t *state, uint32_t most)
     return (*state >> 8) % most;
 }
 
-/* Packets, acknowledgements, queues and recoveries at random, and a line that works and rests at random: whatever they
- * are, the line worked for the time that its rate was the limit, but for what a row may rest. Where the line always
- * works, its rate is the limit of most such senders for a while. */
+/* Random packets, acknowledgements, queues and recoveries, and a line that is busy and idle at random times. While the
+ * path's rate is named as the limit, the line must be busy, except for the idle share that a row may have. Where the
+ * line is always busy, most such senders are limited by its rate for some time. */
 static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
 {
     enum { SENDERS = 300, SPANS = 400 };
@@ -558,7 +560,7 @@ static void a_full_send_buffer_is_the_limit_before_any_loss(void)
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 7 * 40 - 1);
 }
 
-/* Of a program that says what it has still to give. */
+/* A program that reports how much it still has to write. */
 static struct pl_samples_of saying(struct pl_send_sample samples[SAMPLES], enum pl_answer waits, uint32_t queued,
                                    uint32_t notsent)
 {
@@ -572,8 +574,8 @@ static struct pl_samples_of saying(struct pl_send_sample samples[SAMPLES], enum 
     return of;
 }
 
-/* A program writes what it has every 60 ms. Packets, and the buffer, look alike whether it waits for room or has no more
- * to give; it says which it is. */
+/* A program writes its data every 60 ms. Packets and buffer look the same whether it waits for room or has no more to
+ * write; its own account tells. */
 static void a_program_says_whether_it_waits_for_room(void)
 {
     static const struct {
@@ -583,7 +585,7 @@ static void a_program_says_whether_it_waits_for_room(void)
         bool buffer, application;
     } rows[] = {
         {PL_NO, SNDBUF, 0, false, false, true},      {PL_NO, SNDBUF, 0, true, false, true},
-        {PL_NO, SNDBUF, 1, false, false, false}, /* what is left waits to be sent, though it is less than a segment */
+        {PL_NO, SNDBUF, 1, false, false, false}, /* the rest waits to be sent, although it is less than a segment */
         {PL_YES, SNDBUF, 0, false, true, false},     {PL_YES, SNDBUF, 0, true, true, false},
         {PL_YES, 0, 0, false, false, false}, /* there is room, and it has more to give: it is about to give it */
         {PL_UNKNOWN, SNDBUF, 0, false, true, false}, {PL_UNKNOWN, 0, 0, false, false, true},
@@ -630,7 +632,7 @@ static void a_spent_buffer_is_neither_slow_start_nor_pacing(void)
     CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 3 * 40 - 1);
 }
 
-/* All was given and sent, and an acknowledgement says 30 ms later that a packet was lost. */
+/* Everything was written and sent, and 30 ms later an acknowledgement reports a lost packet. */
 static void a_program_that_has_given_all_does_not_delay_a_repair(void)
 {
     for (int silent = 0; silent < 2; silent++) {
@@ -788,7 +790,7 @@ static void a_full_congestion_window_is_no_pace(void)
     }
 }
 
-/* What a connection for control says meets a queue of others all the time. */
+/* A control connection's packets always meet a queue of other traffic. */
 static void a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path(void)
 {
     struct run run;

@@ -1,4 +1,5 @@
-/* A sender of 1,000 bytes a packet over a path of 40 ms, and what pl_limits says of it. Its time is passed in. */
+/* A sender of 1,000-byte packets over a path of 40 ms, and the limits that pl_limits names for it. Its time is passed
+ * in. */
 #ifndef LIMITED_SENDER_H
 #define LIMITED_SENDER_H
 
@@ -18,7 +19,7 @@ struct run {
     uint32_t window;
     enum pl_sender_mode mode;
     bool reduced; /* for marks, before the next packet */
-    bool probe;   /* what is sent again is a tail-loss probe, and no time-out */
+    bool probe;   /* retransmissions are tail-loss probes, not time-outs */
     bool answer;  /* acknowledgements come with data of the peer */
     uint32_t len; /* of packets; 0: MSS */
     int64_t queue_ns, line_ns;

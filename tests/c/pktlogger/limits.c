@@ -1,4 +1,4 @@
-/* What limited a sender where the gaps between its packets show it. */
+/* Limits of a sender that the gaps between its packets show. */
 #include "limited_sender.h"
 
 static void a_full_window_is_the_receivers(void)

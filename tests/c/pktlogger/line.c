@@ -1,4 +1,4 @@
-/* What a line that is known lets through. */
+/* The capacity of a known line. */
 #include "line.h"
 
 #include <math.h>

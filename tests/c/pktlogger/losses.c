@@ -278,7 +278,7 @@ static void a_burst_at_the_senders_pace_is_not_named(void)
     }
 }
 
-/* What takes 60 packets by their octets takes them again when they are sent again, half a second later. */
+/* A fault that drops 60 packets by their octets drops their retransmissions, too, half a second later. */
 static void the_same_octets_lost_twice_are_no_outage(void)
 {
     static struct path path;
@@ -302,7 +302,7 @@ static void the_same_octets_lost_twice_are_no_outage(void)
     }
 }
 
-/* A burst of chance takes as many packets as it takes, whatever their time: the shorter ones show how long others are. */
+/* A random burst drops a number of packets, whatever time they span: the shorter bursts show how long others may be. */
 static void a_long_burst_among_short_ones_is_no_outage(void)
 {
     static struct path path;
@@ -341,7 +341,8 @@ static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
     CHECK(path.lost - named <= 4); /* at the beginning of the outage the queue is full still */
 }
 
-/* A queue stands at nearly all places, so no part is lost beside none. The bottleneck has worked on what is lost. */
+/* A queue exists at nearly all places, so no part is lost without one. The bottleneck has transmitted the lost
+ * parts. */
 static void chance_behind_a_standing_queue_shows_by_the_bottlenecks_time(void)
 {
     static struct path path;
@@ -353,7 +354,7 @@ static void chance_behind_a_standing_queue_shows_by_the_bottlenecks_time(void)
         CHECK_EQ(path.rows[i].seen_cause, PL_LOSS_BEHIND);
 }
 
-/* One loss has one queue beside it, which may be any. */
+/* A single loss has one adjacent queue, which may have any length. */
 static void one_loss_shows_no_cause(void)
 {
     static struct path path;

@@ -10,7 +10,7 @@
 enum { PART = 1500, RTT_MS = 40 };
 static const double line = 20e6;
 
-/* What a part meets: `gate` says whether it passes, at a time in ns. */
+/* The path that a part meets: `gate` decides whether it passes, at a time in ns. */
 struct path {
     struct pl_policer policer;
     double tokens, depth, rate; /* of the bucket, in octets and octets a second */
@@ -154,7 +154,7 @@ static void what_else_drops_is_none(void)
     }
 }
 
-/* Four losses have too many buckets that explain them. */
+/* Too many buckets would explain only four losses. */
 static void few_losses_show_nothing(void)
 {
     struct path path = {.tokens = 60000, .depth = 60000, .rate = 2e6, .gate = bucket};

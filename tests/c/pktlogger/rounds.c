@@ -1,4 +1,4 @@
-/* What limited a sender where only its rounds show it. */
+/* Limits of a sender that only its rounds show. */
 #include "limited_sender.h"
 
 static void doubling_is_slow_start_and_one_more_is_not(void)
@@ -309,7 +309,7 @@ static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_ther
         uint64_t pace_bytes_per_s;
         enum pl_limit_cause cause;
     } cases[] = {{1000 * MSS, PL_LIMIT_PACING},    /* a packet each millisecond: what is sent */
-                 {1200 * MSS, PL_LIMIT_PATH_RATE}, /* what is sent is less than the program allows */
+                 {1200 * MSS, PL_LIMIT_PATH_RATE}, /* less is sent than the program allows */
                  {INT64_MAX, PL_LIMIT_PATH_RATE},  /* no limit */
                  {0, PL_LIMIT_PATH_RATE}};         /* not known */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,5 +1,5 @@
-/* When packets are due: exact rates over the whole range, bursts, Poisson gaps, sizes, times from a file, and what is
- * said of how punctual they left. All in virtual time: the clock is a number. */
+/* When packets are due: exact rates over the whole range, bursts, Poisson gaps, sizes, times from a file, and the
+ * figures about how punctually they left. All in virtual time: the clock is a number. */
 #include "schedule.h"
 
 #include <math.h>

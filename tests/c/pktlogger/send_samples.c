@@ -1,4 +1,4 @@
-/* What was queued in a sender's socket, and what it tells of the sender's silences. */
+/* Samples of a sender's socket queue, and what they show about the sender's silences. */
 #include "send_samples.h"
 
 #include "limited_sender.h"
@@ -660,7 +660,7 @@ static void even_silences_of_a_program_that_always_has_data_are_pacing(void)
     int64_t ms[PL_LIMIT_N];
     begin_as(&run, (struct pl_limits_path){.always_data = true});
     for (int i = 0; i < 40; i++)
-        send(&run, 1000, false); /* what it sends first, for it to be data */
+        send(&run, 1000, false); /* large enough to count as data */
     acknowledge(&run, RTT_NS, run.high - run.una, false);
     for (int i = 0; i < 200; i++) {
         send(&run, 7 * MS, false);
@@ -674,7 +674,7 @@ static void even_silences_of_a_program_that_always_has_data_are_pacing(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* What a tool says on the connection before its data, and all that it says on one for control. */
+/* Octets that a tool sends on a connection before its data, and everything it sends on a control connection. */
 static void little_data_is_not_yet_the_programs_data(void)
 {
     struct run run;

@@ -1,5 +1,5 @@
-/* What arrivals alone show of a bottleneck of 120 us a packet behind 20 ms: people must not be told of more than it
- * carries, however the arrivals have been moved. */
+/* The estimate, from arrivals alone, of a bottleneck of 120 us a packet behind 20 ms: it must never exceed the
+ * capacity, however the arrivals have been moved. */
 #include "service.h"
 
 #include <math.h>
@@ -79,7 +79,7 @@ static void nothing_that_moves_arrivals_changes_the_mean(void)
         CHECK(fabs(jitter.mean - 1) < 2 * 5 / lasts_ms);
         CHECK(fabs(bunched.mean - 1) < 2 * BUNCH * part_ms / lasts_ms);
         CHECK(fabs(both.mean - 1) < 2 * (5 + BUNCH * part_ms) / lasts_ms);
-        CHECK(jitter.quick > 1.01); /* why people are not told of the quickest rows */
+        CHECK(jitter.quick > 1.01); /* the reason why the quickest rows are not shown to people */
     }
 }
 

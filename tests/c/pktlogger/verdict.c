@@ -1,4 +1,4 @@
-/* What a verdict says of transfers whose limits, losses and company are given. */
+/* Verdicts on transfers with given limits, losses and other traffic. */
 #include "transfer_verdict.h"
 
 #include <math.h>
@@ -69,7 +69,7 @@ static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
     }
 }
 
-/* No share of time is said of others in which they were not there. */
+/* A verdict counts no time for other traffic in which it was absent. */
 static void others_limit_for_no_longer_than_they_are_there(void)
 {
     const struct pl_flow flow = {.ip_version = 4};
@@ -199,7 +199,7 @@ static void a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster(
     }
 }
 
-/* A control that sets a rate is what the advice would be. */
+/* The advice would be a rate-based control, which the sender already has. */
 static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
 {
     static const struct {

@@ -1,5 +1,5 @@
-/* Each end judges by its own evidence: what the other end claims has to be whole and to agree, and the worse verdict of
- * the two wins. */
+/* Each end judges by its own evidence: the other end's claim must be complete and must agree, and the worse of the two
+ * verdicts wins. */
 #include "check.h"
 #include "report.h"
 

@@ -191,7 +191,7 @@ static void an_idle_session_of_who_has_most_loses_its_place(void)
     for (uint64_t i = 0; i < 6; i++)
         atomic_store(&places.states[i].moved_ns, (10 - i) * S);
     CHECK_EQ(loser(3, 11 * S), 5);  /* of 2, who has a quarter, nobody, idle as they are */
-    CHECK_EQ(loser(1, 99 * S), -1); /* and nobody for one of its own */
+    CHECK_EQ(loser(1, 99 * S), -1); /* and -1 for another peer of the same origin */
     CHECK(rttcp_place_lose(&places.states[5], 11 * S));
     CHECK(!rttcp_place_lose(&places.states[0], 11 * S)); /* data have moved since */
     CHECK_EQ(loser(3, 11 * S), -1);                      /* the next one has been idle for 5 s, not more */
