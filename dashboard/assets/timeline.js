@@ -71,13 +71,11 @@ window.dash_clientside = window.dash_clientside || {};
     plot.setAttribute("data-view", layout.xaxis.range.join(" "));
   }
 
-  /* The links to files of the view. */
+  /* The link to the segments of the view. */
   function exported(range) {
     const [from, to] = range.map(limit => limit.toFixed(9));
-    for (const kind of ["csv", "xpl"]) {
-      const link = document.getElementById(`export-${kind}`);
-      if (link) link.href = `${address}/segments.${kind}?${new URLSearchParams({ ...chosen(), from, to })}`;
-    }
+    const link = document.getElementById("export-csv");
+    if (link) link.href = `${address}/segments.csv?${new URLSearchParams({ ...chosen(), from, to })}`;
   }
 
   /* Lists what happened in the view that is drawn: a page of it, with its place among all. */

@@ -10,11 +10,10 @@ import plotly.graph_objects as go
 from dashboard.classroom.demonstrated import Demonstrated
 from dashboard.classroom.demonstration import CHOICES
 from dashboard.core.messages import Messages
-from dashboard.core.theme import AXIS, BLACK, GREY, LAYOUT, SERIES_COLOURS
+from dashboard.core.theme import AXIS, BLACK, GREY, LAYOUT, style
 from netcommon import readable
 
 FONT_PX = 22
-SYMBOLS = ("circle", "square", "diamond")  # a series is known by its shape, too
 
 
 def demonstration_figure(shown: Sequence[Demonstrated], say: Messages, *, height: int = 760) -> go.Figure:
@@ -54,11 +53,12 @@ def _add_theory(figure: go.Figure, last: Demonstrated, say: Messages) -> None:
 
 
 def _add_points(figure: go.Figure, own: Sequence[Demonstrated], profile: str, number: int) -> None:
+    look = style(number)
     said = [f"{readable.size(one.setting.window_bytes)}: {readable.rate(one.bps)}" for one in own]
     figure.add_scatter(
         x=[one.setting.window_bytes / 1024 for one in own], y=[one.bps / 1e6 for one in own], mode="markers",
         name=profile, text=said, hovertemplate="%{text}<extra></extra>",
-        marker={"symbol": SYMBOLS[number], "size": 18, "color": SERIES_COLOURS[number]},
+        marker={"symbol": look.symbol, "size": 18, "color": look.colour},
     )  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from dashboard.core import choice
 from dashboard.core.asked import THROUGHPUT
 from dashboard.core.choice import Choice
 from dashboard.core.controls import Checks, select
-from dashboard.core.elements import VERDICT_CLASS, graph, scrolled, sentences, table
+from dashboard.core.elements import graph, scrolled, sentences, table
+from dashboard.core.parts import VERDICT_CLASS
 from dashboard.core.runs import Run
 from netcommon.errors import LfpError
 from scenarios.plan import columns

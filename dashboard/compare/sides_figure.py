@@ -11,11 +11,10 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from dashboard.compare.sides import SidePoint, Sides
-from dashboard.core.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS
+from dashboard.core.theme import AXIS, GREY, LAYOUT, bars, style
 from dashboard.core.units import said, scale
 from netcommon import readable
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
 HEIGHTS = (0.64, 0.36)
 
 
@@ -23,14 +22,14 @@ def sides_figure(built: Sides, *, height: int = 720) -> go.Figure:
     """The figure."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=HEIGHTS, vertical_spacing=0.04)
     for number, (name, points) in enumerate(built.series.items()):
-        colour, symbol = SERIES_COLOURS[number % len(SERIES_COLOURS)], SYMBOLS[number % len(SYMBOLS)]
-        base_colour = GREY if len(built.series) == 1 else colour
-        _add_side(figure, built, f"base{_of(name)}", points, False, base_colour, f"{symbol}-open")
-        _add_side(figure, built, f"run{_of(name)}", points, True, colour, symbol)
+        look = style(number)
+        base_colour = GREY if len(built.series) == 1 else look.colour
+        _add_side(figure, built, f"base{_of(name)}", points, False, base_colour, f"{look.symbol}-open")
+        _add_side(figure, built, f"run{_of(name)}", points, True, look.colour, look.symbol)
     unit = scale(list(figure.data), "y", built.metric)
     for number, (name, points) in enumerate(built.series.items()):
-        colour, symbol = SERIES_COLOURS[number % len(SERIES_COLOURS)], SYMBOLS[number % len(SYMBOLS)]
-        _add_difference(figure, built, f"run − base{_of(name)}", points, colour, symbol)
+        look = style(number)
+        _add_difference(figure, built, f"run − base{_of(name)}", points, look.colour, look.symbol)
     figure.add_hline(y=0, line={"color": GREY, "width": 1.5, "dash": "dot"}, row=2, col=1)
     figure.update_layout(**LAYOUT, height=height, legend={"x": 1.02, "y": 1, "font": {"size": 15}})
     figure.update_layout(margin={"t": 40, "r": 20})
@@ -58,11 +57,8 @@ def _add_side(
     counts = ["1 trial" if len(own) == 1 else f"{len(own)} trials" for own in values]
     figure.add_scatter(
         x=places, y=medians, mode="lines+markers", name=name,
-        error_y={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
-            "array": [max(own) - middle for own, middle in zip(values, medians, strict=True)],
-            "arrayminus": [middle - min(own) for own, middle in zip(values, medians, strict=True)],
-        },
+        error_y=bars([max(own) - middle for own, middle in zip(values, medians, strict=True)],
+                     [middle - min(own) for own, middle in zip(values, medians, strict=True)]),
         line={"color": colour, "width": 3, "dash": "solid" if run else "dash"},
         marker={"color": colour, "size": 9, "symbol": symbol},
         customdata=list(zip(places, texts, counts, strict=True)),
@@ -82,11 +78,8 @@ def _add_difference(
              for (point, _), (low, high) in zip(shown, ends, strict=True)]  # fmt: skip
     figure.add_scatter(
         x=places, y=[value for _, value in shown], mode="markers",
-        error_y={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
-            "array": [high - value for (_, value), (_, high) in zip(shown, ends, strict=True)],
-            "arrayminus": [value - low for (_, value), (low, _) in zip(shown, ends, strict=True)],
-        },
+        error_y=bars([high - value for (_, value), (_, high) in zip(shown, ends, strict=True)],
+                     [value - low for (_, value), (low, _) in zip(shown, ends, strict=True)]),
         marker={"color": colour, "size": 9, "symbol": symbol}, name=name, showlegend=False,
         customdata=[[x, f"{readable.number(value)} % ({text})"]
                     for x, (_, value), text in zip(places, shown, words, strict=True)],

@@ -13,12 +13,11 @@ from plotly.subplots import make_subplots
 from dashboard.core.congestion import Control
 from dashboard.core.downsample import thin
 from dashboard.core.logarithmic import axis
-from dashboard.core.theme import AXIS, GREY, LAYOUT, SERIES_COLOURS, scatter
+from dashboard.core.theme import AXIS, GREY, LAYOUT, scatter, style
 from dashboard.core.units import said
 
 SHARES = {"s"}  # words with values between 0 and 1; the others have a logarithmic axis
 POINTS = 1500
-DASHES = ("solid", "dash", "dot")
 
 
 def congestion_figure(controls: Sequence[Control], *, points: int = POINTS, height: int = 0) -> go.Figure:
@@ -28,14 +27,13 @@ def congestion_figure(controls: Sequence[Control], *, points: int = POINTS, heig
     heights = [1.0, *([0.4] * len(words))]
     figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.035, row_heights=heights)
     for number, control in enumerate(controls):
-        colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
-        dash = DASHES[number // len(SERIES_COLOURS) % len(DASHES)]
-        _add_line(figure, control, "cwnd", control.cwnd, 1, colour, dash, points)
+        look = style(number)
+        _add_line(figure, control, "cwnd", control.cwnd, 1, look.colour, look.dash, points)
         if len(controls) == 1 and np.isfinite(control.ssthresh).any():
             _add_line(figure, control, "ssthresh", control.ssthresh, 1, GREY, "dot", points)
         for row, word in enumerate(words, start=2):
             if word in control.words:
-                _add_line(figure, control, word, control.words[word], row, colour, dash, points)
+                _add_line(figure, control, word, control.words[word], row, look.colour, look.dash, points)
     _lay_out(figure, controls, words, height or 420 + 170 * len(words))
     return figure
 

@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from dash import dcc, html
 
-from dashboard.core.parts import Facts, Table
+from dashboard.core.parts import VERDICT_CLASS, Facts, Table
 from dashboard.core.runs import Verdict
 from dashboard.core.theme import GRAPH_CONFIG
 
-VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
+READ_ONLY = "Nothing is changed: this dashboard is read-only (--read-only)."
 
 
 def graph_config() -> dcc.Graph.Config:

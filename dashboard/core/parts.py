@@ -12,6 +12,7 @@ from typing import Any
 
 from netcommon import readable
 
+VERDICT_CLASS = {True: "good", False: "bad", None: "open"}  # in style.css
 Facts = list[tuple[str, str]]
 
 

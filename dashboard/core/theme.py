@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
@@ -9,6 +11,8 @@ YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
 TEAL = "#44AA99"  # of ECN
 INK, GREY, PALE, PAPER = "#1f2933", "#7b8794", "#e4e7eb", "#ffffff"
 SERIES_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
+DASHES = ("solid", "dash", "dot")
 FONT = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif"
 FONT_PX = 16
 KB = 1024
@@ -39,3 +43,23 @@ def scatter(**options: Any) -> dict[str, Any]:
     """A scatter trace as plotly.js reads it: SVG, which is sharper than WebGL, needs no GPU, and is faster at the few
     thousand points that are drawn."""
     return {"type": "scatter", **options}
+
+
+@dataclass(frozen=True)
+class Style:
+    """The look of a series. It is known by its symbol and its dash, too, where colours repeat or cannot be seen."""
+
+    colour: str
+    symbol: str
+    dash: str
+
+
+def style(number: int) -> Style:
+    """The look of a figure's series by its number, from 0."""
+    again, colour = divmod(number, len(SERIES_COLOURS))
+    return Style(SERIES_COLOURS[colour], SYMBOLS[(colour + again) % len(SYMBOLS)], DASHES[again % len(DASHES)])
+
+
+def bars(above: Sequence[float], below: Sequence[float]) -> dict[str, Any]:
+    """Error bars of points: how far each reaches, as from a median to the greatest and to the least value."""
+    return {"type": "data", "symmetric": False, "thickness": 1.5, "width": 5, "array": above, "arrayminus": below}

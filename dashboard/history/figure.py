@@ -15,12 +15,10 @@ from itertools import groupby
 
 import plotly.graph_objects as go
 
-from dashboard.core.theme import AXIS, LAYOUT, SERIES_COLOURS
+from dashboard.core.theme import AXIS, LAYOUT, bars, style
 from netcommon import readable
 from scenarios.plan import cells, columns
 from scenarios.run.history import Entry
-
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
 
 
 @dataclass(frozen=True)
@@ -63,16 +61,13 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
 
 
 def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence[Entry], number: int) -> None:
-    again, colour = divmod(number, len(SERIES_COLOURS))
+    look = style(number)
     figure.add_scatter(
         x=[entry.run.name for entry in found], y=[entry.median / size for entry in found], name=escape(name),
-        mode="lines+markers", line={"color": SERIES_COLOURS[colour]},
-        marker={"color": SERIES_COLOURS[colour], "size": 9, "symbol": SYMBOLS[(colour + again) % len(SYMBOLS)]},
-        error_y={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
-            "array": [(entry.most - entry.median) / size for entry in found],
-            "arrayminus": [(entry.median - entry.least) / size for entry in found],
-        },
+        mode="lines+markers", line={"color": look.colour},
+        marker={"color": look.colour, "size": 9, "symbol": look.symbol},
+        error_y=bars([(entry.most - entry.median) / size for entry in found],
+                     [(entry.median - entry.least) / size for entry in found]),
         customdata=[[readable.named(metric, entry.median), entry.trials, _label(entry), entry.started, _ratio(entry),
                      escape(entry.run.name)] for entry in found],
         hovertemplate=f"<b>{escape(name)}</b><br>%{{customdata[5]}}, %{{customdata[3]}}<br>build %{{customdata[2]}}<br>"

@@ -10,10 +10,10 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, html, no_update
 
-from dashboard.core.elements import facts_list, table
+from dashboard.core.elements import READ_ONLY, facts_list, table
 from dashboard.live import box
 from dashboard.live.box import PARAMETERS, WAYS, BoxState, BoxWatcher
-from dashboard.live.page import READ_ONLY, LiveView, button, choice, field
+from dashboard.live.page import LiveView, button, choice, field
 from dashboard.live.texts import box_facts, box_line, box_table, parameter
 from dashboard.live.watcher import Seen
 from netcommon.errors import LfpError

@@ -11,10 +11,10 @@ from typing import Any
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
 from dashboard.core.controls import Radios
-from dashboard.core.elements import facts_list
+from dashboard.core.elements import READ_ONLY, facts_list
 from dashboard.live import gateway
 from dashboard.live.gateway import IN, OUT, SETTINGS, GatewayState, GatewayWatcher, Setting
-from dashboard.live.page import READ_ONLY, LiveView, button, choice, field
+from dashboard.live.page import LiveView, button, choice, field
 from dashboard.live.texts import gateway_facts, gateway_line, setting_value
 from netcommon.errors import LfpError
 

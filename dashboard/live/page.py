@@ -13,14 +13,13 @@ from typing import Any, Generic, TypeVar
 from dash import Dash, Input, Output, dcc, html
 
 from dashboard.core.controls import Radios
-from dashboard.core.elements import graph, table
+from dashboard.core.elements import READ_ONLY, graph, table
 from dashboard.live.figure import live_figure
 from dashboard.live.recent import Watched
 from dashboard.live.texts import numbers_table
 from dashboard.live.watcher import Seen, Watcher
 
 POLL_MS = 1000
-READ_ONLY = "Nothing is changed: this dashboard is read-only (--read-only)."
 S = TypeVar("S", bound=Watched)
 
 

@@ -17,6 +17,7 @@ from plotly.io import to_html
 from dashboard.core import congestion, plotly_js
 from dashboard.core.asked import asked
 from dashboard.core.congestion_figure import congestion_figure
+from dashboard.core.parts import VERDICT_CLASS
 from dashboard.core.runs import Run, load_run
 from dashboard.core.theme import GRAPH_CONFIG
 from dashboard.report import first_stop
@@ -42,7 +43,6 @@ MOST_TIMELINES = 3
 BELOW = "The table below has its numbers."
 SWEEP = f"Throughput by transfer.window. {BELOW}"
 CONGESTION = "Congestion window over time"
-VERDICT_CLASS = {True: "good", False: "bad", None: "open"}
 
 
 def write_report(run_dir: Path, output: Path | None = None) -> Path:

@@ -10,12 +10,10 @@ from typing import Any
 import plotly.graph_objects as go
 
 from dashboard.core.logarithmic import axis
-from dashboard.core.theme import AXIS, BLACK, GREY, INK, LAYOUT, SERIES_COLOURS
+from dashboard.core.theme import AXIS, BLACK, GREY, INK, LAYOUT, Style, bars, style
 from dashboard.run.curves import Curve, Curves, Point, Value
 from dashboard.run.theory import LAWS, TheoryLine
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
-DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
 LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
 _TICK_WIDTH, _TICK_LINES = 24, 3
 KEY = {"text": "filled: median, bar: least to greatest<br>open: single trials", "font": {"size": 14}}
@@ -29,9 +27,7 @@ def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
     for line in built.theory:
         _add_theory(figure, built, line)
     for number, curve in enumerate(built.curves):
-        again, colour = divmod(number, len(SERIES_COLOURS))
-        symbol = SYMBOLS[(colour + again) % len(SYMBOLS)]
-        _add_curve(figure, built, curve, SERIES_COLOURS[colour], symbol, DASHES[again % len(DASHES)])
+        _add_curve(figure, built, curve, style(number))
     _add_invalid(figure, built)
     _add_reference(figure, built)
     _lay_out(figure, built, height)
@@ -45,7 +41,7 @@ def _add_theory(figure: go.Figure, built: Curves, line: TheoryLine) -> None:
     figure.add_scatter(
         x=[_x(built, x) for x, _ in line.points], y=[_y(built, y) for _, y in line.points], mode="lines",
         name=line.law, legendgroup=escape(line.series) if own else None,
-        line={"color": SERIES_COLOURS[names.index(line.series) % len(SERIES_COLOURS)] if own else GREY, "width": 2,
+        line={"color": style(names.index(line.series)).colour if own else GREY, "width": 2,
               "dash": LAW_DASHES[line.law]},
         customdata=[f"{built.x_text(x)}: {built.y_text(y)}" for x, y in line.points],
         hovertemplate=f"{line.law}<br>{built.x_name.lower()} %{{customdata}}<extra></extra>",
@@ -79,18 +75,15 @@ def _y(built: Curves, value: float) -> float:
     return value / built.y_unit.size
 
 
-def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symbol: str, dash: str) -> None:
+def _add_curve(figure: go.Figure, built: Curves, curve: Curve, look: Style) -> None:
     name, levels = escape(curve.series) or "measured", curve.levels.values()
     figure.add_scatter(
         x=[_x(built, x) for x in curve.levels], y=[_y(built, level.median) for level in levels],
-        error_y={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
-            "array": [_y(built, level.high - level.median) for level in levels],
-            "arrayminus": [_y(built, level.median - level.low) for level in levels],
-        },
+        error_y=bars([_y(built, level.high - level.median) for level in levels],
+                     [_y(built, level.median - level.low) for level in levels]),
         mode="markers" if _has_names(built) else "lines+markers", name=name, legendgroup=name, offsetgroup=name,
-        line={"color": colour, "width": 3, "dash": dash},
-        marker={"color": colour, "size": 9, "symbol": symbol},
+        line={"color": look.colour, "width": 3, "dash": look.dash},
+        marker={"color": look.colour, "size": 9, "symbol": look.symbol},
         customdata=[[level.trials[0], built.x_text(x), built.y_text(level.median), level.repeats]
                     for x, level in curve.levels.items()],
         hovertemplate=f"<b>{name}</b>, {built.x_name.lower()} %{{customdata[1]}}<br>median %{{customdata[2]}} of "
@@ -100,7 +93,7 @@ def _add_curve(figure: go.Figure, built: Curves, curve: Curve, colour: str, symb
         figure.add_scatter(
             x=[_x(built, point.x) for point in curve.points], y=[_y(built, point.y) for point in curve.points],
             mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False, offsetgroup=name,
-            marker={"color": colour, "size": 7, "symbol": f"{symbol}-open"},
+            marker={"color": look.colour, "size": 7, "symbol": f"{look.symbol}-open"},
             customdata=[[point.trial, _text(built, point)] for point in curve.points],
             hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
         )  # fmt: skip

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 
-from dashboard.core.theme import AXIS, BLACK, GREY, INK, LAYOUT, PALE, SERIES_COLOURS
+from dashboard.core.theme import AXIS, BLACK, GREY, INK, LAYOUT, PALE, Style, bars, style
 from dashboard.core.units import scale
 from dashboard.run.sweep import THROUGHPUT, WINDOW, Curve, Level, Observation, Sweep
 from netcommon import readable
 from netcommon.readable import Unit
 
-SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")
-DASHES = ("solid", "dash", "dot")  # from the seventh curve on colours repeat, and dashes tell the curves apart
 WINDOW_NAME = "transfer.window"
 TICKS = [2**power for power in range(10, 50)]  # bytes
 LEGEND_RANK = 1000  # plotly's default
@@ -31,8 +29,7 @@ def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, heig
     figure = go.Figure()
     _add_guides(figure, sweep, log_x)
     for number, curve in enumerate(sweep.curves):
-        again, colour = divmod(number, len(SERIES_COLOURS))
-        _add_curve(figure, curve, SERIES_COLOURS[colour], SYMBOLS[(colour + again) % len(SYMBOLS)], DASHES[again % 3])
+        _add_curve(figure, curve, style(number))
     _add_invalid(figure, sweep)
     _add_reference(figure, sweep)
     window, rate = scale(figure.data, "x", WINDOW), scale(figure.data, "y", THROUGHPUT)
@@ -49,19 +46,16 @@ def _windows(sweep: Sweep) -> list[float]:
     return sorted(measured | {point.window_bytes for point in sweep.reference})
 
 
-def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str, dash: str) -> None:
+def _add_curve(figure: go.Figure, curve: Curve, look: Style) -> None:
     name = escape(curve.series) or "measured"
     levels = curve.levels
     figure.add_scatter(
         x=[level.window_bytes for level in levels],
         y=[level.bps.median for level in levels],
-        error_y={
-            "type": "data", "symmetric": False, "thickness": 1.5, "width": 5,
-            "array": [(level.bps.high - level.bps.median) for level in levels],
-            "arrayminus": [(level.bps.median - level.bps.low) for level in levels],
-        },
+        error_y=bars([level.bps.high - level.bps.median for level in levels],
+                     [level.bps.median - level.bps.low for level in levels]),
         mode="lines", name=name, legendgroup=name,
-        line={"color": colour, "width": 3, "dash": dash},
+        line={"color": look.colour, "width": 3, "dash": look.dash},
         customdata=[[level.bps.trials[0], _level_text(level)] for level in levels],
         hovertemplate=f"<b>{name}</b><br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
@@ -70,7 +64,8 @@ def _add_curve(figure: go.Figure, curve: Curve, colour: str, symbol: str, dash: 
         x=[o.window_bytes for o in valid],
         y=[o.bps for o in valid],
         mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False,
-        marker={"color": colour, "size": 9, "symbol": symbol, "opacity": 0.75, "line": {"color": "white", "width": 1}},
+        marker={"color": look.colour, "size": 9, "symbol": look.symbol, "opacity": 0.75,
+                "line": {"color": "white", "width": 1}},
         customdata=[[o.trial, _observation_text(o)] for o in valid],
         hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
     )  # fmt: skip
@@ -162,7 +157,7 @@ def _guide_style(sweep: Sweep, series: str) -> _Style:
     names = [curve.series for curve in sweep.curves]
     if series not in names or not series:
         return _Style(GREY, None, "")
-    return _Style(SERIES_COLOURS[names.index(series) % len(SERIES_COLOURS)], escape(series), f", {escape(series)}")
+    return _Style(style(names.index(series)).colour, escape(series), f", {escape(series)}")
 
 
 def _top_bps(sweep: Sweep) -> float:

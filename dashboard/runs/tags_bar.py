@@ -8,11 +8,10 @@ from typing import Any
 
 from dash import Dash, Input, Output, State, ctx, dcc, html, no_update
 
+from dashboard.core.elements import READ_ONLY
 from dashboard.core.runs import Run
 from dashboard.runs.rows import run_rows
 from netcommon.errors import LfpError
-
-READ_ONLY = "Nothing is changed: this dashboard is read-only (--read-only)."
 
 
 def bar(*, read_only: bool) -> list[html.Div]:

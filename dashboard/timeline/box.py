@@ -13,7 +13,6 @@ from dashboard.core.messages import Messages
 from dashboard.core.series import I64
 from dashboard.timeline.messages import fate_words
 
-UNSEEN = 255  # the fate of a packet that the record does not have
 COLUMNS = ("box_fate", "t_box_in_ns", "t_box_exit_ns", "t_box_out_ns")
 
 

@@ -22,15 +22,15 @@ from dash import Dash
 from flask import Response, request
 
 from dashboard.core.runs import REVERSE, Json, Run, Trial
-from dashboard.timeline import export, timeline
+from dashboard.timeline import timeline
 from dashboard.timeline.event_rows import event_rows
+from dashboard.timeline.export import segments_csv
 from dashboard.timeline.figure import timeline_sheet
 from dashboard.timeline.sheet import Sheet
 from dashboard.timeline.timeline import Timeline
 from netcommon.errors import LfpError
 
 PAGE_EVENTS = 50
-EXPORTS = {"csv": export.segments_csv, "xpl": export.xplot}
 KEPT_VIEWS = 8  # whose hover texts may still be asked for
 LEAST_NS = 1  # the length of the shortest view
 ADDRESS = "/run/<name>/trial/<int:number>"
@@ -136,11 +136,11 @@ class Views:
             texts = list(event_rows(loaded, loaded.happened, shown))
             return {"rows": texts, "page": page, "pages": -(-total // PAGE_EVENTS), "total": total, "size": PAGE_EVENTS}
 
-    def export(self, name: str, number: int, query: Mapping[str, str], back: bool = False, *, kind: str) -> bytes:
-        """The packets of the view as a file: `csv` or `xpl`."""
+    def segments(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> bytes:
+        """The segments of the view as CSV."""
         with self._lock:
             loaded, view = self._asked(name, number, query, back)
-            return EXPORTS[kind](loaded, view.t0_ns, view.t1_ns)
+            return segments_csv(loaded, view.t0_ns, view.t1_ns)
 
     def _asked(self, name: str, number: int, query: Mapping[str, str], back: bool) -> tuple[Timeline, Asked]:
         run = self._run_named(name)
@@ -187,7 +187,7 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         return Response(text, status, mimetype="application/json", headers={"Cache-Control": "no-cache"})
 
     made: dict[str, Callable[..., Any]] = {"view": views.view, "hover": views.hover, "events": views.events}
-    made |= {f"segments.{kind}": partial(views.export, kind=kind) for kind in EXPORTS}
+    made["segments.csv"] = views.segments
     for word, make in made.items():
         for place, back in (("", False), (f"/{REVERSE}", True)):
             name = f"{word}{place}".replace(".", "-")

@@ -7,21 +7,18 @@ import numpy as np
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from dashboard.core.theme import AXIS, BLACK, GREY, LAYOUT, SERIES_COLOURS, scatter
+from dashboard.core.theme import AXIS, BLACK, GREY, LAYOUT, scatter, style
 from dashboard.core.units import said, scale
 from dashboard.trial.flows import Flow, Seconds
 from netcommon import readable
-
-DASHES = ("solid", "dash", "dot")
 
 
 def flows_figure(seconds: Seconds, *, height: int = 560) -> go.Figure:
     """The figure; colours are those of the figure of congestion windows."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[1.0, 0.45])
     for number, flow in enumerate(seconds.flows):
-        colour = SERIES_COLOURS[number % len(SERIES_COLOURS)]
-        dash = DASHES[number // len(SERIES_COLOURS) % len(DASHES)]
-        figure.add_trace(_rates(flow, colour, dash), row=1, col=1)
+        look = style(number)
+        figure.add_trace(_rates(flow, look.colour, look.dash), row=1, col=1)
     figure.add_trace(_rates(seconds.total, BLACK, "solid"), row=1, col=1)
     ends = seconds.total.t_s[[0, -1]]
     if seconds.line_bps:

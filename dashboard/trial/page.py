@@ -39,7 +39,6 @@ from netcommon import readable
 BUTTONS = ("whole", "first", "previous", "next")
 EVENTS = {"event-previous": "‹ Previous event", "event-next": "Next event ›"}
 PAGES = {"events-earlier": "‹ Earlier in the list", "events-later": "Later in the list ›"}
-FILES = {"csv": "CSV of the segments", "xpl": "xplot"}
 PICTURES = {"picture-svg": "SVG", "picture-png": "PNG"}
 MOVES = {"in": "Zoom in", "out": "Zoom out", "earlier": "‹ Earlier", "later": "Later ›"}
 WORDS_FOR_STOPS = ("Whole transfer", "First stop", "‹ Previous stop", "Next stop ›")
@@ -172,10 +171,9 @@ def _buttons(texts: dict[str, str]) -> list[html.Button]:
 
 
 def _files() -> list[html.A | html.Button]:
-    """Exports of the view; the browser completes the links, and makes the pictures itself."""
-    names = {kind: f"segments.{kind}" for kind in FILES}
-    links = [html.A(FILES[kind], id=f"export-{kind}", href=name, download=name) for kind, name in names.items()]
-    return [*links, *_buttons(PICTURES)]
+    """Exports of the view; the browser completes the link, and makes the pictures itself."""
+    file = "segments.csv"
+    return [html.A("CSV of the segments", id="export-csv", href=file, download=file), *_buttons(PICTURES)]
 
 
 def _limits(loaded: Timeline, trial: Trial, row: Json) -> list[Any]:

@@ -127,7 +127,7 @@ def test_the_window_of_who_sends_back_is_drawn_where_it_was_sampled(tmp_path: Pa
 
 
 def test_every_answer_of_a_timeline_exists_for_both(plain: Run) -> None:
-    for word in ("view", "hover", "events", "segments.csv", "segments.xpl"):
+    for word in ("view", "hover", "events", "segments.csv"):
         forth, back = (client(plain).get(f"/run/{plain.name}/trial/0{way}/{word}") for way in ("", "/reverse"))
         assert forth.status_code == back.status_code == 200, word
 

@@ -223,7 +223,7 @@ def test_one_end_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str], name:
     else:
         assert not own.lost_rows.size and own.arrival_rows.size == own.sent_ns.size and not own.rtt.value.size
     assert "Seq/Ack timeline" in render(loaded)
-    assert "t_sent_ns" in export.segments_csv(own, 0, 10**12).decode() and export.xplot(own, 0, 10**12)
+    assert "t_sent_ns" in export.segments_csv(own, 0, 10**12).decode()
     assert lfp.load(run).trial(0).table("segments").num_rows == own.sent_ns.size
     capsys.readouterr()
     assert cli.run(["show", str(run)]) == 0
