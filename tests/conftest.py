@@ -1,4 +1,4 @@
-"""What holds for all tests.
+"""Settings and fixtures for all tests.
 
 `make test` runs them side by side. Those that judge time on the real machine are marked ``alone`` and run one at a
 time; those that use what the machine has once wait for their like (``one_at_a_time``). A test that fails has failed:
@@ -56,7 +56,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Takes what has been loaded out of garbage collection, which otherwise looks through all of it again and again: a
+    """Excludes all loaded objects from garbage collection, which would otherwise traverse them again and again: a
     seventh of the CPU time of the processes that run tests."""
     gc.collect()
     gc.freeze()

@@ -20,7 +20,7 @@ _READY_S, _END_S, _LOOK_S = 240.0, 30.0, 0.1
 
 @contextmanager
 def _dask(folder: Path, name: str, *arguments: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """One of Dask's programs, and the file of what it says."""
+    """One of Dask's programs, and the file with its output."""
     said = folder / f"{name}.txt"
     environment = os.environ | {"PYTHONPATH": str(CHECKOUT)}
     command = [sys.executable, "-m", "dask", *arguments, "--no-dashboard"]

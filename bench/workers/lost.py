@@ -88,7 +88,7 @@ def _on_workers(plan: Plan, place: Place, *, kill: bool) -> Path:
 
 
 def _kill_midway(process: Any, run_dir: Path, done: int) -> None:
-    """Kills the worker when so many trials are done and it has one under way, as it then always has."""
+    """Kills the worker when this many trials are done; it then always has a trial in progress."""
     while process.poll() is None:
         if len(list(run_dir.glob("trials/[0-9]*"))) >= done:
             process.kill()

@@ -1,1 +1,1 @@
-"""Bench of the dashboard: a run that nobody made, and a browser that zooms into it."""
+"""Bench of the dashboard: a synthetic run, and a browser that zooms into it."""

@@ -4,8 +4,7 @@ The trial is made up (columns.py): ``--packets`` segments, a million by default;
 and 40 GB below ``/var/tmp``. ``--pairs`` zooms (default 100) go to random places and widths, from the whole transfer to
 a ten-thousandth of it. A zoom's time is that from the end of a drag to the end of drawing, in the browser. It begins
 once the view before it is on the screen, where a reader could drag. Chromium runs without a GPU, as on a server. The
-server's memory is its own: pages of files that it has mapped are the kernel's to take back, and their greatest size
-stands beside.
+server's memory is its own: the kernel can reclaim pages of mapped files, whose greatest size is printed separately.
 """
 
 from __future__ import annotations

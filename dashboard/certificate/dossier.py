@@ -1,4 +1,4 @@
-"""dossier.html beside dossier.json: one self-contained page of rules, evidence, record plot and hashes.
+"""dossier.html next to dossier.json: one self-contained page of rules, evidence, record plot and hashes.
 
 Both files are written under temporary names first and then renamed, so that a full disk leaves neither.
 """

@@ -17,7 +17,7 @@ DASHES = {"single": "solid", "multiple": "dot"}
 
 
 def all_records_figure(mark: tuple[str, float], name: str) -> go.Figure:
-    """The figure of all records that are known."""
+    """The figure of all known records."""
     return records_figure({family: records.load(family) for family in COLOURS}, mark, name)
 
 

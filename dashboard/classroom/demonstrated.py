@@ -1,4 +1,4 @@
-"""What a demonstration showed, in figures: those measured, and those that follow from its setting alone."""
+"""The figures of a demonstration: measured ones, and those that follow from its setting alone."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dashboard.classroom.demonstration import Setting
 from dashboard.core.asked import THROUGHPUT
 from dashboard.core.runs import Json, Run
 
-FULL = 0.9  # of the line's rate: what counts as reaching it
-NEAR = 0.7  # of window ÷ RTT: only whole segments are sent, and they take time on the line
-STILL = 0.1  # of the time: from here on standing still is worth a sentence
+FULL = 0.9  # share of the line's rate that counts as reaching it
+NEAR = 0.7  # share of window ÷ RTT: only whole segments are sent, and they take time on the line
+STILL = 0.1  # share of the time from which stopped sending gets a sentence
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Demonstrated:
 
     @property
     def seen(self) -> str:
-        """What the figures show first: `still`, `window`, `line`, or `below` for none of these."""
+        """The most important finding of the figures: `still`, `window`, `line`, or `below` for none of these."""
         if self.stopped_share is not None and self.stopped_share >= STILL:
             return "still"
         if self.bps >= FULL * self.limits.rate_bps:

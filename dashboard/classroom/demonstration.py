@@ -38,7 +38,7 @@ CHOICES: dict[str, tuple[int | str, ...]] = {
 
 @dataclass(frozen=True)
 class Setting:
-    """What the page's controls say. `time`: `virtual` or `real`."""
+    """The values of the page's controls. `time`: `virtual` or `real`."""
 
     window_bytes: int = 16 * KB
     rtt_ns: int = 8_400_000
@@ -159,7 +159,7 @@ class Demonstrations:
             waiting.join()
 
     def _wait(self, process: subprocess.Popen[str], name: str, file: Path) -> None:
-        """Waits for the end of a demonstration and notes what came of it."""
+        """Waits for the end of a demonstration and records its result."""
         said = process.communicate()[1].strip()
         file.unlink(missing_ok=True)
         found = next((path.name for path in self._runs_dir.glob(f"{name}-*") if path.is_dir()), None)

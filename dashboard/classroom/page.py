@@ -122,7 +122,7 @@ def result(text: Messages, shown: list[Demonstrated], run: Run) -> list[Any]:
     if trial.captured:
         say = timeline_texts[text.language]
         figure = timeline_figure(timeline.load(run, trial), height=PLOT_PX, width_px=WIDTH_PX, say=say)
-        figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both in words
+        figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both as text
         figure.update_yaxes(title_font_size=FONT_PX - 6)
         plots.append(html.Div([html.H2(text("timeline")), _graph("class-timeline", figure, text("timeline.says"))]))
     return [

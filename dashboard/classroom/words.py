@@ -29,7 +29,7 @@ def words(language: str) -> Messages:
 
 
 def told(setting: Setting) -> dict[str, str]:
-    """A setting and what theory says of it, as texts for placeholders."""
+    """A setting and its theoretical limits, as texts for placeholders."""
     allowed = limits(setting)
     return {
         "window": readable.size(setting.window_bytes), "rtt": readable.duration(setting.rtt_ns),

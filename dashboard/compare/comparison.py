@@ -29,8 +29,8 @@ class Compared:
 
 
 def compared(base: Run, run: Run, metric: str, across: Sequence[str] = ()) -> Compared:
-    """`run` beside `base` by a result. `across`: settings that may differ. Raises UsageError when they have no setting
-    in common."""
+    """Compares `run` with `base` by a result. `across`: settings that may differ. Raises UsageError when they have no
+    setting in common."""
     lower = metric.endswith(_LESS_IS_BETTER)
     found = compare.compare(
         base.path, run.path, metric=metric, margin=judgement.MARGIN, lower_is_better=lower, across=across

@@ -22,7 +22,7 @@ from dashboard.core.runs import Run
 from netcommon.errors import LfpError
 
 _CHUNK_BYTES = 1 << 20
-LEFT_OUT = ("trials/.*", "trials/*/timeline-*")  # the latter: older versions kept timelines there
+LEFT_OUT = ("trials/.*", "trials/*/timeline-*")  # `timeline`: older versions kept timelines there
 
 
 def archive(runs: Sequence[Run]) -> Iterator[bytes]:

@@ -1,7 +1,8 @@
 """What a reader chose for the figure of a run, as it stands in the address: `?x=path.rate&value=retransmits`.
 
 A choice is a [report] table that the page writes: `applied` gives a run that asks for it, so that every figure and
-every note is built as for a scenario's own [report]. Rejected: parameters through all builders beside the report.
+every note is built as for a scenario's own [report]. Rejected: passing parameters through all builders in addition to
+the report.
 """
 
 from __future__ import annotations
@@ -86,8 +87,8 @@ def of_controls(run: Run, x: str, by: str, value: str, series: str, shown: Itera
 
 
 def axes(run: Run) -> list[str]:
-    """The settings that trials differ in, as the scenario spells them: what can be an axis, or make lines. A way back
-    that is always as the way forth is not told again."""
+    """The settings that trials differ in, as the scenario spells them: what can be an axis, or make lines. A
+    reverse-direction setting that always equals the forward one is not listed."""
     wanted = dict.fromkeys((*cells.preferred(run.sweep), *cells.varied(run.rows)))
     varied = set(cells.varied(run.rows)) - columns.OF_THE_CLOCK
     own = [name for name in wanted if name in varied and not _is_the_same_back(run, name)]

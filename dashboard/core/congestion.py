@@ -1,8 +1,8 @@
-"""What congestion controls did over time, from the TCP_INFO samples of trials; this needs no capture.
+"""Congestion controls over time, from the TCP_INFO samples of trials; this needs no capture.
 
 Windows are in segments. `words` has the figures that an algorithm reports of itself (TCP_CC_INFO, columns `cc_0` … of
 the samples), under its own names. Trials that are set side by side differ only in the congestion control, or in the
-profile or case that brings it. A `Pair` sets a trial of one of rttcp's algorithms beside a trial of the kernel's own
+profile or case that brings it. A `Pair` compares a trial of one of rttcp's algorithms with a trial of the kernel's own
 algorithm of the same name.
 """
 

@@ -1,7 +1,7 @@
 """Deletes a run directory: the only thing that the dashboard ever removes, and it asks first.
 
-The manifest goes first. A folder without one is no run, so nobody sees half a run, whatever happens then. Rejected:
-renaming the folder first, which leaves a hidden one behind when the process is killed.
+The manifest goes first. A folder without a manifest is not a run, so nobody sees half a run, whatever happens next.
+Rejected: renaming the folder first, which leaves a hidden one behind when the process is killed.
 """
 
 from __future__ import annotations

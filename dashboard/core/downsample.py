@@ -17,7 +17,7 @@ from dashboard.core.mapping import taken
 from dashboard.core.series import Series
 
 I64 = NDArray[np.int64]
-INDEX_FROM = 100_000  # rows in view: to thin fewer takes less time than to make the line's index
+INDEX_FROM = 100_000  # rows in view: thinning fewer is faster than building the line's index
 
 
 def visible(t: I64, t0: int, t1: int) -> slice:

@@ -82,7 +82,7 @@ class Levels:
 
 
 def _joined(*runs: Points) -> Points:
-    """Runs of points as one. A row that is there twice, as an end and as an extreme of its block, is taken once."""
+    """Runs of points as one. A row that occurs twice, as an end and as an extreme of its block, is used once."""
     names = ("rows", "t_ns", "value")
     joined = Points(*(np.concatenate([getattr(run, name) for run in runs]) for name in names))
     return joined.of(np.append(True, joined.rows[1:] > joined.rows[:-1]))

@@ -60,7 +60,7 @@ def guides(groups: Sequence[Group]) -> tuple[tuple[Guide, ...], tuple[str, ...]]
 
 
 def measured(groups: Sequence[Group], lines: Sequence[Guide]) -> tuple[Measured, ...]:
-    """The rates that window-limited transfers should have, by their own measured RTT."""
+    """The rates expected of window-limited transfers, from their own measured RTT."""
     found = []
     for group in groups:
         knee = next((line.value for line in lines if line.kind == "knee" and line.series in ("", group.name)), None)

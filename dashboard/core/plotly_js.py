@@ -35,7 +35,7 @@ def script() -> str:
 
 @cache
 def fingerprint() -> str:
-    """A name for just this script, for browsers that keep it."""
+    """A name unique to this version of the script, because browsers cache it."""
     return hashlib.sha256(script().encode()).hexdigest()[:16]
 
 

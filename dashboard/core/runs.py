@@ -120,7 +120,7 @@ class Trial:
                     return folder / SAMPLES, number
         if streams(self.transfer) or flow != self.summary.get("main_flow"):
             return None
-        return self.path / SAMPLES, None  # an older run, whose senders did not say their ports
+        return self.path / SAMPLES, None  # an older run, whose senders did not report their ports
 
     def flow_summary(self, flow: int) -> Json:
         """pktlogger's summary of one flow; empty when there is none."""
@@ -184,7 +184,7 @@ class Run:
 
     @property
     def description(self) -> str:
-        """What the scenario says of itself; empty if it says nothing."""
+        """The scenario's description of itself; empty without one."""
         return str(self.heading.get("description") or "")
 
     @property

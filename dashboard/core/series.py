@@ -1,4 +1,4 @@
-"""What the sender knew at every moment, computed from segments and ACKs in numpy without a loop over packets. Which
+"""The sender's knowledge at every moment, computed from segments and ACKs in numpy without a loop over packets. Which
 ACKs are samples of the round-trip time is pktlogger's rule, and its table has them.
 
 All times are int64 ns on one clock, and all sequence numbers are int64 and unwrapped. `sent_ns` and `ack_ns` (the

@@ -10,7 +10,7 @@ ENVELOPE = ("v", "ok")
 
 def numbers(section: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, int | float]]:
     """Name and value of each number, those of inner objects with the outer name before them: `engine.timeouts`. Texts,
-    lists and what is true or false are left out."""
+    lists and booleans are left out."""
     for name, value in section.items():
         if isinstance(value, Mapping):
             yield from numbers(value, f"{before}{name}.")

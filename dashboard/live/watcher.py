@@ -1,8 +1,8 @@
 """Watches a running tool by its control socket, for all browsers at once.
 
-A thread asks once a second, and pages read what it keeps. A socket without a tool is no error: it is said, and the next
-look tries again. Rejected: asking in the callback of each page. A socket takes 8 clients, and the plot of each page
-would begin when the page was opened.
+A thread asks once a second, and pages read what it keeps. A socket without a tool is not an error: the page shows it,
+and the next poll tries again. Rejected: asking in the callback of each page. A socket takes 8 clients, and the plot of
+each page would begin when the page was opened.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Watcher(Generic[S, C]):
         self._thread.start()
 
     def seen(self) -> Seen[S]:
-        """What has been seen so far."""
+        """The samples so far."""
         with self._lock:
             return Seen(self._state, self._error, self._recent.samples(), time.monotonic())
 

@@ -1,4 +1,4 @@
-"""What a run was made with: machine, kernel, versions, settings, and the scenario itself."""
+"""The environment of a run: machine, kernel, versions, settings, and the scenario itself."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Chromium runs headless, without its background networking and without MathJax, which kaleido would fetch. kaleido runs
 in a process of its own, which is ended when it takes too long, and Chromium ends with its pipe: inside another program
-it waited for ever, now and then, for a Chromium that was gone.
+it sometimes hung after Chromium had exited.
 Rejected: a second set of figures for a library that draws by itself, which would differ from the pages.
 """
 
@@ -61,7 +61,7 @@ def _run(wanted: str, timeout_s: float) -> tuple[int | None, str]:
         except subprocess.TimeoutExpired:
             return None, ""
         finally:
-            if process.returncode is None:  # its process id is its own until then
+            if process.returncode is None:  # the process id is not reused before that
                 os.killpg(process.pid, signal.SIGKILL)
 
 

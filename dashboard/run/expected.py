@@ -1,4 +1,4 @@
-"""The table of what a scenario expects of its results, and what they showed ([[expect]] in SCENARIO.md)."""
+"""The table of a scenario's expectations and their outcomes ([[expect]] in SCENARIO.md)."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class RegionResult:
-    """The paper's value in a region beside the measured one (median, least, greatest over valid trials). The trials
-    differ in window, repeat and seed only. `distinct`: how many of them are not copies."""
+    """The paper's value in a region and the measured one (median, least, greatest over valid trials). The trials differ
+    in window, repeat and seed only. `distinct`: how many of them are not copies."""
 
     region: Region
     series: str

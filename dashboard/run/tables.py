@@ -1,4 +1,4 @@
-"""The tables beside the figures, and sentences about what the figures cannot show."""
+"""The tables next to the figures, and sentences about what the figures cannot show."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OUTCOME_HEAD = ("Throughput", "Stopped, share s", "Resent", "Time-outs")
 
 
 def region_table(sweep: Sweep) -> Table:
-    """For each region of the window axis the paper's finding, beside what was measured."""
+    """For each region of the window axis the paper's finding and the measured one."""
     head = ("Region", WINDOW_NAME, "Paper", "Series", "Measured: median", "Least to greatest", "Trials")
     return Table(head, tuple(_region_row(result) for result in sweep.results), frozenset({6}))
 
@@ -128,7 +128,7 @@ def _plus_minus(value: Interval | None, base: str) -> str:
 
 
 def pair_table(pairs: Sequence[Pair]) -> Table:
-    """Our congestion controls beside the kernel's own of the same algorithm at the same settings."""
+    """Our congestion controls compared with the kernel's own of the same algorithm at the same settings."""
     told = any(pair.setting for pair in pairs)
     rows = [
         (*([pair.setting] if told else []), pair.kernel.name, readable.rate(pair.kernel_bps), pair.ours.name,
@@ -142,7 +142,7 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
 
 
 def matrix_table(matrix: Matrix) -> Table:
-    """Every cell in numbers, beside the paper's value where the paper has one."""
+    """Every cell in numbers, with the paper's value where the paper has one."""
     show, rows = matrix.value_text, []
     for panel in matrix.panels:
         for (row, column), cell in sorted(panel.cells.items()):

@@ -1,4 +1,4 @@
-"""What theory says of each trial's throughput from its settings alone, as lines over an axis of curves.
+"""The theoretical throughput of each trial from its settings alone, as lines over an axis of curves.
 
 A line has a point where all trials of a series have one value. Series that agree share one line. Lines that a bare TCP
 sender obeys (window ÷ RTT, Mathis) leave out trials behind gateways, and end at the line's rate, above which they say
@@ -17,7 +17,7 @@ from dashboard.core.runs import Json, behind_gateway
 
 Value = float | str
 HEADERS_BYTES = 40  # of IPv4 and TCP without options: MSS = MTU - 40
-RENO = ("reno",)  # whose mean rate Mathis' law gives: halves its window at a loss, and adds a segment a round trip
+RENO = ("reno",)  # controls that obey Mathis' law: they halve the window at a loss, and add a segment a round trip
 MATHIS = sqrt(3 / 2)  # Mathis et al. 1997, an ACK for every packet
 _LIMITS = ("loss_ppb", "rate_bps", "gateway_rate_bps")  # axes over which the erasure channel's limit is worth a line
 

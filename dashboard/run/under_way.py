@@ -117,8 +117,8 @@ class Growing:
         self._files: OrderedDict[Path, _File] = OrderedDict()
 
     def look(self, run: Path, trial: int) -> list[Grown]:
-        """What is known of the connections of a trial that runs, the one with most data first. When the file is gone,
-        because the transfer has ended, what was read of it stays."""
+        """The samples of a running trial's connections, the one with most data first. When the file is gone because the
+        transfer has ended, the samples read so far stay."""
         path = run / "trials" / f".{trial:04d}.tmp" / LIVE
         with self._lock:
             known = self._files.setdefault(path, _File())
@@ -150,7 +150,7 @@ def _read_on(known: _File, path: Path) -> None:
 
 
 def _take(known: _File, line: bytes) -> None:
-    """Takes a line; one that is none of ours is passed over."""
+    """Takes a line; a line in another format is ignored."""
     try:
         one = json.loads(line)
         name, row = f"{one['local']} → {one['remote']}", tuple(float(one[figure]) for figure in FIGURES)

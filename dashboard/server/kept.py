@@ -1,4 +1,4 @@
-"""What the server asks its keeper for (keeper.py): the same objects as without one, and behind them a socket.
+"""The server's side of its keeper (keeper.py): the same objects as without a keeper, which use a socket.
 
 A request and its answer are one message each, a JSON object of at most `LONGEST` octets on a socket pair that keeps
 messages apart. An answer has `ok`, and then `answer`, or `error` with the exit status that belongs to it.

@@ -1,8 +1,8 @@
 """From the command line to the server: opens what needs rights, starts the keeper, and becomes the server.
 
 The server is a new interpreter in the same process. So nothing of this one is in its memory, its modules have started
-no thread, and whoever waits for `lfp dashboard` waits for the server. What it gets goes through a file in memory, since
-the command line of a process is for everybody to read and the token is not.
+no thread, and whoever waits for `lfp dashboard` waits for the server. Its settings go through a file in memory, because
+everybody can read the command line of a process, and the token must stay secret.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import cache_directory
 from netcommon.sandbox import Choice
 
-ROOTS_CACHE = Path("/var/cache/lfp-dashboard")  # of a dashboard that root started: its user cannot reach root's own
+ROOTS_CACHE = Path("/var/cache/lfp-dashboard")  # of a dashboard that root started: its user cannot reach root's cache
 
 
 @dataclass(frozen=True)

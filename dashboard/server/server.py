@@ -73,8 +73,8 @@ def _client(app: Application, cookie: str, token: str) -> FlaskClient:
 
 def _prepare(runs_dir: Path, client: FlaskClient, first: str, ended: threading.Event) -> None:
     """Asks for what the first page asks for, and for the timeline that its reader will most probably open, so that
-    programs and columns are loaded while the browser starts. Nobody waits for an answer, so a failure is no matter.
-    Asks for nothing more once the server has ended."""
+    programs and columns are loaded while the browser starts. Nobody waits for an answer, so failures are ignored. Asks
+    for nothing more once the server has ended."""
     with contextlib.suppress(Exception):
         for address in ("/", "/_dash-layout"):
             if not ended.is_set():

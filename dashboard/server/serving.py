@@ -62,7 +62,7 @@ def _serve(shown: Shown, opened: Opened, choice: sandbox.Choice) -> None:
 
 
 def _serve_confined(shown: Shown, listener: socket.socket, channels: dict[str, Channel]) -> None:
-    """What is imported here loads numpy and Arrow."""
+    """The imports here load numpy and Arrow."""
     from dashboard.core.runs import load_run
     from dashboard.live.live import watch
     from dashboard.server.server import serve

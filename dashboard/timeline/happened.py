@@ -34,12 +34,12 @@ class Happened:
         return inside(self.t_ns, t0, t1)
 
     def after(self, t: int) -> int | None:
-        """The time of the first that happened after `t`; None: there is none."""
+        """The time of the first event after `t`; None without one."""
         row = int(np.searchsorted(self.t_ns, t, side="right"))
         return int(self.t_ns[row]) if row < self.t_ns.size else None
 
     def before(self, t: int) -> int | None:
-        """The time of the last that happened before `t`."""
+        """The time of the last event before `t`."""
         row = int(np.searchsorted(self.t_ns, t, side="left")) - 1
         return int(self.t_ns[row]) if row >= 0 else None
 

@@ -25,12 +25,12 @@ class Limits:
 
     @cached_property
     def until(self) -> I64:
-        """For each cause (a row) the time that it had before each span; the last column has the totals."""
+        """For each cause (a row) its total time before each span; the last column has the totals."""
         lasted = np.where(np.arange(len(self.names))[:, None] == self.cause, self.t1_ns - self.t0_ns, 0)
         return np.concatenate([np.zeros((len(self.names), 1), np.int64), np.cumsum(lasted, axis=1)], axis=1)
 
     def most_of_the_time(self) -> tuple[str, float] | None:
-        """The cause that had more than half of the time, and its share; None where none had."""
+        """The cause of more than half of the time, and its share; None without one."""
         times = self.until[:, -1]
         most = int(times.argmax())
         share = float(times[most] / times.sum())

@@ -15,12 +15,12 @@ ENGLISH = TEXTS[DEFAULT]
 
 
 def limit_words(say: Messages, name: str) -> str:
-    """What completes "limited by …"; the name of a limit that a later pktlogger has."""
+    """The words that complete "limited by …"; the bare name for a limit that only a later pktlogger knows."""
     return say(key) if (key := f"limit.{name}") in say else name
 
 
 def fate_key(name: str) -> str:
-    """The key of what became of a packet in the delay box."""
+    """The key of a packet's fate in the delay box."""
     return key if (key := f"fate.{name}") in ENGLISH else "fate.unknown"
 
 

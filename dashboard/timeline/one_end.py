@@ -1,4 +1,4 @@
-"""What a capture of one end alone shows of a connection, where a timeline wants the times of both ends.
+"""A timeline from the capture of one end, although timelines need the times of both ends.
 
 At the sender nobody saw the packets arrive, so `UNKNOWN` stands for the time of arrival, and those are lost that
 losses.parquet has, which rests on the acknowledgements. At the receiver nobody saw the packets leave, so they are drawn
@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-LOST, UNKNOWN = -1, -2  # in the place of a time of arrival
+LOST, UNKNOWN = -1, -2  # stands for an unknown time of arrival
 BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of a flow in summary.json
 NOTES = {
     SENDER: "Captured at the sender alone: when packets arrived is not known, and lost are those that the "
@@ -28,7 +28,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def completed(ends: str, seg: Columns, ack: Columns, losses: Path, flow: int) -> None:
-    """Puts something in the place of the times that one end does not show. `losses`: losses.parquet of the leg."""
+    """Replaces the times that one end does not show. `losses`: losses.parquet of the leg."""
     if ends == RECEIVER:
         seg["t_sent_ns"] = seg["t_received_ns"]
         ack["t_received_ns"] = ack["t_sent_ns"]

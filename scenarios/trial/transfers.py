@@ -97,7 +97,7 @@ def run(
         _comment(capture, "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else
                  "all transfers have ended")  # fmt: skip
         for flow in ready:
-            with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures, of rttcp all
+            with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures, too
                 own = flow.receivers[0].finish(2.0).get("receiver") or {}
                 ends[flow.one.name]["receiver"] = own | ends[flow.one.name]["receiver"]
             if flow.commands.samples:
@@ -182,7 +182,7 @@ def _finish(flow: _Flow, boxes: Boxes, behind: gateways.Running, timeout_s: floa
 
 
 def _receiver_ended(flow: _Flow) -> str:
-    """How a receiver ended that gave no account of itself; empty where all run or did."""
+    """The exit of a receiver that ended without results; empty where all run or gave results."""
     silent = [tool for tool in flow.receivers if not tool.running() and not (tool.last("end") or tool.last("error"))]
     return "; ".join(str(tool.failed("ended during the transfer")) for tool in silent)
 

@@ -110,7 +110,8 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
 
 
 def compare_syns(trial: Trial, folder: Path, status: dict[str, Any]) -> None:
-    """Adds to the status of a digested trial what the SYNs that the box recorded say of what was asked for."""
+    """Compares the SYNs in the box's record with the requested settings, and adds the result to a digested trial's
+    status."""
     recorded = handshakes.of_record(folder / f"{analysis.BOX}.parquet")
     seen = asked.seen(trial.setting, read_json(folder / "transfer.json"), recorded)
     known = verdicts.reasons(status["verdict"])
@@ -139,7 +140,7 @@ def _digest_samples(samples: Path, target: Path) -> None:
 
 
 def _cut_last_line(samples: Path) -> None:
-    """Takes away a line without an end, which a sender that was killed may leave."""
+    """Removes an incomplete last line, which a killed sender may leave."""
     with samples.open("rb+") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(size - _LONGEST_LINE, 0))
@@ -167,7 +168,7 @@ def _measure(
             followed = connections.followed(net, trial.setting, folder, wanted=watched)
             with path_changes.applied(boxes, trial.setting.path.changes()), followed:
                 ends = transfers.run(net, trial, folder, ledger, boxes, running, sleeper)
-            write_json(folder / "transfer.json", ends.transfer)  # now, so that it stays when a gateway has died
+            write_json(folder / "transfer.json", ends.transfer)  # written now, so that it stays when a gateway has died
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = running.stop()

@@ -107,7 +107,7 @@ def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _transfer(way: dict[str, Any], name: str) -> list[Reason]:
-    """What the transfer tool itself objects to in one direction."""
+    """The transfer tool's own reasons against one direction."""
     verdict = way.get("summary", {}).get("verdict", {})
     return [Reason("transfer", f"{name}: {why}", why) for why in verdict.get("reasons", [])]
 

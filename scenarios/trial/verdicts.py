@@ -90,9 +90,9 @@ def _cut(text: str) -> str:
 
 
 def of_run(verdicts: Sequence[Json], planned: int) -> Json:
-    """The run's verdict, from those of its trials. It is valid when every planned trial is done and valid. ``summary``
-    is one line. ``help`` says what helps against most of the reasons (None: nothing does in general). Reasons that
-    differ only in figures count as one, with the figures of the first."""
+    """The run's verdict, from the verdicts of its trials. It is valid when every planned trial is done and valid.
+    ``summary`` is one line. ``help`` says what helps against most of the reasons (None: nothing does in general).
+    Reasons that differ only in figures count as one, with the figures of the first."""
     invalid = [reasons(verdict) for verdict in verdicts if not verdict["valid"]]
     missing = planned - len(verdicts)
     alike: dict[tuple[str, str], list[str]] = {}

@@ -1,4 +1,4 @@
-"""The witness: a process that sleeps at the delay box's priority beside a measurement in real time (timer-witness(1)).
+"""The witness: a process that sleeps at the delay box's priority during a measurement in real time (timer-witness(1)).
 
 When the box was late, the witness's figures tell whether the machine was late too. Rejected: a thread in Python, whose
 interpreter is late by itself.

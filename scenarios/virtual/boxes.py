@@ -23,7 +23,7 @@ from scenarios.virtual import kernel, memory
 
 CHOICES = ("auto", "netem", "comet", "kernel")
 # A lateness of 1/400 of the round trip matters less than the wake-ups that it saves the userspace box. netem has no
-# wake-ups to save and is held to 1/1000.
+# wake-ups to save, so it must keep 1/1000.
 _GRANULARITY_NS, _GRANULARITY_OF_RTT = 50_000, {"netem": 1000, "comet": 400, "kernel": 400}
 # The guest's table of its pages is a 64th of its memory. A packet in flight is two descriptions: the sender's, which it
 # keeps until the acknowledgement comes, and the network's.
@@ -85,8 +85,8 @@ def super_packets(trial: Trial) -> tuple[int, int]:
 
 
 def used_bytes(trial: Trial, box: str) -> int:
-    """The memory that a settled trial's guest takes of the host at most. Where nobody copies the data, all packets
-    share the sender's buffer, and what is in flight takes no more than its packets' descriptions."""
+    """An upper bound of the host's memory for a settled trial's guest. Where data are not copied, all packets share the
+    sender's buffer, and data in flight take only the memory of their packets' descriptors."""
     setting = trial.setting
     whole = memory.guest_bytes(setting)
     transfers = [one.setting.transfer for one in flows.of(setting)]
@@ -125,8 +125,9 @@ def note(trial: Trial, box: str) -> str:
 
 def _bulk(transfer: Transfer, buffered: bool) -> dict[str, bool]:
     """Whether rttcp's content is not copied, where the scenario leaves it open: that saves the time of copies, and TCP
-    sends the same. ``buffered``: the send buffer can limit, and what is not copied is not in it. Rejected: longer
-    writes. How much fits into a send buffer depends on them, and figures would differ from real time's."""
+    sends the same. ``buffered``: the send buffer may be the limit, and data that are not copied are not in it.
+    Rejected: longer writes. How much fits into a send buffer depends on them, and figures would differ from real
+    time's."""
     copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify or buffered
     return {} if copied or transfer.zerocopy is not None else {"zerocopy": True}
 

@@ -18,9 +18,9 @@ from scenarios.virtual import boxes
 
 _START_S = 1.5
 _S_PER_SECOND = 0.02  # of virtual time: samples, timers
-_S_PER_PACKET = 7e-6  # a super-packet, or a packet where it is apart, with its acknowledgement, from host to host
+_S_PER_PACKET = 7e-6  # a super-packet, or a packet where it was split, with its acknowledgement
 _S_PER_BYTE = 0.15e-9
-_BOX_S_PER_WAKING = 0.1e-3  # the userspace box, for each look at its ports
+_BOX_S_PER_WAKING = 0.1e-3  # the userspace box, for each poll of its ports
 _SUPER_BYTES = 65_536  # with the userspace box nothing limits super-packets
 
 

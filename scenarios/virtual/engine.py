@@ -35,12 +35,13 @@ from scenarios.virtual.digests import Digests, Status
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 from scenarios.virtual.under_way import Look, UnderWay
 
-_LOOK_S = 0.1  # at the clock of a guest that may hang
-_TELL_S = 0.5  # between two calls that say how far the trials are
-# A trial starts only with the first amount of free disk. A failure with less than the second is the full disk's.
+_LOOK_S = 0.1  # between two checks of a guest's clock, which may hang
+_TELL_S = 0.5  # between two progress reports
+# A trial starts only with the first amount of free disk space. A failure with less than the second is attributed to the
+# full disk.
 _LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20
 
-# What two runs of one seed do not have in common, for the manifest's verdict.
+# Differences that two runs with one seed may have, for the manifest's verdict.
 DIFFERS = (
     "times of the host in status.json (started, ended) and the guest's console",
     "the largest memory of rttcp (maxrss_bytes in transfer.json)",

@@ -36,7 +36,7 @@ STUCK = 5  # a guest in which nothing runs hangs after this many times HANG_S of
 # A program that computes for longer than this without waiting makes the clock move. Python's start takes 0.3 s of it.
 BUDGET_MS = 3000
 _LOOK_S = 0.5  # between two looks at the CPU time of a guest whose clock stands still
-_AWAY_S = 10.0  # who has not looked for so long was suspended, as the guest probably was: Ctrl-Z
+_AWAY_S = 10.0  # a longer gap means that this process was suspended (Ctrl-Z), and probably the guest, too
 _COMPUTES = re.compile(r"time-travel: (.+) computes without waiting")  # patches/7/spinning.patch
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest
 
@@ -57,8 +57,8 @@ class Guest:
 
     The folder is there before the guest runs, so that the ledger can name it first, should this process be killed.
     ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on. ``waits``: the
-    one that gets what TCP senders wait for (`waits`). ``alone``: the caller starts no other guest beside this one, so
-    it may use two processors (`processor`). ``end_fd``, once entered: a file that can be read when the guest is
+    file that gets the records of TCP senders' waits (`waits`). ``alone``: the caller starts no other guest beside this
+    one, so it may use two processors (`processor`). ``end_fd``, once entered: a file that can be read when the guest is
     off."""
 
     def __init__(
@@ -161,7 +161,7 @@ class Guest:
         return list(dict.fromkeys(_COMPUTES.findall(self.said())))
 
     def said(self) -> str:
-        """What the guest's kernel and its process 1 said so far."""
+        """The output of the guest's kernel and process 1 so far."""
         return self.console.read_text(encoding="utf-8", errors="replace") if self.console.exists() else ""
 
     def check(self) -> None:

@@ -35,13 +35,14 @@ if TYPE_CHECKING:
 SHARE = Path("/run/share")
 JOB, ERROR, CLOCK, OUTPUT, STATUS, UNWRITTEN = "job.pickle", "error.json", "clock", "output", "status", "unwritten"
 RESULT = "result.json"
-HOME = Path("/run/home")  # empty: what a program finds there would differ from user to user
+HOME = Path("/run/home")  # empty, because its contents would differ from user to user
 TEMPORARY = ("/tmp", "/var/tmp")  # folders of the host's that programs may write to
 _TERMINAL = "/dev/tty1"  # a file of the host's, OUTPUT, to which it writes at once and without blocking
 _POWER_OFF, _SET_TIMERSLACK = 0x4321FEDC, 29
 _HEARTBEAT_S = 1.0
 _RECORD = Path("/proc/record")  # patches/7/who-ran-when.patch: recording begins when something is written to it
-# patches/7/who-sets-up.patch: who writes to it takes no time, nor does what it forks; and chance starts again.
+# patches/7/who-sets-up.patch: a process that writes to it takes no time, nor do its children; and random numbers start
+# again from the seed.
 _SETTING_UP = Path("/proc/setting_up")
 # Trials and commands begin at this time of the clock, but not in its first second. What TCP hears then has
 # ts_recent_stamp 0, as if it had no timestamp, and a port in TIME-WAIT is not used again (RFC 6191). The heartbeat is
@@ -140,7 +141,7 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
 
 
 def _call(module: str, name: str, arguments: dict[str, Any]) -> None:
-    """Calls a function of ours in place of a trial. The host gets what it returns, as JSON."""
+    """Calls a function of ours in place of a trial. The host gets its result as JSON."""
     lean.pyroute2()
     function = getattr(importlib.import_module(module), name)
     _begin()
@@ -154,7 +155,7 @@ def _begin_record() -> None:
 
 
 def _command(argv: list[str], folder: str, machine: Machine | None, recorded: bool) -> None:
-    """Runs a program in place of a trial. The host sees what it says at once, and its status at the end."""
+    """Runs a program in place of a trial. The host sees its output at once, and its status at the end."""
     output = os.open(_TERMINAL, os.O_WRONLY | os.O_NOCTTY)
     tty.setraw(output)
     _begin()

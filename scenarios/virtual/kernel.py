@@ -34,7 +34,7 @@ CONGESTION = FOLDER.parents[1] / "rttcp" / "cc"
 CONFIG = FOLDER / "kernel.config"
 KERNEL_VARIABLE = "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
-_NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # what later sources call an option
+_NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # names that later sources use for an option
 _NEWEST_MAJOR = 7
 _OBJECTS = 830  # approximate number of files that a build compiles, for the progress shown
 _REMEDY = "run 'lfp virtual --build' (about 3 minutes, once)"
@@ -257,7 +257,7 @@ def make() -> Path:
 
 
 def main() -> int:
-    """What ``make virtual`` runs. ``--path`` only prints the kernel's path."""
+    """Entry point of ``make virtual``. ``--path`` only prints the kernel's path."""
     try:
         if sys.argv[1:] == ["--path"]:
             click.echo(path())

@@ -1,4 +1,4 @@
-"""What a command of ``lfp virtual`` finds in its guest. The host describes it, and the guest sets it up.
+"""The environment of a command of ``lfp virtual`` in its guest. The host describes it, and the guest sets it up.
 
 The command may change every file of the host's; the changes are in memory and end with the guest. Rejected: the
 read-only root that trials have, because programs in general write where they like.

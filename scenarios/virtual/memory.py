@@ -18,7 +18,7 @@ from scenarios.virtual import init
 
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
-_WRITER_BYTES = 8 * 2**20  # of a captured interface, beside its ring
+_WRITER_BYTES = 8 * 2**20  # memory of a captured interface in addition to its ring
 _RECORD_BYTES = 128 * 2**20  # the delay box's rings, and what of its record the host does not have yet
 # A byte in flight is in the sender's queue and in the box, and may be in the receiver's queue. Each holds it in blocks
 # that are larger than the byte's data.
@@ -27,7 +27,7 @@ _COPIES = 5
 _BBR_GAIN = 2
 _KERNELS_FIRST_BYTES = 16384  # the second figure of Linux' own tcp_wmem, for which BASE_BYTES has room
 _CUBIC_C = 0.4  # segments a second³ (RFC 9438)
-_AQM_NS = 100 * 10**6  # for how long CoDel and its kin let a queue stand
+_AQM_NS = 100 * 10**6  # how long CoDel and similar disciplines tolerate a standing queue
 # One lft-gateway: its least memory with its socket's buffers, and the multiple of rate × round trip that --memory-tx
 # and --memory-rx add.
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
@@ -85,7 +85,7 @@ def _line_bytes(setting: Scenario, line: Direction, rtt_ns: int) -> int:
     rate = min(rates, default=_FASTEST_BPS)
     queue = int(line.values["queue"]) or int(line.values["queue_packets"]) * setting.path.mtu
     held = rate * rtt_ns // (8 * 10**9)
-    if queue or not rates or _controls(setting) == {"bbr"}:  # which leaves no more than _BBR_GAIN standing
+    if queue or not rates or _controls(setting) == {"bbr"}:  # which leaves a standing queue of at most _BBR_GAIN
         return held + int(line.values["channels"]) * queue
     if line.values["aqm"] != "none":
         return 2 * held + rate * _AQM_NS // (8 * 10**9)

@@ -1,4 +1,4 @@
-"""One program in a guest of its own: starts it, passes on what it says while it says it, and returns how it ended."""
+"""Runs one program in a guest of its own, forwards its output as it comes, and returns how it ended."""
 
 from __future__ import annotations
 

@@ -49,8 +49,8 @@ def _controls(setting: Scenario) -> Iterator[str]:
 
 def guest_seed(trial: Trial) -> int:
     """The seed of everything that a virtual trial's kernel and programs draw: ports, sequence numbers, keys. Which ones
-    they get hardly matters, but a draw may take a look at the clock more, and a transfer through gateways that begins a
-    microsecond later can end 0.2 % faster. So they differ between repeats only where something is drawn that
+    they get hardly matters, but a draw may need one more reading of the clock, and a transfer through gateways that
+    begins a microsecond later can end 0.2 % faster. So they differ between repeats only where something is drawn that
     matters."""
     path = trial.setting.path
     if path.seed is not None:

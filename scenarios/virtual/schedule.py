@@ -22,7 +22,7 @@ from netcommon.errors import UsageError
 
 
 class Kind(IntEnum):
-    """What a record tells. BEGIN and END are the first and the last."""
+    """The kinds of records. BEGIN is the first and END the last."""
 
     BEGIN, SWITCH, CALL, END = 1, 2, 3, 4
 
@@ -96,7 +96,7 @@ def tasks(records: Records) -> list[Task]:
 
 
 def _switches(records: Records) -> Records:
-    """The records that say who runs from there on."""
+    """The records after which another task runs."""
     found: Records = records[(records["kind"] == Kind.SWITCH) | (records["kind"] == Kind.BEGIN)]
     return found
 

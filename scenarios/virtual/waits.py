@@ -1,4 +1,4 @@
-"""Why the TCP senders of a guest sent no more, at each moment, as their kernel wrote it down.
+"""Reads the guest kernel's records of why TCP senders sent nothing more at each moment.
 
 The kernel writes a record each time that a sender stops, gets an acknowledgement or changes its state
 (patches/7/why-tcp-waits.patch). Writing takes no time in the guest, so a trial is the same with and without it. The
@@ -18,13 +18,13 @@ FILE = "waits.bin"  # of a trial
 
 
 class Why(IntEnum):
-    """What a sender waits for. SAME: what it waited for before. EMPTY: all that it was given is sent."""
+    """The reason why a sender waits. SAME: the previous reason. EMPTY: all data that it was given are sent."""
 
     SAME, EMPTY, PACING, CWND, WINDOW, NAGLE, DEFER, HOST, END = range(9)
 
 
 class State(IntEnum):
-    """Of the kernel's congestion control (`tcp_ca_state`)."""
+    """States of the kernel's congestion control (`tcp_ca_state`)."""
 
     OPEN, DISORDER, CWR, RECOVERY, LOSS = range(5)
 

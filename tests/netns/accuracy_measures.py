@@ -1,4 +1,4 @@
-"""What the accuracy bench measures of delay, rate and spacing: called in virtual time, where no timer is late."""
+"""The accuracy bench's measurements of delay, rate and spacing, called in virtual time, where no timer is late."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Random paths through the delay box in the kernel of virtual time, and the same arrivals given to the box's own code
-in a process: what differs. Called in virtual time."""
+"""Compares the delay box in the kernel of virtual time with the box's own code in a process, over random paths and the
+same arrivals. Called in virtual time."""
 
 from __future__ import annotations
 

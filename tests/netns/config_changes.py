@@ -1,4 +1,4 @@
-"""Random configuration changes for a running box: valid and wrong ones, and what the box's answer has to be.
+"""Random configuration changes for a running box, valid and wrong ones, with the answer that the box must give.
 
 The parameters are those of the box's own option table, so one that is new is varied here without being named. Ranges
 are such that a path stays one that TCP gets through and that drains within a second."""
@@ -185,7 +185,7 @@ class Changer:
         self.refused += 1
 
     def _compare(self, state: dict[str, Any]) -> None:
-        """The box has exactly what was accepted, whatever was refused in between."""
+        """The box has exactly the accepted values, whatever was refused in between."""
         for (direction, name), value in self._state.items():
             has = state["parameters"][direction][name]
             assert value in (has, ANY), f"{direction}.{name} is {has}, last set to {value}"

@@ -1,4 +1,4 @@
-"""What is measured in a guest of system calls that cost something (test_virtual_cpu.py)."""
+"""Measurements in a guest where system calls have a cost (test_virtual_cpu.py)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PRICE = Path("/proc/call_cost")
 
 
 def taken_ns(work: Callable[[], object], times: int) -> int:
-    """How far the clock moves while ``work`` is done so often."""
+    """How far the clock moves while ``work`` is done this many times."""
     began = time.monotonic_ns()
     for _ in range(times):
         work()
@@ -73,7 +73,7 @@ def _child(calls: int) -> int:
 
 
 def inherited() -> int:
-    """What the price of a process makes of 100 calls of its child, in ns."""
+    """The time that 100 calls of a child take under its parent's price, in ns."""
     PRICE.write_text("1000000 0", encoding="ascii")
     reader, writer = os.pipe()
     if not os.fork():

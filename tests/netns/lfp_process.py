@@ -53,7 +53,7 @@ class Lfp:
 
 
 def strays() -> set[str]:
-    """What of ours could lie about outside processes: interfaces of this namespace, named namespaces, state files."""
+    """Possible leftovers of ours outside processes: interfaces of this namespace, named namespaces, state files."""
     interfaces = {f"interface {p.name}" for p in Path("/sys/class/net").iterdir() if p.name.startswith(OUR_INTERFACES)}
     named = {
         f"netns {p.name}" for p in Path("/run/netns").glob("*") if p.name.startswith(("snd", "rcv", "r1", "r2", "mn"))

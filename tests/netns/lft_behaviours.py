@@ -1,4 +1,4 @@
-"""What a client and a server may notice of each other, one function a row of the conformance table.
+"""The effects that a client and a server may notice of each other, one function per row of the conformance table.
 
 A row runs in threads of its own beside all the others, on a port of its own, and gives one text of what both saw.
 """
@@ -84,7 +84,7 @@ def _kind(family: int) -> socket.AddressFamily:
 
 def _told_by(sock: socket.socket, family: int) -> str:
     """Who sent the ICMP error that the socket has queued (ip(7), IP_RECVERR)."""
-    sock.setblocking(False)  # with a timeout Python waits that long for what is not there
+    sock.setblocking(False)  # with a timeout Python would wait that long for a missing message
     try:
         _, ancillary, _, _ = sock.recvmsg(64, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
     except OSError:
@@ -95,7 +95,7 @@ def _told_by(sock: socket.socket, family: int) -> str:
 
 
 def attempt(lab: Lab, family: int, address: str, port: int) -> str:
-    """What becomes of a connect: the error's name, and who told.
+    """The outcome of a connect: the error's name, and its sender.
 
     The connect blocks. With a timeout Python polls and reads SO_ERROR, and the kernel wakes it before it has set that
     error when IP_RECVERR is on: 22 of 242,196 refused connects counted as connected.
@@ -205,7 +205,7 @@ def reset_by_client(client: socket.socket, server: socket.socket) -> str:
 
 
 def reset_behind_data(client: socket.socket, server: socket.socket) -> str:
-    """What came before a reset and was read is not lost."""
+    """Data read before a reset are not lost."""
     server.sendall(b"last words")
     got = client.recv(10, socket.MSG_WAITALL)
     reset(server)
@@ -356,7 +356,7 @@ def urgent_is_not_lost(client: socket.socket, server: socket.socket) -> str:
 
 
 def to_server(port: int) -> Callable[[Lab, int, int], str]:
-    """A connection to the server's ``port`` that comes to nothing."""
+    """A connection to the server's ``port`` that fails."""
     return lambda lab, family, _: attempt(lab, family, SERVER[family], port)
 
 

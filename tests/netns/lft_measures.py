@@ -1,4 +1,5 @@
-"""When gateways do what they do by time, in seconds: called in virtual time (support.virtual), where that is exact.
+"""The times at which gateways act by timers, in seconds: measured in virtual time (support.virtual), where they are
+exact.
 
 Nothing here transfers without a pause, for that would take long there.
 """

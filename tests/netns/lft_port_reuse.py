@@ -1,8 +1,8 @@
 """Clients that use one port again and again for the same server, or a port that is taken on the far gateway's host:
 rows of the conformance table (lft_behaviours.py).
 
-Both ends' addresses are kept, so the gateways have sockets with the ends' own addresses and ports. What the kernel
-keeps of those after their end must not be in the way of the next connection, and neither must what else listens there.
+Both ends' addresses are kept, so the gateways have sockets with the ends' own addresses and ports. The kernel's remains
+of those sockets must not block the next connection, and neither must another listener there.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _connect(lab: Lab, family: int, port: int) -> tuple[socket.socket, int]:
 
 
 def reuse(closing: Closing) -> Callable[[Lab, int, int], str]:
-    """One port many times, an octet there and back each; what went wrong, or that nothing did."""
+    """Uses one port many times, with an octet in each direction; returns the failure, or that there was none."""
 
     def act(lab: Lab, family: int, port: int) -> str:
         repeated = 0

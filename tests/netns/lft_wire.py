@@ -42,7 +42,7 @@ class Wire:
         self._mouth.close()
 
     def recorded(self) -> list[bytes]:
-        """Payloads of the tunnel's datagrams since the last call; super-packets of offload are left out."""
+        """Payloads of the tunnel's datagrams since the last call, without offload's super-packets."""
         found = []
         while select.select([self._ear], [], [], 0)[0]:
             packet, origin = self._ear.recvfrom(65536)
@@ -94,7 +94,7 @@ def exchange(client: socket.socket, server: socket.socket, times: int) -> None:
 
 
 def counters(lab: Lab, which: str = "far") -> dict[str, int]:
-    """What a gateway counts of what it does not take, and of what it delivers."""
+    """A gateway's counters of refused and of delivered data."""
     state = lab.show(which)
     names = ("rx_replayed", "rx_delivered", "rx_duplicates", "rx_malformed", "rx_unknown_command", "rx_bad_ack")
     engine, tunnel = state["engine"] or dict.fromkeys(names, 0), state["tunnel"]  # no association: no engine
@@ -110,7 +110,7 @@ class Flood:
         self, netns: int, destination: str, templates: list[tuple[str, bytes]], a_second: int, count: int
     ) -> None:
         """``templates``: source address (* for another one each time) and what it sends, in turn."""
-        # an attacker has a machine of his own: what ours lacks shall not be his
+        # an attacker has his own machine: our machine's limits must not apply to him
         argv = ["nice", "-n", "-15", *inside(netns, str(test_program("lft-flood")))]
         argv += [destination, str(TUNNEL), str(a_second), str(count)]
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

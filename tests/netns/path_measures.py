@@ -1,4 +1,4 @@
-"""What the delay box does to packets, in numbers: called on the real machine and in virtual time (support.virtual).
+"""Measurements of the delay box's effects on packets: called on the real machine and in virtual time (support.virtual).
 
 Functions take and return what JSON can carry; ``options`` are those of the box.
 """

@@ -1,4 +1,5 @@
-"""What queue and line of either back end of the delay box do with what is sent at once. Called in virtual time."""
+"""The behaviour of queue and line of both back ends of the delay box for packets sent at once. Called in virtual
+time."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from comet_delay.netem import NetemBox
 from comet_delay.userspace import UserspaceBox
 
 ACKS = Path(__file__).resolve().parents[1] / "captures/23-acks.pcap"
-DATAGRAM = 1472  # with its headers as long as the MTU
+DATAGRAM = 1472  # payload whose packet is exactly as long as the MTU
 
 
 def first_drops(cases: list[dict[str, Any]]) -> list[dict[str, int]]:

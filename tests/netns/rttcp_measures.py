@@ -14,7 +14,7 @@ from netcommon.binaries import find
 
 
 def transfer(path: dict[str, str], options: list[str]) -> list[dict[str, Any]]:
-    """What the sender printed: `interval` lines and its `end`."""
+    """The sender's output: `interval` lines and its `end`."""
     with two_hosts() as hosts, Box(hosts, **path) as box:
         return _events(hosts, options, box)
 

@@ -1,4 +1,4 @@
-"""What pktlogger says of a path that goes down or becomes longer, against the box's record, in virtual time."""
+"""pktlogger's account of a path that goes down or becomes longer, compared with the box's record, in virtual time."""
 
 from __future__ import annotations
 

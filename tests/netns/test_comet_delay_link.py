@@ -1,4 +1,4 @@
-"""CometLink in real Mininet networks: what a script that used TCLink sees."""
+"""CometLink in real Mininet networks, as a script written for TCLink uses it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from netcommon.errors import LfpError, UsageError
 pytestmark = pytest.mark.netns
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = {"memory": "32MB"}  # of the box: many of them start here
+SMALL = {"memory": "32MB"}  # options of the box: many boxes start here
 # The best of some pings on any machine: less than any delay set here is off by. Exact: test_comet_delay_exact.py.
 LATE_MS = 4
 
@@ -174,7 +174,7 @@ def test_the_example_runs_and_leaves_nothing_behind() -> None:
     times = [float(value) for value in re.findall(r"time=([\d.]+) ms", done.stdout)]
     assert times and 50 <= min(times) < 50 + LATE_MS, done.stdout
     assert "h1-eth0" in done.stdout
-    wait_until(lambda: interfaces() <= before, "interfaces to go")  # those of tests beside this one go; ours would stay
+    wait_until(lambda: interfaces() <= before, "interfaces to go")  # parallel tests remove theirs; leaked ones stay
 
 
 @pytest.mark.parametrize(

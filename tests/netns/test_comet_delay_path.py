@@ -1,4 +1,4 @@
-"""What a path through the box does to real packets, against what theory says."""
+"""The effects of a path through the box on real packets, compared with theory."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_tcp_keeps_its_offloads_and_arrives_whole() -> None:
         while seen != (ab := box.show()["statistics"]["ab"])["in_packets"] or ab["held_bytes"]:
             assert time.monotonic() < deadline
             seen = ab["in_packets"]
-            time.sleep(0.2)  # twenty round trips: whoever still closes a connection would have sent something
+            time.sleep(0.2)  # twenty round trips: an end that is still closing a connection would have sent something
         ab = box.stop()["statistics"]["ab"]
     assert ab["in_frames"] < ab["in_packets"] / 4
     assert ab["in_packets"] == ab["out_packets"]

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.netns, *virtual]
 HEADERS = {"l2": 42, "ethernet": 66, "ip": 28}
 SEED = 15
 MTU, SEGMENT = 1500, 1448
-TRAIN_S = 4e-6  # what programs and kernel take of the clock while they send one
+TRAIN_S = 4e-6  # time that programs and kernel take to send one
 
 
 def drawn(chance: random.Random) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The running dashboard: it has given up what the section SECURITY of lfp(1) promises, started by root and by an
-ordinary user, and what a stranger's run could make it do it cannot.
+ordinary user, and it cannot do what a stranger's run could make it do.
 
-A probe stands in for whoever has taken the server over: a module that Python imports at its start in every process of
+A probe stands in for an attacker who controls the server: a module that Python imports at its start in every process of
 the test, which tries forbidden things in the server when a signal comes.
 """
 

@@ -1,4 +1,4 @@
-"""What somebody on the path, without the key, can do to a running tunnel: nothing; and each attempt is counted.
+"""An attacker on the path without the key can do nothing to a running tunnel, and each attempt is counted.
 
 Datagrams are recorded at the near gateway and sent again by a raw socket there, so that they arrive with its address.
 """
@@ -29,7 +29,7 @@ def lab() -> Iterator[Lab]:
 
 
 def grown(lab: Lab, before: dict[str, int], name: str, by: int) -> None:
-    """That counter has grown by as much within a second; and nothing of what was sent was believed."""
+    """The counter grows by the expected number within a second, and nothing sent by the attacker was accepted."""
     until(lambda: counters(lab)[name] >= before[name] + by, 60, f"{name} counted {by} times: {counters(lab)}")
     now = counters(lab)
     for other in ("associations", "rekeys", "rx_malformed", "rx_unknown_command", "rx_bad_ack"):

@@ -76,7 +76,7 @@ def accelerated(lab: Lab) -> bool:
 
 
 def told_by_proxy(lab: Lab) -> str:
-    """What a client of the proxy sees. A reset may come before connect() has returned."""
+    """The outcome for a client of the proxy. A reset may arrive before connect() has returned."""
     try:
         with lab.connect(GATEWAY[4], PROXY) as client:
             return receive(client)
@@ -179,7 +179,8 @@ def test_an_outage_that_is_too_long_resets_both_ends() -> None:
 
 @pytest.mark.parametrize("victim", ["near", "far"])
 def test_a_killed_gateway_resets_its_connections_and_comes_back(victim: str) -> None:
-    """Nobody may take what arrived for the whole: no end of data, but a reset, and at the other end when it is back."""
+    """No end may mistake partial data for complete data: it gets a reset instead of an end of data, the other end when
+    it is back."""
     other = "far" if victim == "near" else "near"
     with running() as lab, connected(lab, PORT) as (client, server), transfer(lab, BESIDE) as flow:
         wait_received(flow, 100_000, 60)

@@ -121,7 +121,7 @@ def test_idle_connections_are_reset_and_busy_ones_not() -> None:
 
 
 def test_sigterm_drains() -> None:
-    """What is there goes on, what is new goes around, and with the last connection the gateway ends, in order."""
+    """Existing connections continue, new ones bypass the gateway, and it exits in order with the last connection."""
     with running("--drain", "20s") as lab:
         near = lab.running["near"]
         with transfer(lab, PORT) as flow:

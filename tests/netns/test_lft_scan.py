@@ -1,4 +1,4 @@
-"""A port scan through gateways, in virtual time: who works beside it connects as fast as without it.
+"""A port scan through gateways, in virtual time: other clients connect as fast as without it.
 
 Smaller than the bench lft.scan, with as much less room for half-open connections: the scan alone would use up all."""
 

@@ -1,5 +1,5 @@
-"""What program and kernel say of a sender comes before what its packets look like: limits in virtual time, against the
-results of rttcp and its samples of TCP_INFO."""
+"""Evidence from program and kernel takes precedence over what a sender's packets look like: limits in virtual time,
+against the results of rttcp and its samples of TCP_INFO."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a killed transfer leaves in flight: gone at once, with the memory that it held."""
+"""Data that a killed transfer leaves in flight are removed at once, with their memory."""
 
 from __future__ import annotations
 

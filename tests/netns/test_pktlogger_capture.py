@@ -76,7 +76,7 @@ TSHARK_FIELDS = {
 
 
 def tshark(capture: Path) -> dict[str, list[str]]:
-    """What tshark says of every TCP packet, under our columns' names; sequence numbers as on the wire."""
+    """tshark's fields of every TCP packet, under our columns' names; sequence numbers as on the wire."""
     options = ["-o", "tcp.relative_sequence_numbers:FALSE", "-Y", "tcp", "-T", "fields"]
     fields = [word for name in TSHARK_FIELDS for word in ("-e", name)]
     lines = command("tshark", "-r", capture, *options, *fields, timeout_s=120).splitlines()
@@ -364,7 +364,7 @@ def test_a_full_disk_ends_the_capture_with_a_readable_file(tmp_path: Path) -> No
             tool.wait_event("ready", 30)
             lab.transfer("-n", "60M")
             wait_until(lambda: not tool.running(), "pktlogger ends by itself")
-            # what it said may be read a moment after it has ended
+            # its output may be read a moment after it has exited
             wait_until(lambda: bool(tool.last("end") and tool.last("error")), "its last lines")
             end, error = tool.last("end"), tool.last("error")
         assert end and error and error["status"] == 1 and "No space left" in error["message"]

@@ -1,4 +1,4 @@
-"""`pktlogger match` live at an interface: what two hosts say to each other is found as it passes."""
+"""`pktlogger match` live at an interface: patterns in traffic between two hosts are found as it passes."""
 
 from __future__ import annotations
 

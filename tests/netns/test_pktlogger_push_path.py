@@ -1,4 +1,4 @@
-"""`pktlogger push` and `pktlogger sink` in namespaces: what the path did is what the sink says."""
+"""`pktlogger push` and `pktlogger sink` in namespaces: the sink reports what the path did."""
 
 from __future__ import annotations
 

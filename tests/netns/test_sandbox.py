@@ -1,4 +1,4 @@
-"""Each daemon, as root starts it, gives up what the section SECURITY of its manual page promises; and says so when it
+"""Each daemon, started by root, gives up what the section SECURITY of its manual page promises, and reports it when it
 cannot.
 """
 
@@ -26,7 +26,7 @@ def rttcp(folder: Path) -> list[str | Path]:
 
 
 def gateway(folder: Path) -> list[str | Path]:
-    """Of the host model, which sets packet rules, in a network of its own."""
+    """A gateway of the host model, which sets packet rules, in a network of its own."""
     apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
     settings = Settings(psk=write_key(folder / "psk"), listen="127.0.0.1:2004", control=folder / "control", host=True)
     return [*apart, *settings.argv()]

@@ -1,4 +1,4 @@
-"""The accuracy bench on a real box, shortened: what it measures has to be what the box was told.
+"""The accuracy bench on a real box, shortened: its measurements must match the box's parameters.
 
 Times are judged in virtual time, where no timer is late. On the real machine counts and fates are judged, which are
 exact on any machine.

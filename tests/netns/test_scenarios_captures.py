@@ -1,5 +1,5 @@
 """Trials captured everywhere at once, with real packets: through lft gateways, through two strangers' relays, and
-without any; what lies between the ends is told packet by packet."""
+without any; the analysis follows each packet between the ends."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Trials of settings drawn at random, in virtual time: what holds whatever happens in them, and each curve of the
-timeline of its own flow. `lfp bench virtual.invariants` checks 300 of them.
+"""Trials of settings drawn at random, in virtual time: the invariants hold in each of them, and each curve of the
+timeline belongs to its own flow. `lfp bench virtual.invariants` checks 300 of them.
 
 `LFP_DRAWS` draws more settings, and `LFP_SEED` others.
 """
@@ -35,7 +35,8 @@ def test_what_holds_in_any_trial_holds_in_these(trials: list[Trial]) -> None:
 
 @pytest.mark.parametrize("check", CHECKS)
 def test_each_check_finds_the_fault_of_its_kind(trials: list[Trial], check: str) -> None:
-    """A check that no wrong product breaks would hold nothing. No fault keeps another check from being made."""
+    """Each check must fail for some wrong product, otherwise it would be useless. A violation does not prevent other
+    checks."""
     found = [broken(planted(one, check)) for one in trials]
     assert any(check in one for one in found), check
     assert not [text for one in found for text in one.values() if "cannot be judged" in text]

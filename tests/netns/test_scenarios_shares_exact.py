@@ -1,4 +1,5 @@
-"""What flows share, in virtual time: by tshark where they are captured, and close to that where they are not."""
+"""How flows share a line, in virtual time: equal to tshark's figures where they are captured, and close to them
+otherwise."""
 
 from __future__ import annotations
 

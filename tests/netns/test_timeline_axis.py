@@ -1,4 +1,4 @@
-"""A measured timeline, samples and packets on one axis: what the sender's TCP says lies where its packets are."""
+"""A measured timeline, samples and packets on one axis: the sender's TCP_INFO matches its packets in time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 /* The box's own code behind core.h, compiled as user-mode Linux compiles its code for the host: with the C library's
- * headers. Below it are what that code wants of a process: memory, and an end. */
+ * headers. The end of the file has what that code needs from a process: memory and exit. */
 #include "core.h"
 
 #include <string.h>
@@ -28,7 +28,7 @@ union block {
     max_align_t align;
 };
 
-/* Blocks above this are the host's: the kernel has no large ones for who may not wait. */
+/* Larger blocks come from the host: the kernel has no large blocks for callers that must not sleep. */
 enum { LARGE = 32 * 1024 };
 
 void *comet_malloc(size_t bytes)

@@ -1,3 +1,3 @@
-/* In the place of jansson's header where the kernel is built: what decides about packets knows no JSON, but headers
- * declare functions of the box that do. */
+/* Replaces jansson's header in the kernel build: the code that decides about packets uses no JSON, but its headers
+ * declare functions that do. */
 typedef struct json_t json_t;

@@ -36,7 +36,7 @@ struct comet_box {
     struct page **pages; /* of the record */
     unsigned long pages_n;
     void *record;
-    comet_byte *spare; /* where a frame goes for which there is no memory */
+    comet_byte *spare; /* buffer for a frame for which there is no memory */
 };
 
 struct comet_sched {
@@ -56,7 +56,8 @@ static void box_put(struct comet_box *box)
     kfree(box);
 }
 
-/* A frame as the box wants it: virtio-net header first. Of one that this header cannot describe the header alone. */
+/* A frame in the box's format, virtio-net header first. For a frame that this header cannot describe, only the
+ * header. */
 static unsigned int copy_in(const struct sk_buff *skb, comet_byte *to)
 {
     memset(to, 0, COMET_VNET_LEN);
@@ -78,7 +79,7 @@ static void take(struct comet_box *box, struct comet_core *core, const struct sk
         comet_core_refuse(core, box->spare, copy_in(skb, box->spare), now);
 }
 
-/* Whether a super-packet is of a kind that no TAP would get, as one within a tunnel. */
+/* Whether a super-packet is of a kind that a TAP would never receive, such as one within a tunnel. */
 static bool is_unknown(const struct sk_buff *skb)
 {
     struct virtio_net_hdr vnet;
@@ -161,7 +162,7 @@ drop:
     return NULL;
 }
 
-/* The next packet that is due, and a timer for what comes after it. */
+/* Returns the next packet that is due, and sets a timer for the one after it. */
 static struct sk_buff *comet_dequeue(struct Qdisc *sch)
 {
     struct comet_sched *q = qdisc_priv(sch);
@@ -349,7 +350,7 @@ static int box_open(struct comet_box *box, const struct comet_kernel_open *open)
     return 0;
 }
 
-/* What waits for its turn may be due at another time now. */
+/* Waiting packets may now be due at other times. */
 static void look_again(struct comet_box *box)
 {
     int d;

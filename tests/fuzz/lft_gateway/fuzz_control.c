@@ -1,7 +1,7 @@
-/* Whoever may open the control socket, on a real gateway that nobody talks to: the first octet is the size of the
- * pieces in which the rest is sent, so that lines come split and joined; after 64 pieces they are long. Every line is
- * answered by one line of JSON with "ok" in it, or the client is dropped. Of the answers of a run the first are parsed;
- * parsing all took a third of the time. What comes behind 64 lines is not sent: a line costs the same again. */
+/* Any client of the control socket, on a real gateway without other traffic: the first octet is the size of the pieces
+ * in which the rest is sent, so that lines come split and joined; after 64 pieces they are long. Every line is answered
+ * by one line of JSON with "ok" in it, or the client is dropped. Only the first answers of a run are parsed, because
+ * parsing all took a third of the time. At most 64 lines are sent, because further lines cost the same again. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

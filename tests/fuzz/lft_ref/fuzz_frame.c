@@ -1,6 +1,6 @@
-/* A frame's octets, under every cipher: as they are nobody's key made them, so that nothing may be opened; as a
- * payload they come out as they went in, and one bit changed is noticed; and with a good tag (cipher `null`) any
- * padding may stand in them. The first two octets choose the cipher and the bit. */
+/* A frame's octets, under every cipher: taken as a frame, no key has made them, so nothing may be opened; taken as a
+ * payload, they come out unchanged, and one changed bit is noticed; and with a good tag (cipher `null`) any padding may
+ * stand in them. The first two octets choose the cipher and the bit. */
 #include <assert.h>
 #include <openssl/evp.h>
 #include <stdlib.h>

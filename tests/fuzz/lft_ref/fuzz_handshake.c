@@ -1,5 +1,5 @@
 /* Datagrams from anywhere to both roles' links: as they are, with a good mac1, and as a holder of the key would make
- * them around any payload. Rows of (how, length, octets). Without the key nothing may come of them; with it nothing may
+ * them around any payload. Rows of (how, length, octets). Without the key they must have no effect; with it nothing may
  * break. */
 #include <assert.h>
 #include <string.h>

@@ -17,7 +17,7 @@ struct world {
     struct lft_link *links[2];
     uint64_t now_ns;
     uint64_t counters[2]; /* of the last frame of each */
-    bool key_misused;     /* one of them said something that only a holder of the key could */
+    bool key_misused;     /* one of them sent something that only a holder of the key could send */
     struct {
         size_t n;
         uint8_t at[DATAGRAM_MAX];

@@ -1,4 +1,4 @@
-/* Runs a whole analysis into a folder that is removed, and checks what it says of each transfer. */
+/* Runs a whole analysis into a temporary folder, and checks its results for each transfer. */
 #ifndef PL_FUZZ_ANALYSIS_H
 #define PL_FUZZ_ANALYSIS_H
 
@@ -151,7 +151,7 @@ static inline void check_times(const struct pl_transfer *t, const struct pl_tabl
     }
 }
 
-/* What the text and the summary say of a transfer are numbers, and whole sentences. */
+/* The text about a transfer consists of complete sentences, and the summary of numbers. */
 static inline void check_verdict(const struct pl_transfer *t)
 {
     struct pl_verdict v = pl_verdict_of(t);
@@ -302,7 +302,7 @@ static inline void check_trips(const struct pl_analysis *analysis, const struct 
     close_sheet(&sheet);
 }
 
-/* No value of the summary is missing, which one that is not a number would be. */
+/* No value of the summary is missing; a NaN would be. */
 static inline void check_summary(const struct pl_analysis *analysis)
 {
     json_t *summary = pl_summary(analysis);

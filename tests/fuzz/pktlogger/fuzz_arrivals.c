@@ -1,4 +1,4 @@
-/* Any bytes as what comes to a sink: the payloads lie one behind the other, each behind its length in one byte.
+/* Any bytes as packets that reach a sink: the payloads lie one behind the other, each behind its length in one byte.
  * Checked: a header that is read is written the same, and every packet is counted once. */
 #include <stdlib.h>
 #include <string.h>
