@@ -67,9 +67,11 @@ def measure(place: Place) -> Iterator[Result]:
     ]
     rows.append(Row("99 against 100 Mbit/s, --margin 0.5%: verdict worse", "share", _share(found, "worse"), 0.95, 1))
     rows.append(Row("the same: verdict better", "share", _share(found, "better"), 0, 0))
-    method = (f"{repeats} repeats each of lft-gateway at 100 and 99 Mbit/s: RTT 60 ms, loss 0.1 %, jitter 20 µs, "
-              f"{seconds} s, virtual time. The throughputs of the first have a standard deviation of "
-              f"{_noise(same):.2%}. {DRAWS} draws of {SIDE} and {SIDE} trials for each row.")  # fmt: skip
+    method = (
+        f"{repeats} repeats each of lft-gateway at 100 and 99 Mbit/s: RTT 60 ms, loss 0.1 %, jitter 20 µs, "
+        f"{seconds} s, virtual time. The throughputs of the first have a standard deviation of "
+        f"{_noise(same):.2%}. {DRAWS} draws of {SIDE} and {SIDE} trials for each row."
+    )
     yield Result("gate.alarms", "within bounds", None, rows=rows, method=method)
 
 

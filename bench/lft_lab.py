@@ -30,8 +30,11 @@ SERVER = SERVERS[4]
 RATE_BPS = 800_000_000
 # RTT 200 ms and a queue of 4 MB: the path of the benches with a limit.
 LONG_PATH: dict[str, int | str] = {
-    "delay_ns": 100_000_000, "rate_bps": RATE_BPS, "queue_bytes": 4_000_000, "framing": "ip"
-}  # fmt: skip
+    "delay_ns": 100_000_000,
+    "rate_bps": RATE_BPS,
+    "queue_bytes": 4_000_000,
+    "framing": "ip",
+}
 
 
 class Lab(gateway_lab.Lab):
@@ -90,8 +93,12 @@ def lab(place: Place, path: dict[str, int | str] | None = None) -> Iterator[Lab]
             sysctls.apply(profiles.load("modern"), pid)
             netns.call_in(pid, sysctls.write_sysctls, BUFFERS)
         for pid, interface in (
-            (found.client, "eth0"), (found.near, "lan0"), (found.near, "wan"), (found.far, "wan"), (found.far, "lan0"),
+            (found.client, "eth0"),
+            (found.near, "lan0"),
+            (found.near, "wan"),
+            (found.far, "wan"),
+            (found.far, "lan0"),
             (found.server, "eth0"),
-        ):  # fmt: skip
+        ):
             links.bring_up(pid, interface, MTU)
         yield found

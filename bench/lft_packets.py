@@ -101,9 +101,13 @@ def _goodput_bps(place: Place, model: str, size: Size, seconds: int) -> float:
         receive = rttcp.receiver_argv(binary, once=True, data_port=DATA_PORT)
         stack.enter_context(rttcp.listening(receive, netns_pid=made.server, name="rttcp receiver", ledger=made.ledger))
         send = rttcp.sender_argv(
-            target, binary, mss_bytes=size.mss_bytes, parallel=STREAMS, duration_ns=seconds * 10**9,
+            target,
+            binary,
+            mss_bytes=size.mss_bytes,
+            parallel=STREAMS,
+            duration_ns=seconds * 10**9,
             omit_ns=WARM_UP_S * 10**9,
-        )  # fmt: skip
+        )
         sender = stack.enter_context(Tool(send, netns_pid=made.client, name="rttcp sender", ledger=made.ledger))
         goodput_bps = float(rttcp.finished(sender, 90.0 + seconds).summary.steady_bps)
         _check_size(made, size)

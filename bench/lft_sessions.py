@@ -30,8 +30,12 @@ GONE_S, SETTLE_S = 15.0, 5.0
 def _load(made: Lab, sessions: int, seconds: int) -> list[int]:
     """The octets of each session that arrived during the measured seconds."""
     python = [sys.executable, str(LOAD)]
-    with Tool([*python, "serve", str(sessions), str(WARM_UP_S), str(seconds)],
-              netns_pid=made.server, name="sink", ledger=made.ledger) as sink:  # fmt: skip
+    with Tool(
+        [*python, "serve", str(sessions), str(WARM_UP_S), str(seconds)],
+        netns_pid=made.server,
+        name="sink",
+        ledger=made.ledger,
+    ) as sink:
         sink.wait_event("ready", 10)
         with Tool([*python, "send", SERVER, str(sessions)], netns_pid=made.client, name="source", ledger=made.ledger):
             return [int(count) for count in sink.wait_event("end", WARM_UP_S + seconds + 60.0)["octets"]]

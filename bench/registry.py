@@ -84,11 +84,17 @@ class Result:
     def as_json(self) -> dict[str, Any]:
         """The line of bench-results.jsonl."""
         return {
-            "name": self.name, "unit": self.unit, "ours": self.ours, "base": self.base, "base_name": self.base_name,
-            "ratio": self.ratio, "pairs": self.pairs,
-            **({"rows": [row.as_json() for row in self.rows]} if self.rows else {}), **self.extra,
+            "name": self.name,
+            "unit": self.unit,
+            "ours": self.ours,
+            "base": self.base,
+            "base_name": self.base_name,
+            "ratio": self.ratio,
+            "pairs": self.pairs,
+            **({"rows": [row.as_json() for row in self.rows]} if self.rows else {}),
+            **self.extra,
             "machine": machine.describe() | {"kernel": machine.kernel()},
-        }  # fmt: skip
+        }
 
     def row(self) -> str:
         """One line for people."""

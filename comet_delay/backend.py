@@ -136,9 +136,16 @@ def choose(parameters: Iterable[str], backend: str = "auto") -> Name:
 
 
 def open_box(
-    a: Port, b: Port, *, ab: Mapping[str, int | str] | None = None, ba: Mapping[str, int | str] | None = None,
-    mtu: int = 1500, seed: int | None = None, backend: str = "auto", box: Mapping[str, str] | None = None,
-) -> Box:  # fmt: skip
+    a: Port,
+    b: Port,
+    *,
+    ab: Mapping[str, int | str] | None = None,
+    ba: Mapping[str, int | str] | None = None,
+    mtu: int = 1500,
+    seed: int | None = None,
+    backend: str = "auto",
+    box: Mapping[str, str] | None = None,
+) -> Box:
     """A running path by the back end that `choose` finds; its ports exist and are up. `box`: see `command.run_argv`.
 
     Without a `seed` it is 1, and netem is good enough even where it cannot be seeded.

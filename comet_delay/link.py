@@ -82,14 +82,26 @@ class CometLink(Link):  # type: ignore[misc]
             raise
 
     def makeIntfPair(
-        self, name1: str, name2: str, addr1: str | None = None, addr2: str | None = None, node1: Any = None,
-        node2: Any = None, deleteIntfs: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        name1: str,
+        name2: str,
+        addr1: str | None = None,
+        addr2: str | None = None,
+        node1: Any = None,
+        node2: Any = None,
+        deleteIntfs: bool = True,
+    ) -> None:
         """Starts the box between the two nodes. Mininet calls this method where TCLink makes a veth pair."""
         self.box = open_box(
-            Port(name1, node1.pid), Port(name2, node2.pid), ab=self._ab, ba=self._ba,
-            mtu=self._mtu, seed=self._seed, backend=self._backend, box=self._box_options,
-        )  # fmt: skip
+            Port(name1, node1.pid),
+            Port(name2, node2.pid),
+            ab=self._ab,
+            ba=self._ba,
+            mtu=self._mtu,
+            seed=self._seed,
+            backend=self._backend,
+            box=self._box_options,
+        )
         for node, name, address in ((node1, name1, addr1), (node2, name2, addr2)):
             said = node.cmd(f"ip link set dev {name} address {address}") if address else ""
             if said:

@@ -92,9 +92,14 @@ def netem_options(
         attributes.append(("TCA_NETEM_PRNG_SEED", seed))
     loss = round(loss_ppb * _UINT32_MAX / 10**9)
     return {
-        "delay": 0, "limit": min(limit_packets, _UINT32_MAX), "loss": loss, "gap": 0, "duplicate": 0, "jitter": 0,
+        "delay": 0,
+        "limit": min(limit_packets, _UINT32_MAX),
+        "loss": loss,
+        "gap": 0,
+        "duplicate": 0,
+        "jitter": 0,
         "attrs": attributes,
-    }  # fmt: skip
+    }
 
 
 def tbf_options(*, rate_bps: int, burst_bytes: int, limit_bytes: int) -> Attributes:
@@ -129,9 +134,15 @@ def size_table(overhead_bytes: int, shortest_bytes: int) -> Attributes | None:
 
 
 def put_qdisc(
-    ipr: IPRoute, kind: str, *, index: int, parent: int, handle: int, options: Attributes,
+    ipr: IPRoute,
+    kind: str,
+    *,
+    index: int,
+    parent: int,
+    handle: int,
+    options: Attributes,
     table: Attributes | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Makes a queueing discipline, or changes an existing one, which keeps its packets.
 
     `table` is a `size_table` for this discipline and those nested in it. Raises NetlinkError.

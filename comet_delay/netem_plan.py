@@ -25,8 +25,13 @@ Parameters = Mapping[str, int | str]
 
 # What the back end can do, and what its state says of it.
 DEFAULTS: dict[str, int | str] = {
-    "delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2",
-}  # fmt: skip
+    "delay_ns": 0,
+    "rate_bps": 0,
+    "queue_bytes": 0,
+    "access_rate_bps": 0,
+    "loss_ppb": 0,
+    "framing": "l2",
+}
 NOTES = (
     "super-packets are taken apart before netem (segmentation offload is off on the inner interfaces), so that it "
     "counts wire packets; the hosts keep their offloads",
@@ -35,7 +40,6 @@ NOTES = (
     "queue forgets how full the queue is",
     "lateness is the kernel's and is not measured",
 )
-
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,13 @@ class Option:
 
 
 _BASIC = (
-    Option("delay", "duration"), Option("rate", "rate"), Option("queue", "size"), Option("loss", "ratio"),
-    Option("access-rate", "rate"), Option("framing"),
-)  # fmt: skip
+    Option("delay", "duration"),
+    Option("rate", "rate"),
+    Option("queue", "size"),
+    Option("loss", "ratio"),
+    Option("access-rate", "rate"),
+    Option("framing"),
+)
 
 
 @dataclass(frozen=True)

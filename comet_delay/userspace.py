@@ -44,7 +44,7 @@ class UserspaceBox:
         self.control = control or Path(self._folder.name if self._folder else "", "control")
         self.argv = run_argv(
             a, b, self.control, both=both, ab=ab, ba=ba, mtu=mtu, seed=seed, record=record, home=home, **(box or {})
-        )  # fmt: skip
+        )
         self._tool = Tool(self.argv, name="comet-delay", stderr_path=log, ledger=ledger)
         self.ready: Event = {}
 

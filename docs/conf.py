@@ -50,8 +50,11 @@ class ManualPage(Parser):
         text = inputstring if isinstance(inputstring, str) else "\n".join(inputstring)
         done = subprocess.run(
             ["mandoc", "-W", "error", "-T", "html", "-O", "fragment"],
-            input=text, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         if done.returncode:
             raise ExtensionError(f"{document['source']}: {done.stdout}{done.stderr}")
         name, section = re.search(r"^\.TH\s+(\S+)\s+(\d)", text, re.MULTILINE).groups()  # type: ignore[union-attr]

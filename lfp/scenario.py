@@ -70,9 +70,16 @@ class Scenario:
         return forecast.as_json(found)
 
     def run(
-        self, *, time: Literal["real", "virtual"] = "virtual", runs_dir: str | Path | None = None,
-        seed: int | None = None, jobs: int | None = None, box: str = "auto", report: bool = False, quiet: bool = True,
-    ) -> Run:  # fmt: skip
+        self,
+        *,
+        time: Literal["real", "virtual"] = "virtual",
+        runs_dir: str | Path | None = None,
+        seed: int | None = None,
+        jobs: int | None = None,
+        box: str = "auto",
+        report: bool = False,
+        quiet: bool = True,
+    ) -> Run:
         """Runs it and returns the run, whose trials may be valid or not. ``jobs``: trials at a time, in virtual time.
         ``report``: also writes report.html. LfpError when a measurement failed."""
         if time not in ("real", "virtual"):
@@ -81,8 +88,10 @@ class Scenario:
         try:
             _running.require([plan], virtual=virtual)
         except unprivileged.Outside:
-            raise MissingError("time = 'real': a running Python cannot enter namespaces of its own; start it as root, "
-                               "use time = 'virtual', or the command 'lfp run'") from None  # fmt: skip
+            raise MissingError(
+                "time = 'real': a running Python cannot enter namespaces of its own; start it as root, "
+                "use time = 'virtual', or the command 'lfp run'"
+            ) from None
         run_dir = runner.start(plan, runs.directory(runs_dir), quick=self._quick, virtual_box=box if virtual else None)
         out = Console(quiet=quiet)
         done = runner.resume(run_dir, out, jobs=jobs or os.cpu_count() or 1)

@@ -190,9 +190,15 @@ class Tool:
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
         stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
         self._process = subprocess.Popen(
-            command, stdin=stdin, stdout=subprocess.PIPE, stderr=self._stderr, process_group=0,
-            env=environment, cwd=self._cwd, preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
-        )  # fmt: skip
+            command,
+            stdin=stdin,
+            stdout=subprocess.PIPE,
+            stderr=self._stderr,
+            process_group=0,
+            env=environment,
+            cwd=self._cwd,
+            preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
+        )
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
         try:
             if self._ledger:

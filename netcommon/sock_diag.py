@@ -117,8 +117,11 @@ def _ends(message: bytes) -> tuple[tuple[str, int], tuple[str, int]]:
 
 def _info(raw: bytes) -> dict[str, int]:
     """The values of struct tcp_info; a kernel fills the fields that it knows."""
-    info = {name: min(struct.unpack_from(form, raw, offset)[0], _LARGEST) for name, offset, form in _FIELDS
-            if offset + struct.calcsize(form) <= len(raw)}  # fmt: skip
+    info = {
+        name: min(struct.unpack_from(form, raw, offset)[0], _LARGEST)
+        for name, offset, form in _FIELDS
+        if offset + struct.calcsize(form) <= len(raw)
+    }
     if len(raw) > _ECN_AT and int(os.uname().release.partition(".")[0]) >= _PACKED_SINCE:
         info["ecn_mode"] = raw[_ECN_AT] & 3
     return info

@@ -39,13 +39,16 @@ def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any
     told = first["flows"][flow]
     begin_ns = pc.min(_of(analyses[0].segments, flow)["t_sent_ns"]).as_py()
     return {
-        "v": 1, "sender": told["sender"], "receiver": told["receiver"], "bytes": told["bytes"],
+        "v": 1,
+        "sender": told["sender"],
+        "receiver": told["receiver"],
+        "bytes": told["bytes"],
         "elapsed_ns": pc.max(_of(analyses[-1].segments, flows[-1])["t_received_ns"]).as_py() - begin_ns,
         "legs": [_leg(one, number) for one, number in zip(analyses, flows, strict=True)],
         "gateways": [_gateway(one, number) for one, number in zip(joined, flows, strict=False)],
         "delay_ns": _whole_delay(analyses, flows),
         "limits_ns": _limits(analyses, joined, flow),
-    }  # fmt: skip
+    }
 
 
 def tunnel(record: pa.Table, around: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
@@ -74,11 +77,16 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
     came, captures = received_ns >= 0, analysis.summary.get("captures", {})
     return {
         "cut": [end for end in ("sender", "receiver") if (captures.get(end) or {}).get("truncated")],
-        "packets": segments.num_rows, "sent_again": told["retransmitted"], "lost": told["lost"],
-        "missed_by_capture": told.get("unseen", 0), "delay_ns": spread((received_ns - sent_ns)[came]),
-        "losses": _losses(analysis, segments, flow), "ruled_out": analysis.summary.get("ruled_out", []),
-        "box": _box(analysis, segments), "verdict": (told.get("verdict") or {}).get("text"),
-    }  # fmt: skip
+        "packets": segments.num_rows,
+        "sent_again": told["retransmitted"],
+        "lost": told["lost"],
+        "missed_by_capture": told.get("unseen", 0),
+        "delay_ns": spread((received_ns - sent_ns)[came]),
+        "losses": _losses(analysis, segments, flow),
+        "ruled_out": analysis.summary.get("ruled_out", []),
+        "box": _box(analysis, segments),
+        "verdict": (told.get("verdict") or {}).get("text"),
+    }
 
 
 def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:

@@ -61,11 +61,18 @@ def _write(table: pa.Table, file: Path) -> None:
         wide.remove("ack")
         codecs = {name: "zstd" if name == "ack" else "lz4" for name in codecs} | _LISTED
     try:
-        with pq.ParquetWriter(
-            temporary, first.schema, compression=codecs, compression_level=_levels(codecs), use_dictionary=False,
-            column_encoding=dict.fromkeys(wide, "DELTA_BINARY_PACKED"),
-            write_statistics=[name for name in first.column_names if name in _LOOKED_UP],
-        ) as writer, ThreadPoolExecutor(1) as ahead:  # fmt: skip
+        with (
+            pq.ParquetWriter(
+                temporary,
+                first.schema,
+                compression=codecs,
+                compression_level=_levels(codecs),
+                use_dictionary=False,
+                column_encoding=dict.fromkeys(wide, "DELTA_BINARY_PACKED"),
+                write_statistics=[name for name in first.column_names if name in _LOOKED_UP],
+            ) as writer,
+            ThreadPoolExecutor(1) as ahead,
+        ):
             group: pa.Table | None = first
             while group is not None:
                 coming = ahead.submit(next, groups, None)

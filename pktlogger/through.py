@@ -54,8 +54,10 @@ def through(near: Analysis, far: Analysis) -> Through:
         flows.append(_figures(passed, limited, arrived, left, client, server, names) | {"verdict_ns": verdict_ns})
     return Through(
         pa.concat_tables(passes) if passes else pa.table({}),
-        pa.concat_tables(limits) if limits else pa.table({}), flows, names,
-    )  # fmt: skip
+        pa.concat_tables(limits) if limits else pa.table({}),
+        flows,
+        names,
+    )
 
 
 def spread(values: npt.ArrayLike) -> dict[str, int] | None:
@@ -103,11 +105,17 @@ def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> 
     known = at < ends.size
     seq, length, sent_ns, in_ns = seq[known], length[known], sent_ns[known], there_ns[at[known]]
     held = ends[np.maximum(np.searchsorted(there_ns, sent_ns, "right") - 1, 0)] - (seq + length)
-    return pa.table({
-        "flow": np.full(seq.size, flow, np.uint32), "seq": seq.astype(np.uint64), "len": length.astype(np.uint32),
-        "t_in_ns": in_ns, "t_out_ns": sent_ns, "dwell_ns": sent_ns - in_ns,
-        "held_bytes": np.maximum(held, 0).astype(np.uint64),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "flow": np.full(seq.size, flow, np.uint32),
+            "seq": seq.astype(np.uint64),
+            "len": length.astype(np.uint32),
+            "t_in_ns": in_ns,
+            "t_out_ns": sent_ns,
+            "dwell_ns": sent_ns - in_ns,
+            "held_bytes": np.maximum(held, 0).astype(np.uint64),
+        }
+    )
 
 
 def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I64, I64, I64]) -> tuple[I64, I64]:
@@ -173,10 +181,14 @@ def _limits(
     new = np.ones(start.size, bool)
     new[1:] = found[1:] != found[:-1]
     stops = np.append(start[new][1:], borders[-1:])
-    return pa.table({
-        "flow": np.full(stops.size, client, np.uint32), "t0_ns": start[new], "t1_ns": stops,
-        "cause": found[new].astype(np.uint8),
-    }), dict(verdict_ns)  # fmt: skip
+    return pa.table(
+        {
+            "flow": np.full(stops.size, client, np.uint32),
+            "t0_ns": start[new],
+            "t1_ns": stops,
+            "cause": found[new].astype(np.uint8),
+        }
+    ), dict(verdict_ns)
 
 
 def _numbers(names: list[str], wanted: tuple[str, ...]) -> list[int]:
@@ -192,9 +204,14 @@ def _cause_at(times: I64, begin: I64, end: I64, cause: I64) -> I64:
 
 
 def _figures(
-    passed: pa.Table, limited: pa.Table, arrived: tuple[I64, I64], left: tuple[I64, I64, I64],
-    client: int, server: int, names: list[str],
-) -> dict[str, Any]:  # fmt: skip
+    passed: pa.Table,
+    limited: pa.Table,
+    arrived: tuple[I64, I64],
+    left: tuple[I64, I64, I64],
+    client: int,
+    server: int,
+    names: list[str],
+) -> dict[str, Any]:
     dwell, spans = passed["dwell_ns"].to_numpy(), limited["t1_ns"].to_numpy() - limited["t0_ns"].to_numpy()
     causes = limited["cause"].to_numpy()
     left_end = int((left[0] + left[1]).max())

@@ -88,8 +88,12 @@ def sender_argv(
     which the kernel offers a part. ``samples``: where the data connection's samples go; None: none are taken.
     ``watcher``: the program rttcp that takes them; None: it is searched for where the client runs."""
     values = {
-        "length": length_bytes, "congestion": congestion, "bytes": bytes, "time": duration_s, "window": window_bytes,
-    }  # fmt: skip
+        "length": length_bytes,
+        "congestion": congestion,
+        "bytes": bytes,
+        "time": duration_s,
+        "window": window_bytes,
+    }
     given = [word for name, value in values.items() if value is not None for word in (f"--{name}", str(value))]
     flags = [*FAMILIES[family], *(["--no-delay"] if nodelay else [])]
     watched = ["--samples", str(samples), "--sample-ns", str(sample_ns)] if samples else []
@@ -112,24 +116,37 @@ def _end(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
         return {"bytes": octets, "elapsed_ns": elapsed_ns, "cpu_user_ns": used["user"], "cpu_system_ns": used["system"]}
 
     controls = document.end.sender_tcp_congestion, document.end.receiver_tcp_congestion
-    ends = [{"local": _address(one.local_host, one.local_port), "remote": _address(one.remote_host, one.remote_port)}
-            for one in document.start.connected]  # fmt: skip
+    ends = [
+        {"local": _address(one.local_host, one.local_port), "remote": _address(one.remote_host, one.remote_port)}
+        for one in document.start.connected
+    ]
     first = ran.seen.stream if ran and ran.seen else 0
     streams = [{"stream": n, "congestion": controls[0], **both} for n, both in enumerate(ends, first)]
     own = [{"streams": streams, **both} for both in ends[:1]]
     summary = {
-        "bytes": received.bytes, "elapsed_ns": elapsed_ns, "retransmits": sent.retransmits,
+        "bytes": received.bytes,
+        "elapsed_ns": elapsed_ns,
+        "retransmits": sent.retransmits,
         "short_term_bps": round(received.bytes * 8e9 / elapsed_ns) if elapsed_ns else 0,
-        "peak_bps": _peak_bps(document), "complete": True, "verified": "off",
+        "peak_bps": _peak_bps(document),
+        "complete": True,
+        "verified": "off",
         "verdict": {"valid": True, "reasons": []},
-    }  # fmt: skip
+    }
     return {
-        "v": 1, "event": "end", "tool": "iperf3", "role": "sender", "direction": "forward", "complete": True,
-        "sender": side(sent.bytes, "host") | {"congestion": controls[0], "intervals": _rows(document.intervals)}
-                  | dict(*own) | _began(document, ran),
+        "v": 1,
+        "event": "end",
+        "tool": "iperf3",
+        "role": "sender",
+        "direction": "forward",
+        "complete": True,
+        "sender": side(sent.bytes, "host")
+        | {"congestion": controls[0], "intervals": _rows(document.intervals)}
+        | dict(*own)
+        | _began(document, ran),
         "receiver": side(received.bytes, "remote") | {"congestion": controls[1]} | _counted(document, ran),
         "summary": summary,
-    }  # fmt: skip
+    }
 
 
 def _peak_bps(document: iperf3.Document) -> int | None:

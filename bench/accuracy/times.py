@@ -122,5 +122,11 @@ def spacing(pair: Hosts, place: Place) -> Iterator[Row]:
         )
     errors_us = np.abs(np.diff(t_ns) - wanted_ns) / 1e3
     note = f"{errors_us.size} gaps of {wanted_ns / 1e3:.1f} us"
-    yield Row("spacing within super-packets at 10 Mbit/s, p90 error", "us", float(np.percentile(errors_us, 90)), 0,
-              SPACING_P90_US, note)  # fmt: skip
+    yield Row(
+        "spacing within super-packets at 10 Mbit/s, p90 error",
+        "us",
+        float(np.percentile(errors_us, 90)),
+        0,
+        SPACING_P90_US,
+        note,
+    )

@@ -248,8 +248,14 @@ ROWS = {row.__name__: row for row in (sessions, half_open, names, descriptors, p
 
 def serve_names() -> None:
     """The guest's resolv.conf names the server, for all of its namespaces."""
-    subprocess.run(["sh", "-c", f"f=$(mktemp) && echo nameserver {SERVER[4]} > $f && "
-                    "chmod a+r $f && mount --bind $f /etc/resolv.conf"], check=True)  # fmt: skip
+    subprocess.run(
+        [
+            "sh",
+            "-c",
+            f"f=$(mktemp) && echo nameserver {SERVER[4]} > $f && chmod a+r $f && mount --bind $f /etc/resolv.conf",
+        ],
+        check=True,
+    )
 
 
 def main(name: str, arguments: str) -> None:

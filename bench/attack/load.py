@@ -35,8 +35,10 @@ def _told(say: Callable[[str], None]) -> Callable[[bytes], None]:
         for line in lines:
             with suppress(ValueError, KeyError, TypeError):
                 so_far = json.loads(line)
-                say(f"attack.load: {so_far['after_s']} s: {so_far['lost']} of {so_far['connections']} lost, "
-                    f"longest {so_far['largest_ms']:.1f} ms, median {so_far['median_ms']:.1f} ms")  # fmt: skip
+                say(
+                    f"attack.load: {so_far['after_s']} s: {so_far['lost']} of {so_far['connections']} lost, "
+                    f"longest {so_far['largest_ms']:.1f} ms, median {so_far['median_ms']:.1f} ms"
+                )
 
     return said
 

@@ -199,8 +199,10 @@ def sums(trial: Trial) -> Iterator[str]:
         yield f"{seconds['flows_bps'].max():.0f} bit/s of all flows in a second"
     octets = float((seconds["bps"] * (seconds["t1_ns"] - seconds["t0_ns"])).sum() / 8e9)
     least = sum(end["summary"]["bytes"] for end in trial.ends)
-    most = sum((end.get("sender") or {})["bytes"] + IPERF3_COOKIE * (row["tool"] == "iperf3")
-               for row, end in zip(trial.rows, trial.ends, strict=True))  # fmt: skip
+    most = sum(
+        (end.get("sender") or {})["bytes"] + IPERF3_COOKIE * (row["tool"] == "iperf3")
+        for row, end in zip(trial.rows, trial.ends, strict=True)
+    )
     if not least * (1 - 1e-6) <= octets <= most * (1 + 1e-6):
         yield f"{octets:.0f} octets second by second, {least} read of {most} sent"
 

@@ -29,10 +29,13 @@ MARKING = (
 MOST_BESIDE = 3
 PROXY = "sh -c 'for p in $ports; do socat {listen},reuseaddr,fork tcp:{to}:$$p & done; wait'"
 SOCAT = {
-    "kind": "command", "model": "proxy", "programs": ["socat"], "settle": "200ms",
+    "kind": "command",
+    "model": "proxy",
+    "programs": ["socat"],
+    "settle": "200ms",
     "near": PROXY.format(listen="tcp-l:$$p,bind=$listen", to="$far"),
     "far": PROXY.format(listen="tcp-l:$$p,bind=$far", to="$receiver"),
-}  # fmt: skip
+}
 GATEWAYS: dict[str, Table] = {
     "none": {}, "router": {"kind": "lft"}, "proxy": {"kind": "lft", "model": "proxy"},
     "host": {"kind": "lft", "model": "host"}, "socat": SOCAT,
@@ -40,11 +43,15 @@ GATEWAYS: dict[str, Table] = {
 # Possible changes of the path, by its initial values.
 CHANGES = {
     "none": "none",
-    "longer": "800ms delay={longer}", "shorter": "800ms delay={shorter}", "faster": "800ms rate={faster}",
-    "slower": "800ms rate={slower}", "there and back": "700ms delay={longer}; 1.3s delay={delay}",
-    "both": "1s delay={longer} rate={slower}", "down": "1s loss=100%; 1.2s loss=0%",
+    "longer": "800ms delay={longer}",
+    "shorter": "800ms delay={shorter}",
+    "faster": "800ms rate={faster}",
+    "slower": "800ms rate={slower}",
+    "there and back": "700ms delay={longer}; 1.3s delay={delay}",
+    "both": "1s delay={longer} rate={slower}",
+    "down": "1s loss=100%; 1.2s loss=0%",
     "steps": "600ms rate={slower}; 1s rate={faster}; 1.4s rate={rate}",
-}  # fmt: skip
+}
 SPACE: Space = {
     "box": ("comet", "comet", "comet", "netem"),
     "path.delay": (10, 1, 2, 5, 20, 40),  # ms
@@ -54,7 +61,14 @@ SPACE: Space = {
     "path.granularity": (None, None, "60us", "1ms"),
     "path.ab_aqm": ("none", "none", "codel", "pie:target=5ms", "red:min=10KB,max=60KB", *MARKING),
     "path.ab_loss": (
-        "0%", "0%", "0%", "0.1%", "1%", "gilbert:0.5%,5", "time:800ms-850ms", "time:700ms-1200ms",
+        "0%",
+        "0%",
+        "0%",
+        "0.1%",
+        "1%",
+        "gilbert:0.5%,5",
+        "time:800ms-850ms",
+        "time:700ms-1200ms",
         "time:600ms-650ms,1000ms-1200ms",
     ),
     "path.ba_loss": ("0%", "0%", "0%", "0%", "1%", "time:900ms-1100ms"),
@@ -84,7 +98,7 @@ SPACE: Space = {
     "flow.parallel": (1, 1, 1, 2),
     "flow.pair": (1, 1, 1, 2),
     "flow.tool": ("rttcp", "rttcp", "rttcp", "rttcp", "iperf3"),
-}  # fmt: skip
+}
 SECONDS = 2  # of [transfer]'s flow; others begin and end within it, or a little later
 
 
@@ -210,8 +224,13 @@ def _flow(values: Table, one: int) -> Table:
     tool = "iperf3" if values["tool"] == "iperf3" else values[f"flow.tool {one}"]
     amount = values[f"flow.amount {one}"]
     key = "bytes" if amount.endswith("B") else "duration"
-    own: Table = {"start": values[f"flow.start {one}"], "congestion": values[f"flow.control {one}"],
-                  "pair": values[f"flow.pair {one}"], "tool": tool, key: amount}  # fmt: skip
+    own: Table = {
+        "start": values[f"flow.start {one}"],
+        "congestion": values[f"flow.control {one}"],
+        "pair": values[f"flow.pair {one}"],
+        "tool": tool,
+        key: amount,
+    }
     if tool == "rttcp":
         return own | {"parallel": values[f"flow.parallel {one}"], "bidir": False}
     if values["tool"] == "rttcp":

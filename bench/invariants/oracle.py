@@ -102,9 +102,12 @@ def account(records: Records, end_ns: int) -> Account:
     no_more = np.isin(why, list(_NO_MORE))
     group = np.full(records.size, ANY, np.int64)
     for chosen, value in (
-        (no_more & ~blocked, Group.APPLICATION), (no_more & blocked, Group.SEND_BUFFER),
-        (why == Why.PACING, Group.PACING), (why == Why.CWND, Group.CONGESTION), (why == Why.WINDOW, Group.WINDOW),
-    ):  # fmt: skip
+        (no_more & ~blocked, Group.APPLICATION),
+        (no_more & blocked, Group.SEND_BUFFER),
+        (why == Why.PACING, Group.PACING),
+        (why == Why.CWND, Group.CONGESTION),
+        (why == Why.WINDOW, Group.WINDOW),
+    ):
         group[chosen] = value
     accepted = group.copy()
     accepted[records["flight"] >= records["cwnd"]] |= Group.CONGESTION
@@ -115,8 +118,9 @@ def account(records: Records, end_ns: int) -> Account:
     repairs = state >= State.RECOVERY
     accepted[repairs | _before_repairs(records)] |= Group.RECOVERY | Group.CONGESTION
     accepted[_overdue(records, end_ns)] |= Group.RECOVERY
-    return Account(records["t_ns"].astype(np.int64), group, accepted, _round_trips(records, repairs),
-                   _unfinished(records, repairs))  # fmt: skip
+    return Account(
+        records["t_ns"].astype(np.int64), group, accepted, _round_trips(records, repairs), _unfinished(records, repairs)
+    )
 
 
 def _round_trips(records: Records, repairs: Array) -> Array:
@@ -214,9 +218,11 @@ def compare(
     causes = names[limits["cause"][row]]
     groups = np.array([_name(int(value)) for value in own.group[place]])
     return Comparison(
-        _sums(groups, lasted), _sums(causes, lasted), *_pairs(causes, groups, lasted, middle - begin, wrong),
+        _sums(groups, lasted),
+        _sums(causes, lasted),
+        *_pairs(causes, groups, lasted, middle - begin, wrong),
         float(reach_ns.max()) / 1e9,
-    )  # fmt: skip
+    )
 
 
 def _sampled(own: Account, sampled_ns: Array | None, at_ns: Array) -> Array:

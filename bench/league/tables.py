@@ -56,12 +56,16 @@ def page(plans: Sequence[Plan], rows: Sequence[Rows], *, virtual: bool) -> str:
     cases = plans[0].sweep["scenario.case"]
     transfer, beside_transfer = plans[0].base.transfer, plans[1].base.transfer
     return _ABOUT.format(
-        seconds=_seconds(transfer.duration), short=readable.size(transfer.short), marked="" if virtual else _MARKED,
-        goodput=_by_path(league, cases, _goodput), short_times=_by_path(league, cases, _short),
+        seconds=_seconds(transfer.duration),
+        short=readable.size(transfer.short),
+        marked="" if virtual else _MARKED,
+        goodput=_by_path(league, cases, _goodput),
+        short_times=_by_path(league, cases, _short),
         cpu="" if virtual else _CPU.format(table=_by_path(league, cases, _cpu)),
-        beside_path=_spoken(_path(beside[0])), beside_seconds=_seconds(beside_transfer.duration),
+        beside_path=_spoken(_path(beside[0])),
+        beside_seconds=_seconds(beside_transfer.duration),
         beside=_beside(beside, cases),
-    )  # fmt: skip
+    )
 
 
 def _seconds(duration_ns: int | None) -> str:

@@ -99,15 +99,23 @@ def _row(trial: Path) -> Row:
     _compare_kernel(tally, trial, params)
     sack = "no SACK" if params["profile"] == "bsd-1995" else "SACK"
     explained = len(tally.said) - tally.wrong
-    return Row(f"{params['case']}, {sack}", f"of {tally.compared}", tally.agree, tally.compared - explained,
-               tally.compared, "; ".join(tally.said))  # fmt: skip
+    return Row(
+        f"{params['case']}, {sack}",
+        f"of {tally.compared}",
+        tally.agree,
+        tally.compared - explained,
+        tally.compared,
+        "; ".join(tally.said),
+    )
 
 
 def _compare_tools(tally: Tally, trial: Path) -> None:
     for capture in sorted((trial / "capture").glob("*.pcapng")):
         connection, ours = totals.by_pktlogger(capture)
-        for tool, theirs in (("tshark", totals.by_tshark(capture, connection)),
-                             ("tcptrace", totals.by_tcptrace(capture, connection))):  # fmt: skip
+        for tool, theirs in (
+            ("tshark", totals.by_tshark(capture, connection)),
+            ("tcptrace", totals.by_tcptrace(capture, connection)),
+        ):
             for way in (0, 1):
                 for what, value in ours[way].items():
                     if what not in theirs[way]:  # tcptrace counts no duplicate acknowledgements

@@ -180,11 +180,18 @@ def _result(seen: Seen, n: int, wall_s: float) -> Result:
     limits, losses, joined = seen.limits, seen.losses, seen.joined
     done = round(sum(one[0] for one in seen.kinds.values()))
     method = _METHOD.format(
-        seconds=causes_trials.SECONDS, first=FIRST_SEED, last=FIRST_SEED + n - 1, time_s=limits.total() / 1000,
-        limits=table(limits, 100 / max(limits.total(), 1), ".2f"), losses=table(losses, 1, ".0f"),
-        kinds=_by_kind(seen.kinds), late=causes_late.table(seen.late), loss_n=seen.late_trials,
-        loss_seconds=causes_trials.LOSS_SECONDS, loss_kinds=", ".join(causes_trials.LOSS_KINDS),
-    )  # fmt: skip
+        seconds=causes_trials.SECONDS,
+        first=FIRST_SEED,
+        last=FIRST_SEED + n - 1,
+        time_s=limits.total() / 1000,
+        limits=table(limits, 100 / max(limits.total(), 1), ".2f"),
+        losses=table(losses, 1, ".0f"),
+        kinds=_by_kind(seen.kinds),
+        late=causes_late.table(seen.late),
+        loss_n=seen.late_trials,
+        loss_seconds=causes_trials.LOSS_SECONDS,
+        loss_kinds=", ".join(causes_trials.LOSS_KINDS),
+    )
     rows = [
         Row("trials done", "trials", done, n, n, f"{wall_s / 60:.0f} minutes, {JOBS} side by side"),
         Row("drops found by both ends alone", "packets", joined["found"], joined["dropped"], joined["dropped"]),
@@ -195,7 +202,7 @@ def _result(seen: Seen, n: int, wall_s: float) -> Result:
         Row("largest share of wrong names", "share of a row", causes_late.most_wrong(seen.late), 0, 0.05, _OF_LATE),
         Row("mean of the limits' causes", "share right", _mean_of_rows(limits, None), GOAL, 1, _ALIKE),
         Row("mean of the losses' causes", "share right", _mean_of_rows(losses, _CHANCE), GOAL, 1, _ALIKE),
-    ]  # fmt: skip
+    ]
     return Result(NAME, "of rows", None, rows=rows, method=method)
 
 

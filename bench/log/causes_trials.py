@@ -36,9 +36,12 @@ def _loss_setting(kind: str, control: str, seed: int) -> Tables:
     rate_mbit, delay_ms = draw.choice([20, 40, 60, 100]), draw.choice([5, 10, 20, 40])
     product_kb = max(rate_mbit * 2 * delay_ms * 1000 // 8 // 1024, 30)
     path = {"rate": f"{rate_mbit}Mbit", "delay": f"{delay_ms}ms", "mtu": 1500, "granularity": "0", "poll": "0"}
-    return {"scenario": {"name": "losses"}, "path": path | LOSS_KINDS[kind](draw, product_kb),
-            "transfer": {"duration": f"{LOSS_SECONDS}s", "length": "64KB", "sample": "10ms", "congestion": control},
-            "capture": {"points": ["snd", "rcv", "box"]}}  # fmt: skip
+    return {
+        "scenario": {"name": "losses"},
+        "path": path | LOSS_KINDS[kind](draw, product_kb),
+        "transfer": {"duration": f"{LOSS_SECONDS}s", "length": "64KB", "sample": "10ms", "congestion": control},
+        "capture": {"points": ["snd", "rcv", "box"]},
+    }
 
 
 def _trial(folder: Path, number: int, seed: int) -> tuple[str, Trial]:
@@ -58,10 +61,19 @@ def _setting(seed: int) -> tuple[str, Tables]:
     draw = random.Random(seed)
     rate_mbit, delay_ms = draw.choice([20, 40, 60, 100]), draw.choice([10, 20, 30, 40])
     product_kb = rate_mbit * 2 * delay_ms * 1000 // 8 // 1024
-    path: dict[str, Any] = {"rate": f"{rate_mbit}Mbit", "delay": f"{delay_ms}ms", "mtu": 1500,
-                            "granularity": "0", "poll": "0"}  # fmt: skip
-    transfer: dict[str, Any] = {"duration": f"{SECONDS}s", "length": "64KB", "sample": "2ms",
-                                "congestion": draw.choice(["cubic", "reno"])}  # fmt: skip
+    path: dict[str, Any] = {
+        "rate": f"{rate_mbit}Mbit",
+        "delay": f"{delay_ms}ms",
+        "mtu": 1500,
+        "granularity": "0",
+        "poll": "0",
+    }
+    transfer: dict[str, Any] = {
+        "duration": f"{SECONDS}s",
+        "length": "64KB",
+        "sample": "2ms",
+        "congestion": draw.choice(["cubic", "reno"]),
+    }
     tables: Tables = {"scenario": {"name": "causes"}, "path": path, "transfer": transfer}
     tables["capture"] = {"points": ["snd", "rcv", "box"]}
     kinds = list(KINDS)
@@ -109,6 +121,8 @@ LOSS_KINDS: dict[str, Any] = {
     "RED": lambda draw, kb: {"ab_aqm": "red", "queue": f"{max(int(kb * draw.uniform(1, 3)), 150)}KB"},
     "random before": lambda draw, kb: {"ab_loss": f"{draw.uniform(0.05, 0.5):.3f}%", "queue": _ample(kb)},
     "random behind": lambda draw, kb: {"ab_loss_after": f"{draw.uniform(0.05, 0.5):.3f}%", "queue": _ample(kb)},
-    "full queue and chance": lambda draw, kb: {"ab_loss": "0.05%",
-                                               "queue": f"{max(int(kb * draw.uniform(0.3, 1)), 45)}KB"},
-}  # fmt: skip
+    "full queue and chance": lambda draw, kb: {
+        "ab_loss": "0.05%",
+        "queue": f"{max(int(kb * draw.uniform(0.3, 1)), 45)}KB",
+    },
+}

@@ -172,8 +172,11 @@ def joined(folder: Path) -> Counter[str]:
     fates = json.loads((folder / "summary.json").read_text())["box"]["fates"]
     sent, dropped = fates.index("sent"), np.asarray([fate not in ("sent", "held") for fate in fates])
     of_box = np.append(dropped, [False] * (256 - dropped.size))[rows["box_fate"]]
-    return Counter(dropped=int(of_box.sum()), found=int((of_box & lost).sum()),
-                   invented=int((lost & (rows["box_fate"] == sent)).sum()))  # fmt: skip
+    return Counter(
+        dropped=int(of_box.sum()),
+        found=int((of_box & lost).sum()),
+        invented=int((lost & (rows["box_fate"] == sent)).sum()),
+    )
 
 
 def main_flow(folder: Path, name: str) -> tuple[dict[str, npt.NDArray[Any]], dict[str, list[str]]]:

@@ -148,13 +148,22 @@ def _copied(account: Account, made: Made, talk: Talk) -> Account:
     times = _times(made)
     again, octets = _seen_before(talk, times, ends=True, garbage=True)
     packets, payload = account.packets or (0, 0), account.payload or (0, 0)
-    return replace(account, packets=(packets[0] * times, packets[1] * times),
-                   payload=(payload[0] * times, payload[1] * times), again=again, again_octets=octets)  # fmt: skip
+    return replace(
+        account,
+        packets=(packets[0] * times, packets[1] * times),
+        payload=(payload[0] * times, payload[1] * times),
+        again=again,
+        again_octets=octets,
+    )
 
 
 def _all_sent(account: Account, made: Made, talk: Talk) -> Account:
-    numbers = {octet for one in talk.segments if one.from_sender and one.counts
-               for octet in range(one.octet, one.octet + one.length)}  # fmt: skip
+    numbers = {
+        octet
+        for one in talk.segments
+        if one.from_sender and one.counts
+        for octet in range(one.octet, one.octet + one.length)
+    }
     return replace(account, octets=len(numbers))
 
 
@@ -200,8 +209,12 @@ def _copied_for_tshark(account: Account, made: Made, talk: Talk) -> Account:
     if _times(made) == 1:
         return account
     packets, payload = account.packets or (0, 0), account.payload or (0, 0)
-    return replace(account, packets=(2 * packets[0], 2 * packets[1]), payload=(2 * payload[0], 2 * payload[1]),
-                   again=len(_whole(talk)) + (account.again or 0))  # fmt: skip
+    return replace(
+        account,
+        packets=(2 * packets[0], 2 * packets[1]),
+        payload=(2 * payload[0], 2 * payload[1]),
+        again=len(_whole(talk)) + (account.again or 0),
+    )
 
 
 def _copied_answers(account: Account, made: Made, talk: Talk) -> Account:
@@ -279,8 +292,10 @@ def method() -> str:
         for rule in rules
     )
     numbers = {LINKS[link].number for link in matrix_captures.TCPTRACE_LINKS}
-    axes = "\n".join(f"| {axis} | {', '.join(value or 'not packed' for value in every)} |"
-                     for axis, every in matrix_captures.AXES.items())  # fmt: skip
+    axes = "\n".join(
+        f"| {axis} | {', '.join(value or 'not packed' for value in every)} |"
+        for axis, every in matrix_captures.AXES.items()
+    )
     return f"""\
 **Captures of others.** The files of `tests/captures`: of each connection the packets and octets of both directions and
 the handshake.

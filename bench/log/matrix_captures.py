@@ -100,8 +100,13 @@ def make(case: Case, folder: Path, seed: int) -> Made:
     name = f"{seed}.pcap" + "ng" * form.ng
     plain = matrix_files.write(folder, name, data, "")
     file = matrix_files.write(folder, name, data, case["packing"])
-    return Made(case, file, plain, [talk for talk, _ in shown if talk.segments],
-                [scales for talk, scales in shown if talk.segments])  # fmt: skip
+    return Made(
+        case,
+        file,
+        plain,
+        [talk for talk, _ in shown if talk.segments],
+        [scales for talk, scales in shown if talk.segments],
+    )
 
 
 def _frames(case: Case, talk: Talk, at_sender: bool, seed: int) -> Iterator[tuple[Segment, int, Frame]]:

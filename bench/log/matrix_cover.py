@@ -36,9 +36,12 @@ def cover(axes: Mapping[str, Sequence[str]], allowed: Callable[[Case], bool], se
 
 
 def _fill(
-    case: Case, axes: Mapping[str, Sequence[str]], allowed: Callable[[Case], bool], missing: Mapping[Pair, None],
+    case: Case,
+    axes: Mapping[str, Sequence[str]],
+    allowed: Callable[[Case], bool],
+    missing: Mapping[Pair, None],
     rng: random.Random,
-) -> Case | None:  # fmt: skip
+) -> Case | None:
     for _ in range(20):
         found = dict(case)
         rest = [axis for axis in axes if axis not in case]

@@ -33,12 +33,15 @@ class Form:
 
 
 FORMS = {
-    "pcap, µs": Form("<", False, False), "pcap, µs, big-endian": Form(">", False, False),
-    "pcap, ns": Form("<", True, False), "pcap, ns, big-endian": Form(">", True, False),
+    "pcap, µs": Form("<", False, False),
+    "pcap, µs, big-endian": Form(">", False, False),
+    "pcap, ns": Form("<", True, False),
+    "pcap, ns, big-endian": Form(">", True, False),
     "pcap, modified": Form("<", False, False, True),
-    "pcapng, ns": Form("<", True, True), "pcapng, ns, big-endian": Form(">", True, True),
+    "pcapng, ns": Form("<", True, True),
+    "pcapng, ns, big-endian": Form(">", True, True),
     "pcapng, µs": Form("<", False, True),
-}  # fmt: skip
+}
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {
     "": lambda data: data,
     "gz": gzip.compress,

@@ -243,10 +243,16 @@ LINKS: dict[str, Link] = {
     "ERF (197), IPv6": Link(197, False, 6, lambda way, kind, packet: _erf(way, 23, packet)),
 }
 TAGS: dict[str, tuple[int, ...]] = {
-    "none": (), "8100": (0x8100,), "88a8": (0x88A8,), "9100": (0x9100,), "88a8 8100": (0x88A8, 0x8100),
-    "8100 8100": (0x8100, 0x8100), "9100 8100": (0x9100, 0x8100), "9100 88a8 8100": (0x9100, 0x88A8, 0x8100),
+    "none": (),
+    "8100": (0x8100,),
+    "88a8": (0x88A8,),
+    "9100": (0x9100,),
+    "88a8 8100": (0x88A8, 0x8100),
+    "8100 8100": (0x8100, 0x8100),
+    "9100 8100": (0x9100, 0x8100),
+    "9100 88a8 8100": (0x9100, 0x88A8, 0x8100),
     "8100 8100 8100": (0x8100,) * 3,
-}  # fmt: skip
+}
 
 
 def frame(link: str, tags: str, tunnel: str, way: Way, version: int, packet: bytes) -> bytes:

@@ -156,9 +156,13 @@ class Script:
         self.wait(0.02)
 
     def ack(
-        self, upto: int, sender: bool = False, window: int = WINDOW, sack: tuple[int, int] | None = None,
+        self,
+        upto: int,
+        sender: bool = False,
+        window: int = WINDOW,
+        sack: tuple[int, int] | None = None,
         lost: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """An acknowledgement without data, by default of the receiver."""
         side = 0 if sender else 1
         self.acked[side] = max(self.acked[side], upto)

@@ -23,8 +23,14 @@ from netcommon.errors import LfpError
 Ports = frozenset[tuple[int, int]]
 Key = tuple[int, int, int]  # the sender's port, the receiver's, and how many connections of these came before
 _AGAIN = ("retransmission", "fast_retransmission", "spurious_retransmission")
-_FIELDS = ("tcp.stream", "tcp.srcport", "tcp.dstport", "tcp.len", "tcp.flags",
-           *(f"tcp.analysis.{one}" for one in _AGAIN))  # fmt: skip
+_FIELDS = (
+    "tcp.stream",
+    "tcp.srcport",
+    "tcp.dstport",
+    "tcp.len",
+    "tcp.flags",
+    *(f"tcp.analysis.{one}" for one in _AGAIN),
+)
 
 
 @dataclass(frozen=True)
@@ -51,9 +57,15 @@ def by_script(made: Made) -> Accounts:
         right = matrix_talk.right(talk.segments, made.at_sender)
         sides = [[one for one in talk.segments if one.from_sender == sender] for sender in (True, False)]
         found[_key(found, talk.ports)] = Account(
-            (len(sides[0]), len(sides[1])), (_payload(sides[0]), _payload(sides[1])), talk.opened,
-            right.octets, right.again, right.again_octets, scales, sum(one.flags & 1 for one in sides[0]),
-        )  # fmt: skip
+            (len(sides[0]), len(sides[1])),
+            (_payload(sides[0]), _payload(sides[1])),
+            talk.opened,
+            right.octets,
+            right.again,
+            right.again_octets,
+            scales,
+            sum(one.flags & 1 for one in sides[0]),
+        )
     return found
 
 
@@ -95,10 +107,14 @@ def by_pktlogger(made: Made, folder: Path, *options: str) -> Accounts:
         key = _key(found, ports)
         one = again.get(key, {})
         found[key] = Account(
-            (sides[0]["packets"], sides[1]["packets"]), (sides[0]["bytes"], sides[1]["bytes"]), flow["handshake"],
-            one.get("bytes", 0), one.get("retransmitted", 0), one.get("retransmitted_bytes", 0),
+            (sides[0]["packets"], sides[1]["packets"]),
+            (sides[0]["bytes"], sides[1]["bytes"]),
+            flow["handshake"],
+            one.get("bytes", 0),
+            one.get("retransmitted", 0),
+            one.get("retransmitted_bytes", 0),
             (sides[0]["wscale"], sides[1]["wscale"]),
-        )  # fmt: skip
+        )
     return found
 
 
@@ -136,8 +152,10 @@ def by_interface(made: Made, folder: Path, interface: int) -> Accounts:
     wanted = str(2 + interface) if cooked else (f"eth{interface}", str(interface))[made.at_sender]
     options = ["--interface", wanted] + ["--tunnels"] * (made.case["tunnel"] != "none")
     found = _analysed(made, folder / f"interface {interface}", *options)
-    return {key: Account(None, None, None, flow["bytes"], flow["retransmitted"], flow["retransmitted_bytes"])
-            for key, flow in found.items()}  # fmt: skip
+    return {
+        key: Account(None, None, None, flow["bytes"], flow["retransmitted"], flow["retransmitted_bytes"])
+        for key, flow in found.items()
+    }
 
 
 def by_tshark(file: Path, known: Ports) -> Accounts:
@@ -158,9 +176,11 @@ def by_tshark(file: Path, known: Ports) -> Accounts:
         key = _key(found, ports)
         flags = {int(row[4], 16) & (SYN | 16) for row in rows if int(row[4], 16) & SYN}
         found[key] = Account(
-            (len(sides[0]), len(sides[1])), (_sum(sides[0]), _sum(sides[1])), len(flags) == 2,
+            (len(sides[0]), len(sides[1])),
+            (_sum(sides[0]), _sum(sides[1])),
+            len(flags) == 2,
             again=sum(any(row[5:]) for row in sides[0] if int(row[3] or 0)),
-        )  # fmt: skip
+        )
     return found
 
 
@@ -168,8 +188,13 @@ def _sum(rows: list[list[str]]) -> int:
     return sum(int(row[3] or 0) for row in rows)
 
 
-_TCPTRACE = {"packets": "total packets", "payload": "actual data bytes", "again": "rexmt data pkts",
-             "again_octets": "rexmt data bytes", "unique": "unique bytes sent"}  # fmt: skip
+_TCPTRACE = {
+    "packets": "total packets",
+    "payload": "actual data bytes",
+    "again": "rexmt data pkts",
+    "again_octets": "rexmt data bytes",
+    "unique": "unique bytes sent",
+}
 
 
 def by_tcptrace(file: Path, known: Ports) -> Accounts:
@@ -179,13 +204,21 @@ def by_tcptrace(file: Path, known: Ports) -> Accounts:
         ports = tuple(int(port) for port in re.findall(r"host \w+:\s+\S+:(\d+)\n", block))
         if len(ports) != 2:
             continue
-        rows = {label: values for label, *values in
-                re.findall(r"^     ([^:\n]+):\s+(\S+)[ a-z]*?\s+\1:\s+(\S+)", block, re.MULTILINE)}  # fmt: skip
+        rows = {
+            label: values
+            for label, *values in re.findall(r"^     ([^:\n]+):\s+(\S+)[ a-z]*?\s+\1:\s+(\S+)", block, re.MULTILINE)
+        }
         way = 0 if ports in known else 1
         values = {name: (int(rows[label][way]), int(rows[label][1 - way])) for name, label in _TCPTRACE.items()}
         syns = [rows["SYN/FIN pkts sent"][side].split("/") for side in (way, 1 - way)]
         key = _key(found, (ports[way], ports[1 - way]))
-        found[key] = Account(values["packets"], values["payload"], all(int(syn) for syn, _ in syns),
-                             values["unique"][0], values["again"][0], values["again_octets"][0],
-                             fins=int(syns[0][1]))  # fmt: skip
+        found[key] = Account(
+            values["packets"],
+            values["payload"],
+            all(int(syn) for syn, _ in syns),
+            values["unique"][0],
+            values["again"][0],
+            values["again_octets"][0],
+            fins=int(syns[0][1]),
+        )
     return found

@@ -63,11 +63,15 @@ class Judged:
 def trial_of(one: Recipe, folder: Path, seed: int) -> Trial:
     """The trial whose network the recipe asks for. Its transfer never runs."""
     tables: dict[str, Json] = {
-        "scenario": {"name": "operators"}, "path": {"mtu": MTU} | one.path, "transfer": {"duration": "1s"},
-    }  # fmt: skip
+        "scenario": {"name": "operators"},
+        "path": {"mtu": MTU} | one.path,
+        "transfer": {"duration": "1s"},
+    }
     file = folder / "operators.toml"
-    lines = [f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
-             for name, table in tables.items()]  # fmt: skip
+    lines = [
+        f"[{name}]\n" + "".join(f"{key} = {json.dumps(value)}\n" for key, value in table.items())
+        for name, table in tables.items()
+    ]
     file.write_text("".join(lines) + f'[profile]\nname = "linux"\nsysctl = "{_BUFFERS}"\n', encoding="utf-8")
     return load_plan(str(file), seed=seed).trials[0]
 
@@ -79,8 +83,10 @@ def world_of(one: Recipe, net: Topology, folder: Path, enter: Callable[[str], li
     """The argument of `operators_world`: the recipe's part, and the paths and addresses."""
     names = {"snd": "snd", "rcv": "rcv", "router": net.names[-2], "far": net.names[-2]}
     nodes = {role: enter(name) for role, name in names.items()}
-    lines = {host: [["sysctl", "-q", "-w", f"{name}={value}"] for name, value in settings.items()]
-             for host, settings in one.sysctl.items()}  # fmt: skip
+    lines = {
+        host: [["sysctl", "-q", "-w", f"{name}={value}"] for name, value in settings.items()]
+        for host, settings in one.sysctl.items()
+    }
     if policer := one.world.get("policer"):
         bucket = ["tbf", "rate", f"{policer['rate_bps']}bit", "burst", str(policer["burst"]), "limit", "1600"]
         nic = net.interface(names["router"], "right")
@@ -100,10 +106,14 @@ def in_virtual_time(place: Place, one: Recipe, folder: Path, seed: int) -> None:
     made = world_of(one, Topology.of(trial.setting), folder, lambda name: ["ip", "netns", "exec", name])
     environment = dict(os.environ) | {"TMPDIR": "/run/tmp", "PYTHONHASHSEED": "0", "TERM": "dumb"}
     done = program.run(
-        [sys.executable, "-I", "-S", world.__file__, "run", json.dumps(made)], folder=folder, seed=seed,
-        memory_bytes=MEMORY_BYTES + memory.guest_bytes(trial.setting), timeout_s=TIMEOUT_S, ledger=place.ledger,
+        [sys.executable, "-I", "-S", world.__file__, "run", json.dumps(made)],
+        folder=folder,
+        seed=seed,
+        memory_bytes=MEMORY_BYTES + memory.guest_bytes(trial.setting),
+        timeout_s=TIMEOUT_S,
+        ledger=place.ledger,
         machine=Machine(environment, (str(folder),), network),
-    )  # fmt: skip
+    )
     if done.status:
         raise LfpError(f"{NAME}: {one.cause}, seed {seed}: {done.output[-2000:]}")
 
@@ -259,13 +269,19 @@ def _result(place: Place, name: str, each: int, make: Maker, jobs: int, goal: fl
     rows = [
         Row("trials done", "trials", len(found), n, n, f"{(time.monotonic() - began_s) / 60:.0f} minutes"),
         Row("first lines", "share right", sum(right.values()) / len(found), goal, 1),
-        *(Row(cause, "share right", right[cause] / max(of[cause], 1), goal, 1, f"{of[cause]} trials")
-          for cause in CAUSES),
-    ]  # fmt: skip
+        *(
+            Row(cause, "share right", right[cause] / max(of[cause], 1), goal, 1, f"{of[cause]} trials")
+            for cause in CAUSES
+        ),
+    ]
     method = _METHOD.format(
-        time=time_text, first=FIRST_SEED, last=FIRST_SEED + each - 1, none=NO_VERDICT, apart=_APART,
+        time=time_text,
+        first=FIRST_SEED,
+        last=FIRST_SEED + each - 1,
+        none=NO_VERDICT,
+        apart=_APART,
         table=table(confusion, right),
-    )  # fmt: skip
+    )
     return Result(name, "of rows", None, rows=rows, method=method)
 
 

@@ -69,8 +69,14 @@ def recipe(cause: str, seed: int) -> Recipe:
     mixed.path = {"rate": f"{line.rate_bps}bit", "delay": f"{line.rtt_ms / 2:.3f}ms", "queue": _bytes(4 * line.product)}
     mixed.client = {"kind": "bulk", "seconds": line.seconds(), "bytes": 0, "sndbuf": 0, "hello": False}
     mixed.server = {"kind": "sink", "rcvbuf": 0}
-    mixed.world = {"others": 0, "backs": 0, "back_s": 0.0, "patience_s": 10.0, "after_s": 0.3 + line.rtt_ms / 1000,
-                   "control": "reno" if stack == RENO else "cubic"}  # fmt: skip
+    mixed.world = {
+        "others": 0,
+        "backs": 0,
+        "back_s": 0.0,
+        "patience_s": 10.0,
+        "after_s": 0.3 + line.rtt_ms / 1000,
+        "control": "reno" if stack == RENO else "cubic",
+    }
     for host in mixed.sysctl.values():
         host |= STACKS[stack]
     if stack == "fixed window":
@@ -178,8 +184,12 @@ def _nothing(draw: random.Random, line: Line, mixed: Recipe) -> None:
 Made = Callable[[random.Random, Line, Recipe], None]
 # Function that makes it, right verdicts, words of their text, and the lines on which it shows.
 CAUSES: dict[str, tuple[Made, tuple[str, ...], str, Callable[[Line], bool]]] = {
-    "window scaling off": (_scaling_off, ("receiver_window",), "Window scaling is off",
-                           lambda line: line.product >= 150_000),
+    "window scaling off": (
+        _scaling_off,
+        ("receiver_window",),
+        "Window scaling is off",
+        lambda line: line.product >= 150_000,
+    ),
     "small send buffer": (_send_buffer, ("send_buffer",), "", lambda line: line.product >= 120_000),
     "small receive buffer": (_receive_buffer, ("receiver_window",), "", lambda line: line.product >= 100_000),
     "slow reader": (_slow_reader, ("slow_reader",), "", _any),
@@ -193,4 +203,4 @@ CAUSES: dict[str, tuple[Made, tuple[str, ...], str, Callable[[Line], bool]]] = {
     "cross traffic": (_cross_traffic, ("cross_traffic",), "", _short_trips),
     "a gateway's buffer": (_gateway, ("gateway",), "", _any),
     "nothing wrong": (_nothing, ("path_rate",), "", _short_trips),
-}  # fmt: skip
+}

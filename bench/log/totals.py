@@ -29,9 +29,11 @@ TIMEOUT_S = 600.0
 _FIELDS = ("tcp.srcport", "tcp.len", "tcp.window_size", "tcp.options.sack.count", "tcp.analysis.duplicate_ack")
 _FIN, _SYN_FIN_RST = 1, 7
 _TCPTRACE = {
-    "packets": "total packets", "bytes": "actual data bytes", "packets with SACK": "sack pkts sent",
+    "packets": "total packets",
+    "bytes": "actual data bytes",
+    "packets with SACK": "sack pkts sent",
     "packets with window 0": "zero win adv",
-}  # fmt: skip
+}
 
 
 @dataclass(frozen=True)
@@ -79,10 +81,12 @@ def by_pktlogger(capture: Path) -> tuple[Connection, tuple[Totals, Totals]]:
     def totals(dir_: int) -> Totals:
         here = way == dir_
         return {
-            "packets": sides[dir_]["packets"], "bytes": sides[dir_]["bytes"],
-            "packets with SACK": int((sacks[here] > 0).sum()), "packets with window 0": int((window[here] == 0).sum()),
+            "packets": sides[dir_]["packets"],
+            "bytes": sides[dir_]["bytes"],
+            "packets with SACK": int((sacks[here] > 0).sum()),
+            "packets with window 0": int((window[here] == 0).sum()),
             "duplicate ACKs": int(duplicate[here].sum()),
-        }  # fmt: skip
+        }
 
     return Connection((sides[0]["port"], sides[1]["port"])), (totals(0), totals(1))
 
@@ -151,10 +155,12 @@ def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
     def totals(source: int) -> Totals:
         here = port == source
         return {
-            "packets": int(here.sum()), "bytes": int(length[here].sum()),
-            "packets with SACK": int(sacked[here].sum()), "packets with window 0": int((window[here] == 0).sum()),
+            "packets": int(here.sum()),
+            "bytes": int(length[here].sum()),
+            "packets with SACK": int(sacked[here].sum()),
+            "packets with window 0": int((window[here] == 0).sum()),
             "duplicate ACKs": int(duplicate[here].sum()),
-        }  # fmt: skip
+        }
 
     return totals(connection.ports[0]), totals(connection.ports[1])
 

@@ -97,8 +97,10 @@ def _killed(place: Place, path: Path, clock: str, moments: int) -> Account:
         folder = place.scratch / f"{clock}-{found.runs}"
         while found.moments < moments and not _complete(folder, plan):
             _once(found, rng.uniform(0, LONGEST * takes_s), path, folder, clock)
-            place.say(f"{NAME}: {clock}: {found.moments} moments, {_done(folder)} of {len(plan.trials)} trials, "
-                      f"left {found.left}")  # fmt: skip
+            place.say(
+                f"{NAME}: {clock}: {found.moments} moments, {_done(folder)} of {len(plan.trials)} trials, "
+                f"left {found.left}"
+            )
         Lfp(*_command(path, folder, clock)).finish(WHOLE_S)
         found.wrong_trials += _wrong(folder, plan, undisturbed)
         shutil.rmtree(folder)

@@ -27,10 +27,14 @@ class Lfp:
         self.mark = uuid.uuid4().hex
         python_path = os.pathsep.join([str(CHECKOUT), *filter(None, [os.environ.get("PYTHONPATH")])])
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lfp", *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, start_new_session=True,
+            [sys.executable, "-m", "lfp", *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
             env=os.environ | {_MARK: self.mark, "PYTHONPATH": python_path},
-        )  # fmt: skip
+        )
 
     def finish(self, timeout_s: float) -> None:
         """Waits for the end. LfpError when it failed."""

@@ -65,10 +65,17 @@ def measure(place: Place) -> Iterator[Result]:
     walls = {case: statistics.median(one.wall_s for one in measured) for case, measured in virtual.items()}
     rows = [Row(START.what, "s", walls[START], 0, STARTUP_S)]
     rows += [
-        Row(case.what, "virtual s/s", seconds / max(walls[case] - walls[START], 1e-3), case.least, 1e9,
-            f"{_said(virtual[case])}; in real time {_said(real[case])}")
-        for case in trials if case.least
-    ]  # fmt: skip
+        Row(
+            case.what,
+            "virtual s/s",
+            seconds / max(walls[case] - walls[START], 1e-3),
+            case.least,
+            1e9,
+            f"{_said(virtual[case])}; in real time {_said(real[case])}",
+        )
+        for case in trials
+        if case.least
+    ]
     pairs = list(zip(virtual[CAPTURED], virtual[STREAM], strict=True))
     capture = statistics.median(with_.guest_s / without.guest_s - 1 for with_, without in pairs)
     cost = statistics.median(with_.wall_s / without.wall_s - 1 for with_, without in pairs)

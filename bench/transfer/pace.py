@@ -27,9 +27,14 @@ def _cost(pair: Hosts, place: Place, **options: Any) -> float:
 def measure(place: Place) -> Iterator[Result]:
     """Five pairs on the veth pair."""
     with hosts(place.ledger) as pair, veth(pair, MTU):
-        yield alternating("rttcp.pace", "ns/B", place.pairs or PAIRS, place,
-                          lambda: _cost(pair, place),
-                          lambda: _cost(pair, place, pace_burst_bytes=BURST_BYTES))  # fmt: skip
+        yield alternating(
+            "rttcp.pace",
+            "ns/B",
+            place.pairs or PAIRS,
+            place,
+            lambda: _cost(pair, place),
+            lambda: _cost(pair, place, pace_burst_bytes=BURST_BYTES),
+        )
 
 
 BENCH = Bench("rttcp.pace", "CPU time of a stream paced by bursts of writes, against the kernel's pacing", measure)

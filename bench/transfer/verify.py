@@ -60,13 +60,24 @@ def measure(place: Place) -> Iterator[Result]:
     seconds = place.seconds or SECONDS
     with hosts(place.ledger) as pair:
         with veth(pair, MTU):
-            yield alternating("rttcp.verify.veth", "bit/s", place.pairs or PAIRS, place,
-                              lambda: _steady(pair, place, seconds),
-                              lambda: _steady(pair, place, seconds, verify=True))  # fmt: skip
+            yield alternating(
+                "rttcp.verify.veth",
+                "bit/s",
+                place.pairs or PAIRS,
+                place,
+                lambda: _steady(pair, place, seconds),
+                lambda: _steady(pair, place, seconds, verify=True),
+            )
             yield _samples(pair, place)
         with box(pair, MTU, LONG_PATH, place.scratch, place.ledger):
-            yield alternating("rttcp.verify.rtt498", "bit/s", place.pairs or LONG_PAIRS, place,
-                              lambda: _long(pair, place), lambda: _long(pair, place, verify=True))  # fmt: skip
+            yield alternating(
+                "rttcp.verify.rtt498",
+                "bit/s",
+                place.pairs or LONG_PAIRS,
+                place,
+                lambda: _long(pair, place),
+                lambda: _long(pair, place, verify=True),
+            )
 
 
 BENCH = Bench("rttcp.verify", "cost of --verify on a veth pair and at RTT 498 ms, and of TCP_INFO at 10 ms", measure)

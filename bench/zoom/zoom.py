@@ -76,11 +76,16 @@ def measure(place: Place) -> Iterator[Result]:
     median, p95 = np.quantile(taken, (0.5, 0.95))
     own, mapped = (max(sizes) for sizes in zip(*memory, strict=True))
     most_s, most_ms = BOUNDS[SEGMENTS if segments <= SEGMENTS else 100 * SEGMENTS]
-    yield Result("dashboard.zoom", "of rows", None, rows=[
-        Row(f"first view, {segments} segments", "s", first_s, 0, most_s, f"again: {again_s:.2f} s"),
-        Row(f"zoom, p95 of {zooms}", "ms", float(p95), 0, most_ms, f"median {median:.0f} ms"),
-        Row("server's memory", "MB", own / 1e6, 0, MEMORY_BYTES / 1e6, f"{mapped / 1e6:.0f} MB of files mapped"),
-    ])  # fmt: skip
+    yield Result(
+        "dashboard.zoom",
+        "of rows",
+        None,
+        rows=[
+            Row(f"first view, {segments} segments", "s", first_s, 0, most_s, f"again: {again_s:.2f} s"),
+            Row(f"zoom, p95 of {zooms}", "ms", float(p95), 0, most_ms, f"median {median:.0f} ms"),
+            Row("server's memory", "MB", own / 1e6, 0, MEMORY_BYTES / 1e6, f"{mapped / 1e6:.0f} MB of files mapped"),
+        ],
+    )
 
 
 def _reported(run: Path) -> None:

@@ -15,8 +15,12 @@ from bench.lft_lab import Lab
 
 LASTS_NS = 60 * 10**9
 PATH: dict[str, int | str] = {
-    "delay_ns": 30_000_000, "rate_bps": 45_000_000, "queue_bytes": 256_000, "loss_ppb": 10_000_000, "framing": "ip"
-}  # fmt: skip
+    "delay_ns": 30_000_000,
+    "rate_bps": 45_000_000,
+    "queue_bytes": 256_000,
+    "loss_ppb": 10_000_000,
+    "framing": "ip",
+}
 
 
 @contextmanager

@@ -90,8 +90,12 @@ def _values(kind: Any, incomplete: str, cut: int, known: dict[str, Any], words: 
         return _matching(kind, incomplete)
     if kind == "setting":
         return [(item, text[cut:]) for item, text in _matching(_settings(known["settings"], incomplete), incomplete)]
-    found: dict[str, Any] = {"metric": lambda: known["metrics"], "name": lambda: list(known["settings"]),
-                             "scenario": lambda: _scenarios(incomplete), "run": lambda: _runs(words)}  # fmt: skip
+    found: dict[str, Any] = {
+        "metric": lambda: known["metrics"],
+        "name": lambda: list(known["settings"]),
+        "scenario": lambda: _scenarios(incomplete),
+        "run": lambda: _runs(words),
+    }
     if kind in found:
         return _matching(found[kind](), incomplete)
     return [(kind, incomplete)] if kind in ("file", "dir") else []
@@ -115,8 +119,11 @@ def _scenarios(incomplete: str) -> list[str]:
     folder = start if incomplete.endswith("/") else start.parent
     near = sorted(folder.iterdir()) if folder.is_dir() else []
     prefix = incomplete[: incomplete.rfind("/") + 1]
-    files = [f"{prefix}{one.name}{'/' if one.is_dir() else ''}" for one in near
-             if one.suffix == ".toml" or (one.is_dir() and not one.name.startswith("."))]  # fmt: skip
+    files = [
+        f"{prefix}{one.name}{'/' if one.is_dir() else ''}"
+        for one in near
+        if one.suffix == ".toml" or (one.is_dir() and not one.name.startswith("."))
+    ]
     return [*sorted(path.stem for path in _LIBRARY.glob("*.toml")), *files]
 
 

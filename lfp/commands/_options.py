@@ -14,62 +14,92 @@ from netcommon.errors import UsageError
 from scenarios.run import judgement
 
 quick_option = click.option(
-    "--quick", is_flag=True, help="Use the scenario's [quick] values: the same shape in less time.",
-)  # fmt: skip
+    "--quick",
+    is_flag=True,
+    help="Use the scenario's [quick] values: the same shape in less time.",
+)
 set_option = click.option(
-    "--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE",
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="TABLE.KEY=VALUE",
     help="Set a value, or sweep it over A,B,… (repeatable).",
-)  # fmt: skip
+)
 seed_option = click.option(
-    "--seed", type=click.IntRange(0, 2**53),
+    "--seed",
+    type=click.IntRange(0, 2**53),
     help="Seed of the trials' order and of the delay box.  [default: fresh, recorded]",
-)  # fmt: skip
+)
 jobs_option = click.option(
-    "--jobs", type=click.IntRange(1, 64),
+    "--jobs",
+    type=click.IntRange(1, 64),
     help="Trials that run at a time, in virtual time only.  [default: processors]",
-)  # fmt: skip
+)
 box_option = click.option(
-    "--box", type=click.Choice(["auto", "netem", "comet", "kernel"]),
+    "--box",
+    type=click.Choice(["auto", "netem", "comet", "kernel"]),
     help="Delay box in virtual time.  [default: auto]",
-)  # fmt: skip
+)
 scheduler_option = click.option(
-    "--scheduler", metavar="ADDRESS",
+    "--scheduler",
+    metavar="ADDRESS",
     help="Hand the trials to the workers of the Dask scheduler at ADDRESS, such as tcp://10.0.0.1:8786.",
-)  # fmt: skip
+)
 metric_option = click.option(
-    "--metric", default="short_term_bps", show_default=True, help="Measured column of results.parquet.",
-)  # fmt: skip
+    "--metric",
+    default="short_term_bps",
+    show_default=True,
+    help="Measured column of results.parquet.",
+)
 lower_option = click.option(
-    "--lower-is-better", is_flag=True, help="Less of the metric is better, as of elapsed_ns or retransmits.",
-)  # fmt: skip
+    "--lower-is-better",
+    is_flag=True,
+    help="Less of the metric is better, as of elapsed_ns or retransmits.",
+)
 margin_option = click.option(
-    "--margin", "--within", "margin", default=readable.share(judgement.MARGIN).replace(" ", ""), show_default=True,
+    "--margin",
+    "--within",
+    "margin",
+    default=readable.share(judgement.MARGIN).replace(" ", ""),
+    show_default=True,
     help="The share by which a ratio may differ from 1 and count as the same; below 100%.",
-)  # fmt: skip
+)
 undecided_option = click.option(
-    "--allow-undecided", is_flag=True, help="Let undecided cells pass: they may be worse.",
-)  # fmt: skip
+    "--allow-undecided",
+    is_flag=True,
+    help="Let undecided cells pass: they may be worse.",
+)
 give_up_option = click.option(
-    "--give-up", type=click.IntRange(1), metavar="N",
+    "--give-up",
+    type=click.IntRange(1),
+    metavar="N",
     help="End the run when its first N trials failed with the same message.  [default: never; lfp gate: 3]",
-)  # fmt: skip
+)
 gateway_option = click.option(
-    "--gateway", type=click.Path(path_type=Path), metavar="FILE",
+    "--gateway",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
     help="The program that the run's gateways must be, compared by its hash.",
-)  # fmt: skip
+)
 across_option = click.option(
-    "--across", multiple=True, metavar="SETTING",
+    "--across",
+    multiple=True,
+    metavar="SETTING",
     help="A setting that may differ between the runs, such as gateway.rate (repeatable).",
-)  # fmt: skip
+)
 
 
 def time_option(default: str | None, otherwise: str = "") -> Callable[[Any], Any]:
     """``--time``. ``otherwise``: its value when the user does not give it and there is no ``default``."""
     return click.option(
-        "--time", "clock", type=click.Choice(["real", "virtual", "auto"]), default=default, show_default=True,
+        "--time",
+        "clock",
+        type=click.Choice(["real", "virtual", "auto"]),
+        default=default,
+        show_default=True,
         help="Virtual: each trial runs in a kernel of its own whose clock jumps. Auto: measures this machine for 3 s, "
-             "and takes real time where it is good enough for the scenario." + otherwise,
-    )  # fmt: skip
+        "and takes real time where it is good enough for the scenario." + otherwise,
+    )
 
 
 def share(text: str) -> float:

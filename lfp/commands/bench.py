@@ -21,25 +21,44 @@ from scenarios.run.terminal import console
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines instead of the table.")
 @click.option("--pairs", type=click.IntRange(1, 100), help="Number of pairs.  [default: the bench's own]")
-@click.option("--seconds", type=click.IntRange(1, 86400),
-              help="How long to measure each.  [default: the bench's own]")  # fmt: skip
-@click.option("--packets", type=click.IntRange(10_000, 1_000_000_000),
-              help="Packets of what log.* and dashboard.* read.  [default: the bench's own]")  # fmt: skip
-@click.option("--product", "products", multiple=True, type=click.Path(path_type=Path, dir_okay=False, exists=True),
-              metavar="FILE", help="Compare the gateways of this scenario, too: of gateways and gateways.virtual "
-              "(repeatable).")  # fmt: skip
+@click.option("--seconds", type=click.IntRange(1, 86400), help="How long to measure each.  [default: the bench's own]")
+@click.option(
+    "--packets",
+    type=click.IntRange(10_000, 1_000_000_000),
+    help="Packets of what log.* and dashboard.* read.  [default: the bench's own]",
+)
+@click.option(
+    "--product",
+    "products",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    metavar="FILE",
+    help="Compare the gateways of this scenario, too: of gateways and gateways.virtual (repeatable).",
+)
 @click.option("--list", "list_them", is_flag=True, help="List the benches.")
 @click.option(
     "--publish",
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the tables of benches that have one to this Markdown page; what others wrote there stays.",
 )
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("bench-results.jsonl"),
-              show_default=True, help="File to append JSON lines to.")  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=Path("bench-results.jsonl"),
+    show_default=True,
+    help="File to append JSON lines to.",
+)
 def command(
-    names: tuple[str, ...], as_json: bool, pairs: int | None, seconds: int | None, packets: int | None,
-    products: tuple[Path, ...], list_them: bool, publish: Path | None, output: Path,
-) -> None:  # fmt: skip
+    names: tuple[str, ...],
+    as_json: bool,
+    pairs: int | None,
+    seconds: int | None,
+    packets: int | None,
+    products: tuple[Path, ...],
+    list_them: bool,
+    publish: Path | None,
+    output: Path,
+) -> None:
     """Run benches (all by default), print a table, and append JSON lines to bench-results.jsonl."""
     known = registry.load()
     if list_them:

@@ -92,7 +92,19 @@ def _as_json(found: compare.Comparison, cell: judgement.Cell) -> dict[str, objec
     by = dict(zip(("setting", "base", "run"), found.by, strict=True)) if found.by else None
     values = {"setting": cell.setting, "base": cell.base.values, "run": cell.run.values, **distinct}
     tested = sum(one.p is not None for one in found.cells)
-    judged = {"ratio": cell.ratio, "interval": cell.interval, "p": cell.p, "p_corrected": f"Holm, {tested} cells",
-              "delta": cell.delta}  # fmt: skip
-    return {"v": 2, "metric": found.metric, "by": by, **values, "margin": found.margin, **judged,
-            "verdict": cell.verdict}  # fmt: skip
+    judged = {
+        "ratio": cell.ratio,
+        "interval": cell.interval,
+        "p": cell.p,
+        "p_corrected": f"Holm, {tested} cells",
+        "delta": cell.delta,
+    }
+    return {
+        "v": 2,
+        "metric": found.metric,
+        "by": by,
+        **values,
+        "margin": found.margin,
+        **judged,
+        "verdict": cell.verdict,
+    }

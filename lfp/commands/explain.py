@@ -24,16 +24,28 @@ from scenarios.virtual import boxes, randomness
 @click.argument("scenario")
 @quick_option
 @set_option
-@click.option("--time", "clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True,
-              help="The kind of time that the run shall have.")  # fmt: skip
+@click.option(
+    "--time",
+    "clock",
+    type=click.Choice(["real", "virtual"]),
+    default="real",
+    show_default=True,
+    help="The kind of time that the run shall have.",
+)
 @jobs_option
 @box_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @runs_dir_option
 def command(
-    scenario: str, quick: bool, overrides: tuple[str, ...], clock: str, jobs: int | None, box: str | None,
-    as_json: bool, runs_dir: Path,
-) -> None:  # fmt: skip
+    scenario: str,
+    quick: bool,
+    overrides: tuple[str, ...],
+    clock: str,
+    jobs: int | None,
+    box: str | None,
+    as_json: bool,
+    runs_dir: Path,
+) -> None:
     """Show what SCENARIO will do: settings, trials, time, memory, disk. Nothing runs.
 
     Earlier runs in --runs-dir correct the time.
@@ -53,10 +65,9 @@ def _settings(plan: Plan) -> Sequence[Trial]:
 
 def _as_json(plan: Plan, found: Forecast, clock: str) -> dict[str, Any]:
     settings = [
-        {"params": _asked(trial), "transfer_s": estimate.transfer_s(trial.setting),
-         "trial_s": takes.wall_s}
+        {"params": _asked(trial), "transfer_s": estimate.transfer_s(trial.setting), "trial_s": takes.wall_s}
         for trial, takes in zip(_settings(plan), found.settings, strict=True)
-    ]  # fmt: skip
+    ]
     about = {"v": 1, "scenario": plan.name, "time": clock, "trials": len(plan.trials), "repeat": plan.base.run.repeat}
     return about | forecast.as_json(found) | {"settings": settings}
 
@@ -74,10 +85,14 @@ def _print(plan: Plan, found: Forecast, clock: str, runs_dir: Path, box: str) ->
     told = cells.telling(rows, (), cells.preferred(plan.sweep))
     texts = cells.texts_by_column(rows, told)
     names = (cells.heading(name, plan.sweep) for name in told)
-    print_table(out, (*names, "transfer", "wall time of a trial", "memory", "disk"), [
-        (*(texts[name][row.get(name)] for name in told), *_figures(trial, takes))
-        for trial, row, takes in zip(trials, rows, found.settings, strict=True)
-    ])  # fmt: skip
+    print_table(
+        out,
+        (*names, "transfer", "wall time of a trial", "memory", "disk"),
+        [
+            (*(texts[name][row.get(name)] for name in told), *_figures(trial, takes))
+            for trial, row, takes in zip(trials, rows, found.settings, strict=True)
+        ],
+    )
     for line in _sums(plan, found, clock, runs_dir, box):
         out.print(line, markup=False)
 

@@ -20,8 +20,13 @@ from scenarios.run.terminal import console
 @click.argument("captures", nargs=-1, required=True, metavar="SND [MID...] [RCV]")
 @click.option("--name", default="import", show_default=True, help="Name of the run, before its time.")
 @click.option("--title", default="", help="Title of the run.  [default: the captures' file names]")
-@click.option("--clock", default="estimate", show_default=True, metavar="same|estimate|OFFSET,PPM",
-              help="How each capture's clock is related to that of the one before it.")  # fmt: skip
+@click.option(
+    "--clock",
+    default="estimate",
+    show_default=True,
+    metavar="same|estimate|OFFSET,PPM",
+    help="How each capture's clock is related to that of the one before it.",
+)
 @click.option("--tunnels", is_flag=True, help="Also look for TCP inside tunnels (GRE, VXLAN, GENEVE, GTP-U, …).")
 @click.option("--no-captures", is_flag=True, help="Keep no copies of the captures in the run, only its tables.")
 @click.option(
@@ -29,9 +34,12 @@ from scenarios.run.terminal import console
     is_flag=True,
     help="Map addresses (prefixes are kept) and ports; leave out payload, MAC addresses and names.",
 )
-@click.option("--key", type=click.Path(path_type=Path), metavar="FILE",
-              help="With --anonymise: 64 hexadecimal digits, for one mapping in several runs.  "
-                   "[default: random, not kept]")  # fmt: skip
+@click.option(
+    "--key",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --anonymise: 64 hexadecimal digits, for one mapping in several runs.  [default: random, not kept]",
+)
 @runs_dir_option
 def command(
     captures: tuple[str, ...],

@@ -13,8 +13,15 @@ from scenarios.run.plain import Plain, print_table
 def command() -> None:
     """List the library's scenarios, with paper row, number of trials and estimated time."""
     rows = [
-        (one.name, one.title, one.paper, str(one.trials), spoken(one.seconds), str(one.quick_trials),
-         spoken(one.quick_seconds))
+        (
+            one.name,
+            one.title,
+            one.paper,
+            str(one.trials),
+            spoken(one.seconds),
+            str(one.quick_trials),
+            spoken(one.quick_seconds),
+        )
         for one in library_index.entries()
-    ]  # fmt: skip
+    ]
     print_table(Plain(), ("scenario", "title", "paper", "trials", "time", "quick: trials", "time"), rows)

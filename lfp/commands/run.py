@@ -83,9 +83,15 @@ def command(
         return 0
     with _running.workers_of(scheduler) as elsewhere:
         run_dirs, advice = _running.start(
-            plans, out, clock=clock, box=box, quick=quick, runs_dir=runs_dir, elsewhere=elsewhere is not None,
+            plans,
+            out,
+            clock=clock,
+            box=box,
+            quick=quick,
+            runs_dir=runs_dir,
+            elsewhere=elsewhere is not None,
             give_up=give_up,
-        )  # fmt: skip
+        )
         finished = _running.finish(run_dirs, out, jobs, advice, elsewhere)
     for done in finished:
         if gateway and (why := ran.objection("--gateway", gateway, done.run_dir)):

@@ -13,8 +13,11 @@ from scenarios.run import plain, runs, shown
 @click.command("show")
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each trial.")
-@click.option("--summary", metavar="METRIC", help="Print a line for each setting: median of this measured column, its "
-              "bootstrap interval, outliers.")  # fmt: skip
+@click.option(
+    "--summary",
+    metavar="METRIC",
+    help="Print a line for each setting: median of this measured column, its bootstrap interval, outliers.",
+)
 @runs_dir_option
 def command(run: str, as_json: bool, summary: str | None, runs_dir: Path) -> None:
     """Show the trials of RUN (path, name or 'last')."""

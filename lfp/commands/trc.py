@@ -113,15 +113,29 @@ class Trials:
 @click.option(
     "--low", type=click.IntRange(10, 10**8), help="Packets/s that the receiver takes.  [default: half its limit]"
 )
-@click.option("--high", type=click.IntRange(10, 10**8),
-              help="Packets/s that the receiver does not take.  [default: twice its limit]")  # fmt: skip
-@click.option("--precision", type=click.FloatRange(0.0005, 0.5), default=0.005, show_default=True,
-              help="How close to the best rate the search must come, a ratio.")  # fmt: skip
+@click.option(
+    "--high",
+    type=click.IntRange(10, 10**8),
+    help="Packets/s that the receiver does not take.  [default: twice its limit]",
+)
+@click.option(
+    "--precision",
+    type=click.FloatRange(0.0005, 0.5),
+    default=0.005,
+    show_default=True,
+    help="How close to the best rate the search must come, a ratio.",
+)
 @click.option("--quick", is_flag=True, help="Use the scenario's [quick] values.")
 @click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Set a value (repeatable).")
 @click.option("--seed", type=click.IntRange(0, 2**53), help="Seed of the delay box.  [default: fresh, recorded]")
-@click.option("--time", "clock", type=click.Choice(["real", "virtual"]), default="real", show_default=True,
-              help="Virtual: each trial runs in a kernel of its own whose clock jumps.")  # fmt: skip
+@click.option(
+    "--time",
+    "clock",
+    type=click.Choice(["real", "virtual"]),
+    default="real",
+    show_default=True,
+    help="Virtual: each trial runs in a kernel of its own whose clock jumps.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, and no progress.")
 @runs_dir_option
 def command(
@@ -169,8 +183,11 @@ class _Told:
         self._made += 1
         each_s = (time.monotonic() - self._begun) / self._made
         left_s = max(self._expected - self._made, 0) * each_s
-        console().print(f"trial {self._made} of at most {self._expected}: {pps} packets/s → {readable.rate(bps)}; "
-                        f"{spoken(left_s)} left at most", markup=False)  # fmt: skip
+        console().print(
+            f"trial {self._made} of at most {self._expected}: {pps} packets/s → {readable.rate(bps)}; "
+            f"{spoken(left_s)} left at most",
+            markup=False,
+        )
         return bps
 
 
@@ -180,8 +197,14 @@ def _document(search: Search, best: int, run_dir: Path) -> dict[str, Any]:
         {"packets_per_s": pps, "short_term_bps": bps, "of_best": bps / search.curve[best]}
         for pps, bps in sorted(search.curve.items())
     ]
-    return {"v": 1, "best_packets_per_s": best, "best_short_term_bps": search.curve[best],
-            "precision": search.precision, "curve": curve, "run": str(run_dir)}  # fmt: skip
+    return {
+        "v": 1,
+        "best_packets_per_s": best,
+        "best_short_term_bps": search.curve[best],
+        "precision": search.precision,
+        "curve": curve,
+        "run": str(run_dir),
+    }
 
 
 def paper(references: tuple[str, ...], mtu: int) -> list[dict[str, Any]]:
@@ -194,8 +217,13 @@ def paper(references: tuple[str, ...], mtu: int) -> list[dict[str, Any]]:
         best = [row for row in rows if row.get("kind") == "best"]
         if best:
             row = max(best, key=lambda each: float(each["rate_bps"]))
-            found.append({"name": name, "packets_per_s": float(row["rate_bps"]) / (8 * mtu),
-                          "short_term_bps": float(row["short_term_bps"])})  # fmt: skip
+            found.append(
+                {
+                    "name": name,
+                    "packets_per_s": float(row["rate_bps"]) / (8 * mtu),
+                    "short_term_bps": float(row["short_term_bps"]),
+                }
+            )
     return found
 
 

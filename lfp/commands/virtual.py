@@ -28,16 +28,27 @@ _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AU
 @click.command("virtual", context_settings={"allow_interspersed_args": False})
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[COMMAND...]")
 @click.option("--scenario", metavar="SCENARIO", help="Build the network of this scenario's first trial around it.")
-@click.option("--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE",
-              help="Set a value of the scenario (repeatable).")  # fmt: skip
+@click.option(
+    "--set", "overrides", multiple=True, metavar="TABLE.KEY=VALUE", help="Set a value of the scenario (repeatable)."
+)
 @click.option("--node", default="snd", show_default=True, help="The node of that network in which COMMAND runs.")
-@click.option("--box", type=click.Choice(boxes.CHOICES), default="auto", show_default=True,
-              help="Delay box of that network.")  # fmt: skip
-@click.option("--write", "writable", multiple=True, metavar="DIR",
-              type=click.Path(exists=True, file_okay=False, resolve_path=True),
-              help="Keep what changes in this folder (repeatable). Other changes end with COMMAND.")  # fmt: skip
-@click.option("--record", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path),
-              help="Keep a record of who ran when in this file, for 'lfp schedule'.")  # fmt: skip
+@click.option(
+    "--box", type=click.Choice(boxes.CHOICES), default="auto", show_default=True, help="Delay box of that network."
+)
+@click.option(
+    "--write",
+    "writable",
+    multiple=True,
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, resolve_path=True),
+    help="Keep what changes in this folder (repeatable). Other changes end with COMMAND.",
+)
+@click.option(
+    "--record",
+    metavar="FILE",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Keep a record of who ran when in this file, for 'lfp schedule'.",
+)
 @click.option("--memory", "size", metavar="SIZE", help="Memory of the machine.  [default: 1GB and what the path holds]")
 @click.option("--seed", type=click.IntRange(0, 2**53), default=1, show_default=True, help="Seed of all that is random.")
 @click.option("--build", is_flag=True, help="Build that kernel, once, in about 3 minutes. Takes no COMMAND.")
@@ -71,9 +82,16 @@ def command(
     began = time.monotonic()
     with runner.owned() as (ledger, _):
         done = program.run(
-            argv, folder=Path.cwd(), memory_bytes=needed, seed=seed, timeout_s=math.inf, machine=machine,
-            said=_pass_on, ledger=ledger, record=record,
-        )  # fmt: skip
+            argv,
+            folder=Path.cwd(),
+            memory_bytes=needed,
+            seed=seed,
+            timeout_s=math.inf,
+            machine=machine,
+            said=_pass_on,
+            ledger=ledger,
+            record=record,
+        )
     _say(done, time.monotonic() - began)
     return done.status if done.status >= 0 else _BY_SIGNAL - done.status
 

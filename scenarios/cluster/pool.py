@@ -48,8 +48,10 @@ class Pool:
             self._client = Client(self._address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
             why = str(error).splitlines()[0] if str(error) else type(error).__name__
-            raise UsageError(f"--scheduler {self._address}: no Dask scheduler answers ({why}); start 'dask scheduler', "
-                             "or give the address that it prints") from error  # fmt: skip
+            raise UsageError(
+                f"--scheduler {self._address}: no Dask scheduler answers ({why}); start 'dask scheduler', "
+                "or give the address that it prints"
+            ) from error
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,9 +103,15 @@ class Pool:
             job = task.job(one, self._box, self._tools, str(Path.cwd()))
             kind = "virtual" if self._box else "real"
             future = self._client.submit(
-                self._work, self._run, kind, self._wanted, self._programs, job,
-                key=f"lfp-{self._run}-{secrets.token_hex(4)}", pure=False,
-            )  # fmt: skip
+                self._work,
+                self._run,
+                kind,
+                self._wanted,
+                self._programs,
+                job,
+                key=f"lfp-{self._run}-{secrets.token_hex(4)}",
+                pure=False,
+            )
             out[future] = one
             done.add(future)
 

@@ -46,9 +46,14 @@ class Child:
         said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - closed by end()
         command = ["setpriv", "--pdeathsig", "KILL", sys.executable, "-m", "scenarios.cluster.child", kind]
         process = subprocess.Popen(
-            command, cwd=CHECKOUT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, text=True,
+            command,
+            cwd=CHECKOUT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=said,
+            text=True,
             start_new_session=True,
-        )  # fmt: skip
+        )
         return cls(process, said, kind, code)
 
     def fits(self, kind: str, code: str) -> bool:

@@ -64,15 +64,25 @@ def trial_of(base: Trial, case: Case) -> Trial:
     path = PathTable.model_validate(values)
     transfer = Transfer.model_validate({"duration": "2s", "family": setting.transfer.family})
     made = Scenario(
-        scenario=setting.scenario, path=path, transfer=transfer, profile=setting.profile, gateway=setting.gateway,
-        cpu=setting.cpu, capture=Capture(), run=Run(seed=base.seed),
-    )  # fmt: skip
+        scenario=setting.scenario,
+        path=path,
+        transfer=transfer,
+        profile=setting.profile,
+        gateway=setting.gateway,
+        cpu=setting.cpu,
+        capture=Capture(),
+        run=Run(seed=base.seed),
+    )
     return boxes.settled(replace(base, setting=made), "auto")
 
 
 def run(
-    base: Trial, chosen: Iterable[Case], jobs: int, ledger: Ledger, done: Callable[[Result, int, float], None],
-) -> list[Result]:  # fmt: skip
+    base: Trial,
+    chosen: Iterable[Case],
+    jobs: int,
+    ledger: Ledger,
+    done: Callable[[Result, int, float], None],
+) -> list[Result]:
     """Runs the cases, ``jobs`` at a time. ``done`` gets each result, how many there are so far, and the seconds that
     are left."""
     image, todo = kernel.require(), list(chosen)
@@ -118,8 +128,13 @@ def _one(
     supers = boxes.super_packets(trial) if back_end == "netem" else (0, 0)
     with ExitStack() as stack:
         share = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lfp-share-")))
-        arguments = {"trial": trial, "box": back_end, "super_bytes": supers, "case": case.name,
-                     "share": str(init.SHARE)}  # fmt: skip
+        arguments = {
+            "trial": trial,
+            "box": back_end,
+            "super_bytes": supers,
+            "case": case.name,
+            "share": str(init.SHARE),
+        }
         job = {"call": ("scenarios.conformance.inside", "run", arguments)}
         guest = Guest(image, share, _memory(trial), base.seed, job, alone=alone)
         for path in (share, guest.folder):

@@ -38,15 +38,20 @@ def markdown(about: dict[str, Any], results: Sequence[Result]) -> str:
     """A page: what was tested, the results, and what the cases are."""
     programs = [f"`{name}` {digest[:12]}" for name, digest in about["programs"].items()]
     lines = [
-        f"# Conformance: {about['title']}", "",
+        f"# Conformance: {about['title']}",
+        "",
         f"{summary(results)}. `lfp conformance {about['scenario']} --seed {about['seed']}` makes this page, in virtual "
         "time. Path: RTT 10 ms, 100 Mbit/s, queue 250 KB, MTU 1,500, unless a case says otherwise. "
-        f"lfp {about['lfp']}" + (f", programs: {', '.join(programs)}" if programs else "") + ".", "",
-        *_table(("case", "what is done", "what is expected", "source", "result", "evidence, figures or reason"), (
-            (*case, _marked(one), one.says) for case, one in
-            zip(case_rows(one.case for one in results), results, strict=True)
-        )),
-    ]  # fmt: skip
+        f"lfp {about['lfp']}" + (f", programs: {', '.join(programs)}" if programs else "") + ".",
+        "",
+        *_table(
+            ("case", "what is done", "what is expected", "source", "result", "evidence, figures or reason"),
+            (
+                (*case, _marked(one), one.says)
+                for case, one in zip(case_rows(one.case for one in results), results, strict=True)
+            ),
+        ),
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -69,8 +74,10 @@ def document(about: dict[str, Any], results: Sequence[Result]) -> str:
         {"case": one.case.name, "does": one.case.does, "expects": one.case.expects, "source": one.case.source,
          "result": one.result, "says": one.says, "virtual_ns": one.taken_ns} for one in results
     ]  # fmt: skip
-    return json.dumps({"v": VERSION, **about, "passes": not any(one.fails for one in results), "cases": listed},
-                      indent=2) + "\n"  # fmt: skip
+    return (
+        json.dumps({"v": VERSION, **about, "passes": not any(one.fails for one in results), "cases": listed}, indent=2)
+        + "\n"
+    )
 
 
 def text(results: Sequence[Result]) -> str:

@@ -47,8 +47,11 @@ def hosts(ledger: Ledger) -> Iterator[Hosts]:
 
 @contextlib.contextmanager
 def _namespace(ledger: Ledger) -> Iterator[int]:
-    with Tool(["unshare", "--net", "--", "sh", "-c", 'echo "{\\"event\\":\\"ready\\"}"; exec sleep infinity'],
-              name="namespace", ledger=ledger) as holder:  # fmt: skip
+    with Tool(
+        ["unshare", "--net", "--", "sh", "-c", 'echo "{\\"event\\":\\"ready\\"}"; exec sleep infinity'],
+        name="namespace",
+        ledger=ledger,
+    ) as holder:
         holder.wait_event("ready", START_TIMEOUT_S)
         yield holder.pid
 

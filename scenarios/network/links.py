@@ -218,9 +218,13 @@ _RX_ERRORS, _RX_DROP, _TX_ERRORS, _TX_DROP = 2, 3, 10, 11  # columns of /proc/ne
 
 
 OFFLOADS = (
-    "tx-checksum-ip-generic", "tx-tcp-segmentation", "tx-tcp6-segmentation", "tx-udp-segmentation",
-    "tx-generic-segmentation", "rx-gro",
-)  # fmt: skip
+    "tx-checksum-ip-generic",
+    "tx-tcp-segmentation",
+    "tx-tcp6-segmentation",
+    "tx-udp-segmentation",
+    "tx-generic-segmentation",
+    "rx-gro",
+)
 
 
 def offloads(pid: int, name: str) -> dict[str, bool]:

@@ -55,9 +55,15 @@ class Topology:
     namespaces of pair 1's hosts."""
 
     def __init__(
-        self, graph: Graph, mtu: int, family: Family = "ipv4", ledger: Ledger | None = None, *,
-        nic: tuple[int, int] = (0, 0), prompt: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        graph: Graph,
+        mtu: int,
+        family: Family = "ipv4",
+        ledger: Ledger | None = None,
+        *,
+        nic: tuple[int, int] = (0, 0),
+        prompt: bool = False,
+    ) -> None:
         self.graph, self.mtu, self.family = graph, mtu, family
         self.names = list(graph.nodes)
         self._ledger = ledger
@@ -72,8 +78,14 @@ class Topology:
     def of(cls, setting: Scenario, ledger: Ledger | None = None, *, prompt: bool = False) -> Topology:
         """The network that a trial needs. ``prompt``: it can open Mininet's."""
         path = setting.path
-        return cls(Graph.of(setting), path.mtu, setting.transfer.family, ledger, nic=(path.nic_rate, path.nic_queue),
-                   prompt=prompt)  # fmt: skip
+        return cls(
+            Graph.of(setting),
+            path.mtu,
+            setting.transfer.family,
+            ledger,
+            nic=(path.nic_rate, path.nic_queue),
+            prompt=prompt,
+        )
 
     def __enter__(self) -> Topology:
         try:
@@ -220,8 +232,12 @@ class Topology:
             links.bring_up(node.pid, "lo")
         for number, link in enumerate(self.graph.links):
             if not link.hop:
-                self._connect(link.left, self.graph.interface(number, link.left),
-                              link.right, self.graph.interface(number, link.right))  # fmt: skip
+                self._connect(
+                    link.left,
+                    self.graph.interface(number, link.left),
+                    link.right,
+                    self.graph.interface(number, link.right),
+                )
                 self._join(number)
         if self._nic[0]:
             for pair in range(1, self.graph.pairs + 1):

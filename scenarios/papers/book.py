@@ -108,9 +108,14 @@ def _counts(claims: Sequence[Claim], states: Mapping[str, str], judged: Mapping[
 
 
 def _paper(
-    paper: str, claims: Sequence[Claim], rows: Sequence[Row], kept: Kept, judged: Mapping[str, Sequence[_Judged]],
-    states: Mapping[str, str], root: str,
-) -> list[str]:  # fmt: skip
+    paper: str,
+    claims: Sequence[Claim],
+    rows: Sequence[Row],
+    kept: Kept,
+    judged: Mapping[str, Sequence[_Judged]],
+    states: Mapping[str, str],
+    root: str,
+) -> list[str]:
     lines = ["", f"## {paper}"]
     numbers = [_number(claim, one, root) for claim in claims for one in judged[claim.id]]
     if numbers:
@@ -124,8 +129,15 @@ def _paper(
 def _number(claim: Claim, one: _Judged, root: str) -> str:
     number = one.number
     allowed = f"{_allowed(number)}: {number.why}" if number.why else readable.NOTHING
-    cells = [claim.id, number.say, _paper_value(number), allowed, _measured(number, one.quick),
-             _measured(number, one.whole), _verdict(one, root)]  # fmt: skip
+    cells = [
+        claim.id,
+        number.say,
+        _paper_value(number),
+        allowed,
+        _measured(number, one.quick),
+        _measured(number, one.whole),
+        _verdict(one, root),
+    ]
     return _line(cells)
 
 

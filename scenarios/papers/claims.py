@@ -23,9 +23,13 @@ from scenarios.plan.values import Table
 
 FILE = Path(__file__).with_name("claims.toml")
 PAPERS = {
-    "C": "comet-2004", "T": "tgnle-2006", "P": "cpeak-1998", "F": "lfp-1995", "L": "lsr-2007",
+    "C": "comet-2004",
+    "T": "tgnle-2006",
+    "P": "cpeak-1998",
+    "F": "lfp-1995",
+    "L": "lsr-2007",
     "K": "The project's card",
-}  # fmt: skip
+}
 _PPB = 1e9
 
 

@@ -36,9 +36,12 @@ def _list(name: str) -> Mapping[str, Cause]:
 LIMITS, LOSSES = _list("limits"), _list("losses")
 GATEWAY = "gateway"  # of two connections that gateways join (pktlogger.through)
 # What limited a transfer, whether or not gateways were on its way.
-ALL_LIMITS: Mapping[str, Cause] = MappingProxyType({
-    **LIMITS, GATEWAY: Cause(GATEWAY, "a gateway", "gateway", "A gateway held the data back.", None),
-})  # fmt: skip
+ALL_LIMITS: Mapping[str, Cause] = MappingProxyType(
+    {
+        **LIMITS,
+        GATEWAY: Cause(GATEWAY, "a gateway", "gateway", "A gateway held the data back.", None),
+    }
+)
 
 
 def limit_words(name: str) -> str:

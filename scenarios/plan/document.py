@@ -28,9 +28,13 @@ EXCLUSIVE: tuple[frozenset[Key], ...] = (
 # CLAIMS: what a scenario states about itself and what holds for its own path and sweep only. CLAIMED: the tables that
 # these statements depend on.
 CLAIMS: tuple[Key, ...] = (
-    ("scenario", "title"), ("scenario", "paper"), ("scenario", "description"), ("report", "reference"),
-    ("report", "regions"), ("expect",),
-)  # fmt: skip
+    ("scenario", "title"),
+    ("scenario", "paper"),
+    ("scenario", "description"),
+    ("report", "reference"),
+    ("report", "regions"),
+    ("expect",),
+)
 CLAIMED = ("path", "sweep", "case")
 
 _KEY_PART = r"(?:\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+)"
@@ -184,8 +188,10 @@ def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ..
     if parent is not None:
         if not isinstance(parent, str):
             where = document.origin(("scenario", "extends"))
-            raise UsageError(f"{where}: scenario.extends = {parent!r}: want the name of a library scenario, or the "
-                             "path of a .toml file, in quotation marks")  # fmt: skip
+            raise UsageError(
+                f"{where}: scenario.extends = {parent!r}: want the name of a library scenario, or the "
+                "path of a .toml file, in quotation marks"
+            )
         _check_parent(document, parent, path)
         base = load_layers(parent, beside=path.parent, _above=(*_above, path.resolve()))
         document = base.extended_by(document)

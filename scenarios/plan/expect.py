@@ -18,9 +18,12 @@ from scenarios.plan.values import Table
 Row = Mapping[str, Any]
 Where = dict[str, str | int | float | bool]
 _UNITS = {
-    "bps": quantity.RATE, "bytes": quantity.BYTES, "ns": quantity.DURATION, "ppb": quantity.RATIO,
+    "bps": quantity.RATE,
+    "bytes": quantity.BYTES,
+    "ns": quantity.DURATION,
+    "ppb": quantity.RATIO,
     "m": quantity.DISTANCE,
-}  # fmt: skip
+}
 
 
 class Figure(Table):
@@ -119,8 +122,10 @@ def _pairs(say: str, picked: Where) -> Iterable[list[tuple[str, Any]]]:
     found = []
     for name, text in picked.items():
         if name.startswith(columns.OF_NAMED):
-            raise ValueError(f"expect '{say}': '{name}': not a key of every flow; want flow = NAME for a flow's rows, "
-                             "beside = TEXT for what runs beside it")  # fmt: skip
+            raise ValueError(
+                f"expect '{say}': '{name}': not a key of every flow; want flow = NAME for a flow's rows, "
+                "beside = TEXT for what runs beside it"
+            )
         known = columns.find(_FLOW.get(name, name))
         names = [column for column in known if columns.COLUMNS[column].role in ("setting", "identity")]
         if not names:

@@ -36,12 +36,12 @@ _REASONS = {
 _PATTERNS = {
     PORTABLE_NAME: "want letters, digits, '.', '_' and '-', beginning with a letter or a digit, such as my-path_2",
     CONGESTION: "want the kernel's name in small letters, such as cubic, or one of rttcp's with its parameters, such "
-                "as lfp_xys:x=4,y=64",
+    "as lfp_xys:x=4,y=64",
     PAPER: "want PAPER/ROW, such as lfp-1995/fig3",
     PAIR_NUMBER: "want the number of a host pair, 1 to 16: [pair.2]",
     INTERFACE: "want the name of an interface, at most 15 characters, such as eth1",
     ADDRESS: "want an IPv4 or IPv6 address, such as 192.0.2.1",
-}  # fmt: skip
+}
 _TEXTS = {"congestion": "cubic", "second": "cubic", "name": "modern"}  # an example for a key
 _LISTS = {("expect",): "[[expect]]", ("route", "points"): "[[route.points]]"}
 
@@ -69,8 +69,10 @@ def one_line(document: Document, error: ValidationError) -> str:
         return f"{where}: {dotted} = {shown(value)}: not a table; write [{dotted}], and below it its keys: {keys}"
     if isinstance(value, list) and len(key) == 2 and key[0] in SWEPT:
         values = ", ".join(f'"{one}"' if isinstance(one, str) else shown(one) for one in value) or "…"
-        return f"{where}: {dotted} = {shown(value)}: one value stands here; to sweep several, write \"{dotted}\" = " \
-               f"[{values}] in [sweep]"
+        return (
+            f'{where}: {dotted} = {shown(value)}: one value stands here; to sweep several, write "{dotted}" = '
+            f"[{values}] in [sweep]"
+        )
     message = _reason(kind, first["msg"], first.get("ctx", {}), value)
     if kind == "string_type" and key[-1] in _TEXTS:
         message += f', such as "{_TEXTS[key[-1]]}"'

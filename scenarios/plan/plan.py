@@ -61,9 +61,7 @@ def load_plan(name: str, *, quick: bool = False, overrides: Sequence[str] = (), 
     return plan_of(load_layers(name), quick=quick, overrides=overrides, seed=seed)
 
 
-def plan_of(
-    document: Document, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None
-) -> Plan:  # fmt: skip
+def plan_of(document: Document, *, quick: bool = False, overrides: Sequence[str] = (), seed: int | None = None) -> Plan:
     """The plan of a scenario that is read. UsageError, with file and line where it has them, when it is wrong."""
     sweeps.check_names(document)
     document = with_quick(document) if quick else document
@@ -71,8 +69,10 @@ def plan_of(
     notes = []
     if _path(changed) != _path(document):
         if any(_said(changed, key) for key in CLAIMS):
-            notes.append("--set changes the path, so the scenario's own title, description, paper row, points, "
-                         "regions and expectations are left out")  # fmt: skip
+            notes.append(
+                "--set changes the path, so the scenario's own title, description, paper row, points, "
+                "regions and expectations are left out"
+            )
         changed = _overridden(document.without_claims(), overrides)
     changed = Document(changed.name, model_files.beside(changed.values, Path.cwd()), changed.origins)
     plan = make_plan(changed.without_table("quick"), seed, notes)
@@ -192,8 +192,10 @@ def _validate(document: Document, like: Scenario | None = None) -> Scenario:
     if point := setting.missing_point():
         found = f"kind '{setting.gateway.kind}', model '{setting.gateway.model}'"
         where = document.origin(("capture", "points"))
-        raise UsageError(f"{where}: capture.points = '{point}': there is no such node with [gateway] {found}; "
-                         "want snd, box or rcv, or \"all\"")  # fmt: skip
+        raise UsageError(
+            f"{where}: capture.points = '{point}': there is no such node with [gateway] {found}; "
+            'want snd, box or rcv, or "all"'
+        )
     try:
         profiles.load(setting.profile.name)
     except UsageError as unknown:

@@ -85,14 +85,18 @@ def parsed(text: str) -> dict[str, str]:
         name, _, value = (" ".join(one.split()) for one in part.partition("="))
         if not _NAME.fullmatch(name) or not value:
             said = "" if len(text.split(";")) == 1 else f"'{part.strip()}': "
-            raise ValueError(f"{said}want NAME=VALUE with a name in net.ipv4, net.ipv6, net.core or net.mptcp, several "
-                             "of them between semicolons, for example "
-                             "'net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1'")  # fmt: skip
+            raise ValueError(
+                f"{said}want NAME=VALUE with a name in net.ipv4, net.ipv6, net.core or net.mptcp, several "
+                "of them between semicolons, for example "
+                "'net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1'"
+            )
         if name in found:
             raise ValueError(f"'{name}' is given twice; name each sysctl once")
         if name == "net.ipv4.tcp_mem":
-            raise ValueError(f"'{name}': of the whole machine, not of a host; in virtual time it follows path, windows "
-                             "and buffers, in real time set it with sysctl")  # fmt: skip
+            raise ValueError(
+                f"'{name}': of the whole machine, not of a host; in virtual time it follows path, windows "
+                "and buffers, in real time set it with sysctl"
+            )
         if name == "net.ipv4.tcp_congestion_control":
             raise ValueError(f"'{name}': the transfer tool asks for it at its socket; use transfer.congestion")
         found[name] = value

@@ -39,15 +39,20 @@ def schema() -> dict[str, Any]:
     definitions |= {"Sweep": sweep, "Layer": layer}
     own = {
         "sweep": {"$ref": "#/$defs/Sweep"},
-        "case": {"type": "object", "additionalProperties": {"$ref": "#/$defs/Layer"},
-                 "description": "Settings that go together, under a name."},
-    }  # fmt: skip
+        "case": {
+            "type": "object",
+            "additionalProperties": {"$ref": "#/$defs/Layer"},
+            "description": "Settings that go together, under a name.",
+        },
+    }
     layer["properties"] = {**tables, **own}
     own["quick"] = {"$ref": "#/$defs/Layer", "description": "What --quick puts on top."}
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Scenario of lfp",
-        **{key: value for key, value in made.items() if key != "title"}, "properties": {**tables, **own},
-    }  # fmt: skip
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Scenario of lfp",
+        **{key: value for key, value in made.items() if key != "title"},
+        "properties": {**tables, **own},
+    }
 
 
 def settings() -> dict[str, list[str]]:

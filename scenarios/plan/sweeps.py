@@ -26,8 +26,10 @@ def of(document: Document) -> dict[str, list[Any]]:
         if len(rivals) > 1:
             where = document.origin(("sweep", rivals[1]))
             said = shown(sweep[rivals[1]])
-            raise UsageError(f"{where}: sweep '{rivals[1]}' = {said}: '{rivals[0]}' is swept too, and only one of "
-                             "them can hold; drop one of them")  # fmt: skip
+            raise UsageError(
+                f"{where}: sweep '{rivals[1]}' = {said}: '{rivals[0]}' is swept too, and only one of "
+                "them can hold; drop one of them"
+            )
     return sweep
 
 

@@ -41,9 +41,12 @@ def source_of(table: str, key: str) -> Source:
 
 
 _TOOLS: dict[str, tuple[str, str | None]] = {
-    "path": ("comet-delay", "run"), "run": ("comet-delay", "run"), "transfer": ("rttcp", None),
-    "gateway": ("lft-gateway", "run"), "capture": ("pktlogger", "capture"),
-}  # fmt: skip
+    "path": ("comet-delay", "run"),
+    "run": ("comet-delay", "run"),
+    "transfer": ("rttcp", None),
+    "gateway": ("lft-gateway", "run"),
+    "capture": ("pktlogger", "capture"),
+}
 _NAMES = {("run", "lateness"): "lateness-limit"}
 
 

@@ -23,12 +23,18 @@ State = Literal["ok", "note", "missing"]
 
 # Program → Debian package. Every run needs the first group; the others serve single commands.
 NEEDED_PROGRAMS = {
-    "ip": "iproute2", "setpriv": "util-linux", "nsenter": "util-linux",
-}  # fmt: skip
+    "ip": "iproute2",
+    "setpriv": "util-linux",
+    "nsenter": "util-linux",
+}
 USEFUL_PROGRAMS = {
-    "iperf3": "iperf3", "tcpdump": "tcpdump", "tshark": "tshark", "ethtool": "ethtool", "ping": "iputils-ping",
+    "iperf3": "iperf3",
+    "tcpdump": "tcpdump",
+    "tshark": "tshark",
+    "ethtool": "ethtool",
+    "ping": "iputils-ping",
     "mnexec": "mininet",
-}  # fmt: skip
+}
 TOOLS = ("comet-delay", "rttcp", "pktlogger", "timer-witness")
 PACKAGES = ("click", "numpy", "pyarrow", "pydantic", "pyroute2", "rich")
 LONG_FAT_BYTES = 2 * 10**9  # memory for data in flight at 10 Gbit/s × 498 ms, with the kernel's overhead
@@ -153,8 +159,15 @@ def virtual_time() -> Iterable[Check]:
 
 
 ALL: tuple[Callable[[], Iterable[Check]], ...] = (
-    privileges, kernel_features, tools, programs, namespaces, python_packages, limits, virtual_time,
-)  # fmt: skip
+    privileges,
+    kernel_features,
+    tools,
+    programs,
+    namespaces,
+    python_packages,
+    limits,
+    virtual_time,
+)
 
 
 def everything() -> list[Check]:

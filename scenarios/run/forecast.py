@@ -70,9 +70,15 @@ def forecast(plan: Plan, runs_dir: Path, *, virtual: bool, box: str = "auto", jo
     free = memory.available_bytes()
     at_a_time = max(1, min(jobs or os.cpu_count() or 1, free // largest, len(plan.trials))) if virtual else 1
     return Forecast(
-        settings, seconds / min(at_a_time, os.cpu_count() or 1), found, at_a_time, at_a_time * largest, free,
-        repeat * sum(one.disk_bytes for one in settings), _disk_free(runs_dir),
-    )  # fmt: skip
+        settings,
+        seconds / min(at_a_time, os.cpu_count() or 1),
+        found,
+        at_a_time,
+        at_a_time * largest,
+        free,
+        repeat * sum(one.disk_bytes for one in settings),
+        _disk_free(runs_dir),
+    )
 
 
 def memory_bytes(trial: Trial, *, virtual: bool, box: str) -> int:
@@ -100,7 +106,13 @@ def _disk_free(folder: Path) -> int:
 def as_json(found: Forecast) -> dict[str, Any]:
     """The figures of a forecast for machines, but for those of the trials."""
     return {
-        "seconds": found.seconds, "factor": found.speed.factor, "factor_trials": found.speed.trials, "jobs": found.jobs,
-        "memory_bytes": found.memory_bytes, "memory_free_bytes": found.memory_free_bytes,
-        "disk_bytes": found.disk_bytes, "disk_free_bytes": found.disk_free_bytes, "fits": found.fits,
-    }  # fmt: skip
+        "seconds": found.seconds,
+        "factor": found.speed.factor,
+        "factor_trials": found.speed.trials,
+        "jobs": found.jobs,
+        "memory_bytes": found.memory_bytes,
+        "memory_free_bytes": found.memory_free_bytes,
+        "disk_bytes": found.disk_bytes,
+        "disk_free_bytes": found.disk_free_bytes,
+        "fits": found.fits,
+    }

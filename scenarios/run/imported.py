@@ -18,12 +18,18 @@ def facts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
         return []
     said = [(f"Capture {one.get('point')}", _file_words(one)) for one in own.get("files") or ()]
     said += [(f"Clock of {one.get('to')}", clock_words(one)) for one in own.get("clocks") or ()]
-    said += [(f"{one.get('from')} and {one.get('to')}", f"no connection in common: {one.get('why')}")
-             for one in own.get("apart") or ()]  # fmt: skip
+    said += [
+        (f"{one.get('from')} and {one.get('to')}", f"no connection in common: {one.get('why')}")
+        for one in own.get("apart") or ()
+    ]
     said += [("Note", str(note)) for note in own.get("notes") or ()]
     if own.get("anonymised"):
-        said.append(("Anonymised", "addresses (prefixes kept) and ports are mapped; payload, MAC addresses and names "
-                     "are left out"))  # fmt: skip
+        said.append(
+            (
+                "Anonymised",
+                "addresses (prefixes kept) and ports are mapped; payload, MAC addresses and names are left out",
+            )
+        )
     return said
 
 

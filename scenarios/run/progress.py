@@ -42,9 +42,13 @@ class ProgressFile:
     def write(self, done: int, left_s: float, under_way: list[dict[str, Any]]) -> None:
         """Writes how far the run is. ``under_way``: the trials that run now."""
         content = {
-            "v": 1, "written_realtime_ns": time.time_ns(), "planned": self._planned, "done": done, "left_s": left_s,
+            "v": 1,
+            "written_realtime_ns": time.time_ns(),
+            "planned": self._planned,
+            "done": done,
+            "left_s": left_s,
             "under_way": under_way,
-        }  # fmt: skip
+        }
         with contextlib.suppress(OSError):
             write_json(self._path, content)
 
@@ -62,19 +66,28 @@ class RunProgress:
     no file is written."""
 
     def __init__(
-        self, plan: Plan, trials: list[Trial], console: Console | None = None,
+        self,
+        plan: Plan,
+        trials: list[Trial],
+        console: Console | None = None,
         expected_s: Callable[[Trial], float] = lambda trial: trial_s(trial.setting),
-        taken: list[tuple[Trial, float]] | None = None, run_dir: Path | None = None,
-    ) -> None:  # fmt: skip
+        taken: list[tuple[Trial, float]] | None = None,
+        run_dir: Path | None = None,
+    ) -> None:
         self.console = console or terminal.console()
         self._plan, self._expected_s = plan, expected_s
         self._taken = [] if taken is None else taken
         self._left = TimeLeft(expected_s(trial) for trial in trials)
         self._count, self._said_s = len(plan.trials), time.monotonic()
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}"),
-            console=self.console, disable=not self.console.is_terminal, transient=True,
-        )  # fmt: skip
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[left]}"),
+            console=self.console,
+            disable=not self.console.is_terminal,
+            transient=True,
+        )
         done_before = self._count - len(trials)
         self._finished = done_before
         self._file = ProgressFile(run_dir, self._count) if run_dir else None
@@ -181,8 +194,11 @@ def _of_flow(row: dict[str, Any]) -> str:
 def exchanged(row: dict[str, Any]) -> str:
     """``3.636 exchanges/s, median 285.2 ms, p99 494.9 ms, responses 2.909 Mbit/s``: a trial of request and response,
     with the goodput of the messages that carry the most."""
-    latencies = ", ".join(f"{word} {readable.duration(row[f'latency_{key}_ns'])}" for word, key in
-                          (("median", "p50"), ("p99", "p99")) if row.get(f"latency_{key}_ns"))  # fmt: skip
+    latencies = ", ".join(
+        f"{word} {readable.duration(row[f'latency_{key}_ns'])}"
+        for word, key in (("median", "p50"), ("p99", "p99"))
+        if row.get(f"latency_{key}_ns")
+    )
     most = max(("request", "response"), key=lambda way: row.get(f"{way}_bps") or 0.0)
     goodput = f"{most}s {_rate(row.get(f'{most}_bps'))}"
     return f"{readable.number(row['exchanges_per_s'])} exchanges/s, {latencies}, {goodput}"

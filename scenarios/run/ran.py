@@ -59,7 +59,9 @@ def _differs(digest: str, trials: Iterable[dict[str, str]]) -> str | None:
     others = [found for found in with_gateways if digest not in found.values()]
     if not others:
         return None
-    said = Counter(", ".join(f"{name} {text[:_DIGITS] if text != programs.CHANGED else text}"
-                             for name, text in found.items()) for found in others)  # fmt: skip
+    said = Counter(
+        ", ".join(f"{name} {text[:_DIGITS] if text != programs.CHANGED else text}" for name, text in found.items())
+        for found in others
+    )
     what, _ = said.most_common(1)[0]
     return f"{len(others)} of {len(with_gateways)} trials with gateways ran {what}"

@@ -51,14 +51,20 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     shared, recovered = sharing.told(folder), recovery.of_flows(folder)
     nothing = {name: None for name, column in COLUMNS.items() if column.role == "outcome"}
     return [
-        {**nothing, **flow, **verdict, **_measured(flow, end, box),
-         **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
-         **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
-         **rise.columns(flow, end.get("receiver") or {}, clock.origin_ns(end, "monotonic")),
-         **_of_gateways(flow, gateways), **_of_tables(folder, flow, end, box, alone=not own),
-         **(_of_captures_alone(folder) if asked.get("topology") == points.CAPTURED else {})}
+        {
+            **nothing,
+            **flow,
+            **verdict,
+            **_measured(flow, end, box),
+            **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
+            **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
+            **rise.columns(flow, end.get("receiver") or {}, clock.origin_ns(end, "monotonic")),
+            **_of_gateways(flow, gateways),
+            **_of_tables(folder, flow, end, box, alone=not own),
+            **(_of_captures_alone(folder) if asked.get("topology") == points.CAPTURED else {}),
+        }
         for flow, end in zip(params, ends, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +116,8 @@ def _of_tables(
         **streams,
         **_retransmits((end.get("summary") or {}).get("retransmits"), counted, found),
         **_reverse(_retransmits((back or {}).get("retransmits"), counted_back, found_back)),
-        "timeouts": counted.get("total_rto"), "reverse_timeouts": counted_back.get("total_rto"),
+        "timeouts": counted.get("total_rto"),
+        "reverse_timeouts": counted_back.get("total_rto"),
         "tcp_efficiency": rfc6349.tcp_efficiency(counted_back if responses else counted),
         **_marks(found),
         **_losses(found),
@@ -118,7 +125,7 @@ def _of_tables(
         **_limits(found_back if responses else found),
         **dwell.columns(folder, found.numbers),
         "limits_direction": _direction(flow, found, found_back, responses=responses),
-    }  # fmt: skip
+    }
 
 
 def _of_captures_alone(folder: Path) -> dict[str, Any]:
@@ -128,10 +135,13 @@ def _of_captures_alone(folder: Path) -> dict[str, Any]:
     flow = captured.flow_of(summary, int(summary.get("main_flow", -1)))
     took_ns, octets = flow.get("elapsed_ns"), flow.get("bytes")
     return {
-        "short_term_bps": octets * 8e9 / took_ns if took_ns and octets is not None else None, "elapsed_ns": took_ns,
-        "retransmits": flow.get("retransmitted"), "retransmitted_bytes": flow.get("retransmitted_bytes"),
-        "timeouts": flow.get("timeouts"), "rtt_min_ns": flow.get("min_rtt_ns"),
-    }  # fmt: skip
+        "short_term_bps": octets * 8e9 / took_ns if took_ns and octets is not None else None,
+        "elapsed_ns": took_ns,
+        "retransmits": flow.get("retransmitted"),
+        "retransmitted_bytes": flow.get("retransmitted_bytes"),
+        "timeouts": flow.get("timeouts"),
+        "rtt_min_ns": flow.get("min_rtt_ns"),
+    }
 
 
 def _mostly_responses(end: dict[str, Any]) -> bool:
@@ -166,8 +176,11 @@ def _retransmits(total: int | None, info: dict[str, Any], found: Captured) -> di
     octets, control = info.get("bytes_retrans"), None
     if total is not None and octets is not None:
         control = total if not octets else None if found.retransmitted is None else max(total - found.retransmitted, 0)
-    return {"retransmits": None if total is None else total - (control or 0), "retransmitted_bytes": octets,
-            "retransmits_syn_fin": control}  # fmt: skip
+    return {
+        "retransmits": None if total is None else total - (control or 0),
+        "retransmitted_bytes": octets,
+        "retransmits_syn_fin": control,
+    }
 
 
 def _buffer_delay(trips: dict[str, Any], *, behind_gateway: bool) -> float | None:
@@ -184,9 +197,7 @@ def _behind_gateway(flow: dict[str, Any]) -> bool:
     return flow.get("gateway") not in (None, "none") and flow.get("gateway_model") != "host"
 
 
-def _of_streams(
-    flow: dict[str, Any], end: dict[str, Any], samples: Path
-) -> tuple[dict[str, Any], dict[str, Any]]:  # fmt: skip
+def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     """What the kernel counted at a flow's sender, all streams together, and how evenly these shared the flow."""
     sender, receiver = (end.get(key) or {} for key in ("sender", "receiver"))
     streams = [stream.get("stream") for stream in sender.get("streams") or []]
@@ -287,8 +298,11 @@ def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
 def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
     """What request and response measured; nulls without. Goodputs are over the time of all exchanges."""
     took_ns = exchange.get("elapsed_ns")
-    goodputs = {f"{key}_bps": exchange[f"{key}_bytes"] * 8e9 / took_ns if took_ns else None
-                for key in ("request", "response") if f"{key}_bytes" in exchange}  # fmt: skip
+    goodputs = {
+        f"{key}_bps": exchange[f"{key}_bytes"] * 8e9 / took_ns if took_ns else None
+        for key in ("request", "response")
+        if f"{key}_bytes" in exchange
+    }
     return goodputs | {
         key: exchange.get(key) for key in ("exchanges_per_s", *(f"latency_{name}_ns" for name in LATENCIES))
     }
@@ -318,7 +332,7 @@ def _losses(found: Captured) -> dict[str, Any]:
 
 def _round_trips(
     samples: Path, flow: dict[str, Any], box: dict[str, Any], streams: list[dict[str, Any]]
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """The least RTT that the sender's TCP measured, the median and the mean of the smoothed RTT in its samples, and the
     mean RTT of the empty path at their times, ns. ``streams``: those that the sender sends on; the samples of others,
     which it receives on, have the RTT of their handshake."""
@@ -344,6 +358,8 @@ def _round_trips(
     least_us = least_us[(least_us > 0) & (least_us < _NO_RTT_US)] if known.min() > 0 else known
     least, median_us, mean = float(min(least_us, default=known.min())), float(np.median(known)), float(known.mean())
     return {
-        "rtt_min_ns": int(least * 1000), "rtt_median_ns": int(median_us * 1000), "rtt_mean_ns": int(mean * 1000),
+        "rtt_min_ns": int(least * 1000),
+        "rtt_median_ns": int(median_us * 1000),
+        "rtt_mean_ns": int(mean * 1000),
         "baseline_ns": baseline.mean_ns(flow, box, table["t_ns"].to_numpy()[measured]),
-    }  # fmt: skip
+    }

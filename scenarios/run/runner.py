@@ -67,9 +67,14 @@ class Elsewhere(Protocol):
 
 
 def start(
-    plan: Plan, runs_dir: Path, *, quick: bool = False, virtual_box: str | None = None,
-    choice: TimeChoice | None = None, give_up: int | None = None,
-) -> Path:  # fmt: skip
+    plan: Plan,
+    runs_dir: Path,
+    *,
+    quick: bool = False,
+    virtual_box: str | None = None,
+    choice: TimeChoice | None = None,
+    give_up: int | None = None,
+) -> Path:
     """Creates the directory of a new run and writes its first manifest. ``virtual_box``: the kind of box in virtual
     time; None: the run is in real time. ``choice``: how real or virtual time was chosen; None: the user asked for
     it. ``give_up``: the run ends when its first trials, so many, failed alike."""
@@ -89,9 +94,13 @@ def start(
 
 
 def resume(
-    run_dir: Path, console: Console | None = None, *, jobs: int = 1, elsewhere: Elsewhere | None = None,
+    run_dir: Path,
+    console: Console | None = None,
+    *,
+    jobs: int = 1,
+    elsewhere: Elsewhere | None = None,
     with_waits: bool = False,
-) -> Finished:  # fmt: skip
+) -> Finished:
     """Runs the trials of ``run_dir`` that are not done; for a new run these are all. ``jobs``: how many run at a time,
     in virtual time only, where trials cannot disturb each other. ``elsewhere``: other machines, which run them in the
     place of this one. ``with_waits``: in virtual time, each trial keeps what its TCP senders waited for
@@ -232,9 +241,13 @@ def _way_to_run(content: dict[str, Any], pace: _Pace, elsewhere: Elsewhere | Non
 
 
 def _run_virtual(
-    pace: _Pace, run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any],
+    pace: _Pace,
+    run_dir: Path,
+    todo: list[Trial],
+    rows: Rows,
+    content: dict[str, Any],
     progress: RunProgress,
-) -> None:  # fmt: skip
+) -> None:
     from scenarios.virtual import engine
 
     def ended(one: Ended) -> None:
@@ -244,15 +257,26 @@ def _run_virtual(
 
     with owned() as (ledger, _), results.Table(run_dir, rows) as table:
         engine.run_all(
-            run_dir, todo, ledger, pace.jobs, content["virtual"]["box"], ended,
-            lambda looks: progress.under_way(looks, pace.side_by_side), pace.factor, with_waits=pace.with_waits,
-        )  # fmt: skip
+            run_dir,
+            todo,
+            ledger,
+            pace.jobs,
+            content["virtual"]["box"],
+            ended,
+            lambda looks: progress.under_way(looks, pace.side_by_side),
+            pace.factor,
+            with_waits=pace.with_waits,
+        )
 
 
 def _run_elsewhere(
-    elsewhere: Elsewhere, run_dir: Path, todo: list[Trial], rows: Rows, content: dict[str, Any],
+    elsewhere: Elsewhere,
+    run_dir: Path,
+    todo: list[Trial],
+    rows: Rows,
+    content: dict[str, Any],
     progress: RunProgress,
-) -> None:  # fmt: skip
+) -> None:
     def ended(one: Ended) -> None:
         table.add(one.trial)
         for key in ("sysctls", "offloads"):

@@ -122,10 +122,14 @@ class Shared:
         fair = [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
         total = self.bps.sum(axis=0)
         return {
-            "t0_ns": self.edges_ns[second], "t1_ns": self.edges_ns[second + 1],
-            "flow_name": [self.names[number] for number in flow], "bps": self.bps[flow, second],
-            "whole": self.whole[flow, second], "flows_bps": total[second], "flow_jain": [fair[n] for n in second],
-        }  # fmt: skip
+            "t0_ns": self.edges_ns[second],
+            "t1_ns": self.edges_ns[second + 1],
+            "flow_name": [self.names[number] for number in flow],
+            "bps": self.bps[flow, second],
+            "whole": self.whole[flow, second],
+            "flows_bps": total[second],
+            "flow_jain": [fair[n] for n in second],
+        }
 
 
 def counts(end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None) -> list[Count]:
@@ -158,10 +162,15 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
         had = captured * min(1.0, most / captured.sum())
     starts = np.searchsorted(cells, seconds[:-1])
     return Shared(
-        tuple(one.name for one in flows), common, had * 8e9 / max(common, 1), _error(flows, had, begins, ends),
-        seconds, np.add.reduceat(octets, starts, axis=1) * 8e9 / np.diff(seconds),
-        np.logical_and.reduceat(ran, starts, axis=1), np.logical_or.reduceat(ran, starts, axis=1),
-    )  # fmt: skip
+        tuple(one.name for one in flows),
+        common,
+        had * 8e9 / max(common, 1),
+        _error(flows, had, begins, ends),
+        seconds,
+        np.add.reduceat(octets, starts, axis=1) * 8e9 / np.diff(seconds),
+        np.logical_and.reduceat(ran, starts, axis=1),
+        np.logical_or.reduceat(ran, starts, axis=1),
+    )
 
 
 def _error(flows: Sequence[Count], had: F64, begins: I64, ends: I64) -> F64:

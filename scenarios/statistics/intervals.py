@@ -46,9 +46,7 @@ class Summary:
 def summaries(rows: Sequence[Row], metric: str, names: Sequence[str]) -> list[Summary]:
     """One for each setting. ``rows``: valid trials that have the metric; ``names``: columns that tell settings
     apart."""
-    return [
-        _summary(dict(zip(names, key, strict=True)), own, metric) for key, own in cells.groups(rows, names).items()
-    ]
+    return [_summary(dict(zip(names, key, strict=True)), own, metric) for key, own in cells.groups(rows, names).items()]
 
 
 def _summary(setting: Row, rows: Sequence[Row], metric: str) -> Summary:
@@ -71,9 +69,13 @@ def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
     with warnings.catch_warnings():  # where nearly all values are equal, the correction has nothing to go by
         warnings.simplefilter("ignore")
         found = stats.bootstrap(
-            (np.asarray(values),), np.median, confidence_level=CONFIDENCE, n_resamples=_RESAMPLES, method="BCa",
+            (np.asarray(values),),
+            np.median,
+            confidence_level=CONFIDENCE,
+            n_resamples=_RESAMPLES,
+            method="BCa",
             random_state=np.random.default_rng(_SEED),
-        ).confidence_interval  # fmt: skip
+        ).confidence_interval
     known = math.isfinite(found.low) and math.isfinite(found.high)
     return (float(found.low), float(found.high)) if known else (min(values), max(values))
 

@@ -140,9 +140,15 @@ def gateways(number: int, connections: int) -> list[str]:
 
 
 def _join_legs(
-    points: Set[str], folder: Path, legs: tuple[tuple[str, str], tuple[str, str]], target: Path, ledger: Ledger,
-    told: Sequence[str], *, back: bool = False,
-) -> None:  # fmt: skip
+    points: Set[str],
+    folder: Path,
+    legs: tuple[tuple[str, str], tuple[str, str]],
+    target: Path,
+    ledger: Ledger,
+    told: Sequence[str],
+    *,
+    back: bool = False,
+) -> None:
     """Analyses the connections on both sides of a pair of gateways, as far as they were captured. ``legs``: the capture
     points of each, in the order in which the data pass them. ``back``: from those who accepted the connections."""
     (near, far), whose = legs, ["--sender-accepted"] if back else []
@@ -161,9 +167,7 @@ def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger
     join(files, target, work, log, ledger, ["--clock", "same", *told])
 
 
-def join(
-    files: Sequence[Path], target: Path, work: Path, log: Path, ledger: Ledger, told: Sequence[str]
-) -> None:  # fmt: skip
+def join(files: Sequence[Path], target: Path, work: Path, log: Path, ledger: Ledger, told: Sequence[str]) -> None:
     """Analyses captures, of the sender's end first: tables and summary.json in ``target``. ``told``: options that say
     what is known beside the captures. ``work``: a folder that does not exist, for the time being."""
     import pktlogger

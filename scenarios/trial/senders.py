@@ -112,11 +112,15 @@ def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Ta
     offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
     numbers, place = np.unique(stream[known], return_inverse=True)
     own = [_of_stream(rows[number], sender, one) for number in numbers.tolist()]
-    yield pa.table({
-        "t_ns": t_ns[known] + offset_ns, **{name: np.asarray([row[name] for row in own])[place] for name in own[0]},
-        **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
-        "always_data": np.full(place.size, int(_always(one))), "transfer": np.full(place.size, one.number + 1),
-    })  # fmt: skip
+    yield pa.table(
+        {
+            "t_ns": t_ns[known] + offset_ns,
+            **{name: np.asarray([row[name] for row in own])[place] for name in own[0]},
+            **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
+            "always_data": np.full(place.size, int(_always(one))),
+            "transfer": np.full(place.size, one.number + 1),
+        }
+    )
 
 
 def _of_stream(row: dict[str, Any], sender: dict[str, Any], one: flows.One) -> dict[str, Any]:

@@ -70,9 +70,15 @@ class TransferCommands:
 
 
 def commands(
-    setting: Scenario, profile: Profile, host: str, samples: Path, number: int = 0, router: str | None = None,
-    samples_back: Path | None = None, proxy: str | None = None,
-) -> TransferCommands:  # fmt: skip
+    setting: Scenario,
+    profile: Profile,
+    host: str,
+    samples: Path,
+    number: int = 0,
+    router: str | None = None,
+    samples_back: Path | None = None,
+    proxy: str | None = None,
+) -> TransferCommands:
     """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. ``router``: the
     far router's address, which plain TCP beside the transfer goes to. ``samples_back``: where the receiver writes
     samples of what it sends; None: it takes none. ``proxy``: URL of the proxy that is asked for ``host``. UsageError
@@ -86,11 +92,12 @@ def commands(
     first = _flow(setting, profile, (host, proxy), (port, data_ports(transfer, number)[0]), congestion, sampled, back)
     at = _second(transfer)[0], _second(transfer)[1][0]
     return replace(
-        first, samples=samples if sampled else None,
+        first,
+        samples=samples if sampled else None,
         second=_flow(setting, profile, (host, proxy), at, transfer.second) if transfer.second else None,
         plain=_plain(setting, router) if transfer.plain and router else None,
         short=_short(setting, (host, proxy), congestion) if transfer.short else None,
-    )  # fmt: skip
+    )
 
 
 def _plain(setting: Scenario, router: str) -> TransferCommands:
@@ -98,9 +105,16 @@ def _plain(setting: Scenario, router: str) -> TransferCommands:
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     receiver = rttcp.receiver_argv(binary, port=PORT, family=family, once=True)
     sender = rttcp.sender_argv(
-        router, binary, port=PORT, family=family, congestion=_PLAIN_CONGESTION, duration_ns=transfer.duration,
-        length_bytes=transfer.write_bytes, zerocopy=bool(transfer.zerocopy), skip_rx_copy=bool(transfer.zerocopy),
-    )  # fmt: skip
+        router,
+        binary,
+        port=PORT,
+        family=family,
+        congestion=_PLAIN_CONGESTION,
+        duration_ns=transfer.duration,
+        length_bytes=transfer.write_bytes,
+        zerocopy=bool(transfer.zerocopy),
+        skip_rx_copy=bool(transfer.zerocopy),
+    )
     return TransferCommands(receiver, sender, None)
 
 
@@ -121,9 +135,14 @@ def _data_port(setting: Scenario, port: int) -> int | None:
 
 
 def _flow(
-    setting: Scenario, profile: Profile, to: tuple[str, str | None], at: tuple[int, int], congestion: str,
-    sampled: Mapping[str, Any] = MappingProxyType({}), back: Mapping[str, Any] = MappingProxyType({}),
-) -> TransferCommands:  # fmt: skip
+    setting: Scenario,
+    profile: Profile,
+    to: tuple[str, str | None],
+    at: tuple[int, int],
+    congestion: str,
+    sampled: Mapping[str, Any] = MappingProxyType({}),
+    back: Mapping[str, Any] = MappingProxyType({}),
+) -> TransferCommands:
     """Both ends of one flow. ``to``: the host, and the proxy that is asked for it; ``at``: its first ports;
     ``sampled``, ``back``: where the sender and the receiver write samples, and how often."""
     port, own_data_port = at

@@ -62,9 +62,15 @@ class Observation:
 
 
 def reasons(
-    before: Observation, after: Observation, box: dict[str, Any], capture: dict[str, Any], transfer: dict[str, Any],
-    gateways: dict[str, Any] | None = None, witness: Mapping[str, Any] | None = None, priced: bool = False,
-) -> list[Reason]:  # fmt: skip
+    before: Observation,
+    after: Observation,
+    box: dict[str, Any],
+    capture: dict[str, Any],
+    transfer: dict[str, Any],
+    gateways: dict[str, Any] | None = None,
+    witness: Mapping[str, Any] | None = None,
+    priced: bool = False,
+) -> list[Reason]:
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
     scenario says what system calls cost ([cpu]), so a program that is busy with them is what was asked for."""
@@ -88,9 +94,11 @@ def reasons(
 
 
 def of_path(
-    before: dict[str, Counters], after: dict[str, Counters], box: dict[str, Any],
+    before: dict[str, Counters],
+    after: dict[str, Counters],
+    box: dict[str, Any],
     witness: Mapping[str, Any] | None = None,
-) -> list[Reason]:  # fmt: skip
+) -> list[Reason]:
     """The reasons why the path was not the model's alone: box and interfaces."""
     found = [reason for one in (box, *box.get("hops", ())) for reason in _box(one, witness)]
     return found + _interface_drops(before, after)

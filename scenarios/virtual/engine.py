@@ -92,10 +92,17 @@ def manifest(plan: Plan, box: str) -> dict[str, Any]:
 
 
 def run_all(
-    run_dir: Path, todo: list[Trial], ledger: Ledger, jobs: int, box: str, ended: Callable[[Ended], None],
-    tell: Callable[[list[Look]], None] = lambda _: None, factor: float = 1.0, alone: bool = True,
+    run_dir: Path,
+    todo: list[Trial],
+    ledger: Ledger,
+    jobs: int,
+    box: str,
+    ended: Callable[[Ended], None],
+    tell: Callable[[list[Look]], None] = lambda _: None,
+    factor: float = 1.0,
+    alone: bool = True,
     with_waits: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended, and `tell` twice a second
     with how far the others are. ``factor``: how long this machine takes, against the built-in prices. ``alone``: the
     caller knows of no other runs on this machine. ``with_waits``: each trial keeps what its TCP senders waited for

@@ -93,9 +93,14 @@ class Guest:
                 passed.append(files.enter_context(file.open("wb")).fileno())
                 own.append(f"{name}={passed[-1]}")
             self._process = subprocess.Popen(
-                [*bound, *self._argv[:1], *own, *self._argv[1:]], pass_fds=passed,
-                stdin=subprocess.DEVNULL, stdout=console, stderr=subprocess.STDOUT, env=environment, process_group=0,
-            )  # fmt: skip
+                [*bound, *self._argv[:1], *own, *self._argv[1:]],
+                pass_fds=passed,
+                stdin=subprocess.DEVNULL,
+                stdout=console,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                process_group=0,
+            )
         self.end_fd = os.pidfd_open(self._process.pid)
         began = time.monotonic()
         self._progress = _Progress(0, began, 0.0, began)

@@ -18,13 +18,22 @@ from pathlib import Path
 _NAMES = ("KBUILD_MODNAME", "__KBUILD_MODNAME", "KBUILD_BASENAME", "KBUILD_MODFILE")
 _PLACEHOLDERS = ('"header"', "header", '"header"', '"header"')  # names in messages of the headers' own functions
 _COMMON = (
-    "linux/netdevice.h", "linux/rtnetlink.h", "net/sock.h", "net/netlink.h", "linux/seq_file.h", "linux/poll.h",
+    "linux/netdevice.h",
+    "linux/rtnetlink.h",
+    "net/sock.h",
+    "net/netlink.h",
+    "linux/seq_file.h",
+    "linux/poll.h",
     "net/tcp.h",
-)  # fmt: skip
+)
 # These files define something before they include the first header, or have a name that one of the headers has too.
 _PLAIN = (
-    ("kernel/sched", "core"), ("kernel", "softirq"), ("lib", "sort"), ("net/ipv4", "raw"), ("net/ipv4", "ping"),
-)  # fmt: skip
+    ("kernel/sched", "core"),
+    ("kernel", "softirq"),
+    ("lib", "sort"),
+    ("net/ipv4", "raw"),
+    ("net/ipv4", "ping"),
+)
 _FLAGS = Path("scripts") / "Makefile.lib"
 _FIRST = "include/linux/compiler-version.h"
 _RULE = f"""

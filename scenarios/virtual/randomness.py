@@ -75,12 +75,16 @@ def notes(plan: Plan) -> Iterator[str]:
     if repeats < 2:
         return
     if plan.base.path.seed is not None:
-        yield (f"path.seed is fixed: in virtual time the {repeats} repeats will be copies of one trial; "
-               "leave it out, and each repeat draws by a seed of its own")  # fmt: skip
+        yield (
+            f"path.seed is fixed: in virtual time the {repeats} repeats will be copies of one trial; "
+            "leave it out, and each repeat draws by a seed of its own"
+        )
         return
     settings = [trial.setting for trial in plan.trials if trial.repeat == 0]
     still = sum(not is_drawn(setting) for setting in settings)
     if still:
         which = "this plan" if still == len(settings) else f"{still} of its {len(settings)} settings"
-        yield (f"nothing in {which} is random: in virtual time the {repeats} repeats will be copies of one trial; "
-               "to draw, set a little jitter ([path] jitter = \"20us\")")  # fmt: skip
+        yield (
+            f"nothing in {which} is random: in virtual time the {repeats} repeats will be copies of one trial; "
+            'to draw, set a little jitter ([path] jitter = "20us")'
+        )

@@ -29,12 +29,14 @@ class Kind(IntEnum):
 
 _BYTES = 32
 # `name` is a SWITCH's and BEGIN's: that of the task that runs from there on. `call` and `result` are a CALL's.
-_RECORD = np.dtype({
-    "names": ["now_ns", "task", "kind", "call", "name", "result"],
-    "formats": ["<u8", "<u4", "<u2", "<u2", "S16", "<i8"],
-    "offsets": [0, 8, 12, 14, 16, 16],
-    "itemsize": _BYTES,
-})  # fmt: skip
+_RECORD = np.dtype(
+    {
+        "names": ["now_ns", "task", "kind", "call", "name", "result"],
+        "formats": ["<u8", "<u4", "<u2", "<u2", "S16", "<i8"],
+        "offsets": [0, 8, 12, 14, 16, 16],
+        "itemsize": _BYTES,
+    }
+)
 _WORDS = _BYTES // 8
 _AT_ONCE = 1 << 20  # records that are compared at a time
 _NOBODY = 0
@@ -87,11 +89,16 @@ def tasks(records: Records) -> list[Task]:
     began_ns = int(records["now_ns"][0])
     found = [
         Task(
-            number, names.get(number, b"?").decode(errors="replace"), runs.get(number, 0), made.get(number, 0),
-            _most(calls["call"][calls["task"] == number]), int(last_ns[number]) - began_ns,
+            number,
+            names.get(number, b"?").decode(errors="replace"),
+            runs.get(number, 0),
+            made.get(number, 0),
+            _most(calls["call"][calls["task"] == number]),
+            int(last_ns[number]) - began_ns,
         )
-        for number in sorted(last_ns) if number != _NOBODY
-    ]  # fmt: skip
+        for number in sorted(last_ns)
+        if number != _NOBODY
+    ]
     return sorted(found, key=lambda task: -task.calls)
 
 

@@ -92,8 +92,13 @@ def download(package: str, suite: str, folder: Path) -> Path:
     """Puts a package of Debian's suite into the folder, and returns its file. The folder keeps the suite's lists for
     the next package of that suite. OSError or SubprocessError when that fails."""
     lists, own = folder / "lists", folder / "own.list"
-    options = {"Dir::Etc::sourcelist": own, "Dir::Etc::sourceparts": "/dev/null", "Dir::State::lists": lists,
-               "Dir::Cache": folder, "APT::Sandbox::User": "root"}  # fmt: skip
+    options = {
+        "Dir::Etc::sourcelist": own,
+        "Dir::Etc::sourceparts": "/dev/null",
+        "Dir::State::lists": lists,
+        "Dir::Cache": folder,
+        "APT::Sandbox::User": "root",
+    }
     apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
     if not own.exists():
         lists.mkdir()

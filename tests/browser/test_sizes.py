@@ -13,9 +13,14 @@ from support.served_dashboard import browsed
 pytestmark = [pytest.mark.browser]
 CLASS_PX = 26  # docs/how-to/class.md
 PAGES = {
-    "/": "#runs-table .ag-row", "/run/{run}": "h1", "/run/{run}/trial/0": "#timeline .gtitle-subtitle",
-    "/history": "h1", "/class": "#class-state", "/gateway": "#gateway-facts *", "/box": "#box-facts *",
-}  # fmt: skip
+    "/": "#runs-table .ag-row",
+    "/run/{run}": "h1",
+    "/run/{run}/trial/0": "#timeline .gtitle-subtitle",
+    "/history": "h1",
+    "/class": "#class-state",
+    "/gateway": "#gateway-facts *",
+    "/box": "#box-facts *",
+}
 TOO_WIDE = """() => [...document.querySelectorAll('body *')]
     .filter(one => one.getBoundingClientRect().right > innerWidth + 1 && !one.closest('.scroll, .ag-root, .early, svg'))
     .filter(one => getComputedStyle(one).visibility !== 'hidden')

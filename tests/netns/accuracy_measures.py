@@ -28,5 +28,8 @@ def delay_rate_spacing() -> dict[str, float]:
         _, median, p99 = times.delay(pair, place, "idle", 100)
         (spacing,) = times.spacing(pair, place)
     return {
-        "rate_bps": rate.measured, "median_us": median.measured, "p99_us": p99.measured, "spacing_us": spacing.measured,
-    }  # fmt: skip
+        "rate_bps": rate.measured,
+        "median_us": median.measured,
+        "p99_us": p99.measured,
+        "spacing_us": spacing.measured,
+    }

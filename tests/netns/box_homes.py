@@ -112,30 +112,34 @@ def _bottleneck(chance: random.Random, drawn: dict[str, int | str]) -> None:
 def _aqm(chance: random.Random) -> str:
     ecn, target_ms = chance.choice(["on", "off"]), chance.randrange(1, 20)
     low = chance.randrange(3, 40)
-    return chance.choice([
-        "none",
-        f"red:min={low}KB,max={3 * low}KB,p=10%,weight={chance.randrange(1, 20)}%,ecn={ecn}",
-        f"codel:target={target_ms}ms,interval={chance.randrange(20, 100)}ms,ecn={ecn}",
-        f"pie:target={target_ms}ms,update=15ms,burst={chance.randrange(100)}ms,ecn={ecn}",
-        f"pie:target={target_ms}ms,derandomize=on,burst=10ms,ecn={ecn}",
-        f"fq_codel:target={target_ms}ms,interval=50ms,limit={chance.randrange(20, 1000)},ecn={ecn}",
-        "fq_codel:ways=8,ack_filter=on",
-        f"dualpi2:target={target_ms}ms,step={chance.randrange(1, 5)}ms",
-        f"step:packets={chance.randrange(2, 30)}",
-        f"policer:rate={chance.randrange(2, 50)}Mbit,burst={chance.randrange(10, 100)}KB,ecn={ecn}",
-    ])  # fmt: skip
+    return chance.choice(
+        [
+            "none",
+            f"red:min={low}KB,max={3 * low}KB,p=10%,weight={chance.randrange(1, 20)}%,ecn={ecn}",
+            f"codel:target={target_ms}ms,interval={chance.randrange(20, 100)}ms,ecn={ecn}",
+            f"pie:target={target_ms}ms,update=15ms,burst={chance.randrange(100)}ms,ecn={ecn}",
+            f"pie:target={target_ms}ms,derandomize=on,burst=10ms,ecn={ecn}",
+            f"fq_codel:target={target_ms}ms,interval=50ms,limit={chance.randrange(20, 1000)},ecn={ecn}",
+            "fq_codel:ways=8,ack_filter=on",
+            f"dualpi2:target={target_ms}ms,step={chance.randrange(1, 5)}ms",
+            f"step:packets={chance.randrange(2, 30)}",
+            f"policer:rate={chance.randrange(2, 50)}Mbit,burst={chance.randrange(10, 100)}KB,ecn={ecn}",
+        ]
+    )
 
 
 def _loss(chance: random.Random) -> str:
-    return chance.choice([
-        f"{chance.randrange(1, 50) / 10}%",
-        f"gilbert:{chance.randrange(1, 20)}%,{chance.randrange(2, 12)}",
-        f"4state:{chance.randrange(1, 20)}%,40%,10%,60%,2%",
-        "packets:5,10-12,100-140",
-        f"time:{chance.randrange(1, 100)}ms-{chance.randrange(100, 300)}ms",
-        "seq:1000-20000x2",
-        "retransmission:1-2",
-    ])  # fmt: skip
+    return chance.choice(
+        [
+            f"{chance.randrange(1, 50) / 10}%",
+            f"gilbert:{chance.randrange(1, 20)}%,{chance.randrange(2, 12)}",
+            f"4state:{chance.randrange(1, 20)}%,40%,10%,60%,2%",
+            "packets:5,10-12,100-140",
+            f"time:{chance.randrange(1, 100)}ms-{chance.randrange(100, 300)}ms",
+            "seq:1000-20000x2",
+            "retransmission:1-2",
+        ]
+    )
 
 
 def _jitter(chance: random.Random) -> str:

@@ -43,8 +43,13 @@ def shown(folder: Path) -> str:
 def fields(capture: Path, wanted: str, *names: str) -> list[list[str]]:
     """These fields of each packet that tshark's display filter ``wanted`` keeps."""
     told = [part for name in names for part in ("-e", name)]
-    done = subprocess.run(["tshark", "-r", str(capture), "-Y", wanted, "-T", "fields", *told],
-                          capture_output=True, text=True, timeout=120, check=True)  # fmt: skip
+    done = subprocess.run(
+        ["tshark", "-r", str(capture), "-Y", wanted, "-T", "fields", *told],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     return [line.split("\t") for line in done.stdout.splitlines()]
 
 

@@ -16,15 +16,24 @@ from netcommon.options import options
 
 # Unit of the table → suffix of the text, suffix of the name in `show`, highest value where the option allows it.
 UNITS = {
-    "DURATION": ("ns", "_ns", 20_000_000), "RATE": ("bit", "_bps", 10**10), "SIZE": ("B", "_bytes", 2_000_000),
-    "RATIO": ("ppb", "_ppb", 2_000_000), "NUMBER": ("", "", 2000),
-}  # fmt: skip
+    "DURATION": ("ns", "_ns", 20_000_000),
+    "RATE": ("bit", "_bps", 10**10),
+    "SIZE": ("B", "_bytes", 2_000_000),
+    "RATIO": ("ppb", "_ppb", 2_000_000),
+    "NUMBER": ("", "", 2000),
+}
 LOWEST = {"RATE": 10**8, "SIZE": 3000, "NUMBER": 2}
 PACKETS_PER_S = {"pace-packets": (20_000, 10**6)}  # numbers that are rates
 LOSSES = (
-    "0%", "0.1%", "gilbert:0.1%,5", "4state:0.01%,30%,5%,20%,0.01%", "packets:5,10-12", "time:10ms-11ms",
-    "seq:1000-2000", "retransmission:3",
-)  # fmt: skip
+    "0%",
+    "0.1%",
+    "gilbert:0.1%,5",
+    "4state:0.01%,30%,5%,20%,0.01%",
+    "packets:5,10-12",
+    "time:10ms-11ms",
+    "seq:1000-2000",
+    "retransmission:3",
+)
 MODELS = {
     "aqm": ("none", "codel", "codel:target=2ms,interval=50ms,ecn=on", "pie", "red"),
     "jitter": ("none", "200us", "normal:100us,25%", "pareto:100us", "paretonormal:50us,10%"),

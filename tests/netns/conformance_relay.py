@@ -47,8 +47,9 @@ class Relay:
         for end in (client, server):
             end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             keep_alive(end)
-        ways = [threading.Thread(target=self.copy, args=pair, daemon=True)
-                for pair in ((client, server), (server, client))]  # fmt: skip
+        ways = [
+            threading.Thread(target=self.copy, args=pair, daemon=True) for pair in ((client, server), (server, client))
+        ]
         for way in ways:
             way.start()
         for way in ways:

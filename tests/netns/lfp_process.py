@@ -21,9 +21,13 @@ class Lfp:
         path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
         env = os.environ | {"LFP_TEST_MARK": self.mark, "PYTHONPATH": path} | environment
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "lfp", *arguments], env=env, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "lfp", *arguments],
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
         self.out = self.err = ""
 
     def finish(self, timeout_s: float = 120) -> int:

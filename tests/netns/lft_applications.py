@@ -150,9 +150,14 @@ def ssh_and_rsync_over_it(lab: Lab, host: str, folder: Path) -> None:
         subprocess.run([keygen, "-q", "-t", "ed25519", "-N", "", "-f", str(folder / key)], check=True, timeout=60)
     Path("/run/sshd").mkdir(exist_ok=True)
     options = {
-        "HostKey": folder / "host", "AuthorizedKeysFile": folder / "user.pub", "StrictModes": "no",
-        "PermitRootLogin": "yes", "UsePAM": "no", "PidFile": "none", "ListenAddress": f"{SERVER[4]}:{SSH}",
-    }  # fmt: skip
+        "HostKey": folder / "host",
+        "AuthorizedKeysFile": folder / "user.pub",
+        "StrictModes": "no",
+        "PermitRootLogin": "yes",
+        "UsePAM": "no",
+        "PidFile": "none",
+        "ListenAddress": f"{SERVER[4]}:{SSH}",
+    }
     set_options = [part for name, value in options.items() for part in ("-o", f"{name}={value}")]
     trust = "-o BatchMode=yes -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
     shell = f"{ssh} -p {SSH} -i {folder}/user {trust}"

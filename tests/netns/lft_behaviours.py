@@ -30,10 +30,17 @@ STALL_S = 10.0
 BEHIND = {4: "10.84.0.2", 6: "fd84::2"}
 IP_RECVERR, IPV6_RECVERR = 11, 25
 ICMP_KINDS = {
-    4: ("net-unreachable", "host-unreachable", "prot-unreachable", "port-unreachable", "net-prohibited",
-        "host-prohibited", "admin-prohibited"),
+    4: (
+        "net-unreachable",
+        "host-unreachable",
+        "prot-unreachable",
+        "port-unreachable",
+        "net-prohibited",
+        "host-prohibited",
+        "admin-prohibited",
+    ),
     6: ("no-route", "admin-prohibited", "addr-unreachable", "port-unreachable"),
-}  # fmt: skip
+}
 REJECT_PORTS, DROP_PORT, REFUSED_PORT = 9100, 9090, 9091
 
 
@@ -371,17 +378,24 @@ def rows(family: int) -> list[Row]:
     for i, kind in enumerate(ICMP_KINDS[family]):
         found.append(Row(f"connect: ICMP {kind}", to_server(REJECT_PORTS + i)))
     actions = {
-        "addresses": addresses, "half-close by the client": half_close_by_client,
-        "half-close by the server": half_close_by_server, "end without data": end_without_data,
-        "RST by the server": reset_by_server, "RST by the client": reset_by_client,
-        "RST behind data": reset_behind_data, "early answer, octets unread": answer_before_the_end,
+        "addresses": addresses,
+        "half-close by the client": half_close_by_client,
+        "half-close by the server": half_close_by_server,
+        "end without data": end_without_data,
+        "RST by the server": reset_by_server,
+        "RST by the client": reset_by_client,
+        "RST behind data": reset_behind_data,
+        "early answer, octets unread": answer_before_the_end,
         "early answer and end of data, octets unread": answer_and_end_before_the_end,
         "last words of a client that resets": words_then_reset_by_client,
         "RST behind the end of data": reset_behind_end,
-        "write to a closed end": write_to_closed, "1-octet writes": single_octets,
-        "slow reader": slow_reader, "idle, then both at once": urgent_is_not_lost, "zero window": zero_window,
+        "write to a closed end": write_to_closed,
+        "1-octet writes": single_octets,
+        "slow reader": slow_reader,
+        "idle, then both at once": urgent_is_not_lost,
+        "zero window": zero_window,
         "reader stalls 10 s": stall,
-    }  # fmt: skip
+    }
     times = lft_port_reuse.TIMES
     for name, closing in lft_port_reuse.CLOSINGS.items():
         act = lft_port_reuse.reuse(closing)

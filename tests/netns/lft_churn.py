@@ -40,9 +40,12 @@ def left(lab: Lab, which: str) -> Left:
     shown = lab.show(which)
     relay, session = shown["relay"], shown["session"]
     state = (
-        relay["connections"], relay["half_open"], session["streams"], session["tx_queued_bytes"],
+        relay["connections"],
+        relay["half_open"],
+        session["streams"],
+        session["tx_queued_bytes"],
         session["rx_queued_bytes"],
-    )  # fmt: skip
+    )
     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
     resident = pages * os.sysconf("SC_PAGE_SIZE")
     return Left(len(list(Path(f"/proc/{pid}/fd").iterdir())), resident, rings_bytes(shown["engine"]), state)

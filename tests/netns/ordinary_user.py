@@ -20,9 +20,14 @@ UID = 61234  # nobody's; the first of a thousand
 # A command line in front of a program takes away what a machine that forbids user namespaces does not allow: one within
 # which no further one can be made. Its user is an ordinary one there.
 NO_NAMESPACES = (
-    "unshare", "--user", "--map-root-user", "sh", "-c",
-    'echo 1 > /proc/sys/user/max_user_namespaces; exec unshare --user --map-user=1000 --map-group=1000 "$@"', "sh",
-)  # fmt: skip
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "sh",
+    "-c",
+    'echo 1 > /proc/sys/user/max_user_namespaces; exec unshare --user --map-user=1000 --map-group=1000 "$@"',
+    "sh",
+)
 _TUN, _TUN_NUMBER = Path("/dev/net/tun"), os.makedev(10, 200)
 
 

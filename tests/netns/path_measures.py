@@ -54,6 +54,8 @@ def train_arrivals(trains: int = 4, **options: str) -> dict[str, Any]:
             numbers, times_ns = udp.receive(quiet_s=0.5, expected=trains * TRAIN)
         shown = box.show()
     return {
-        "numbers": numbers, "times_ns": times_ns, "verdict": shown["verdict"],
+        "numbers": numbers,
+        "times_ns": times_ns,
+        "verdict": shown["verdict"],
         "lateness": shown["statistics"]["ab"]["lateness"],
-    }  # fmt: skip
+    }

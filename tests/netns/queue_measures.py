@@ -38,9 +38,11 @@ def short_frames(rate_bps: int, framing: str) -> dict[str, list[int]]:
     found = {}
     for name in ("netem", "comet"):
         with (
-            two_hosts() as hosts, _box(name, hosts, 0, rate_bps=rate_bps, framing=framing),
-            RawSocket(hosts.left, "wan") as sender, RawSocket(hosts.right, "wan") as receiver,
-        ):  # fmt: skip
+            two_hosts() as hosts,
+            _box(name, hosts, 0, rate_bps=rate_bps, framing=framing),
+            RawSocket(hosts.left, "wan") as sender,
+            RawSocket(hosts.right, "wan") as receiver,
+        ):
             for _ in range(100):
                 sender.send(frame)
             times = []

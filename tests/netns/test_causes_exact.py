@@ -19,8 +19,10 @@ from netcommon.binaries import find
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 Times = npt.NDArray[np.int64]
 ROOT = Path(__file__).resolve().parents[2]

@@ -143,8 +143,10 @@ def test_vlan_interfaces() -> None:
     with attach_lab() as lab, AttachedBox(lab, delay="1ms") as box:
         made = subprocess.run(
             ["ip", "-n", lab.left, "link", "add", "link", "wan", "name", "wan.7", "type", "vlan", "id", "7"],
-            capture_output=True, text=True, timeout=10,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
         if made.returncode:
             pytest.skip(f"this kernel has no VLAN interfaces: {made.stderr.strip()}")
         ip("-n", lab.right, "link", "add", "link", "wan", "name", "wan.7", "type", "vlan", "id", "7")

@@ -45,10 +45,14 @@ def test_a_delay_is_its_directions_own_and_a_changed_one_holds_from_the_next_pac
 
 @pytest.mark.parametrize(
     ("options", "rate_bps"),
-    [({"ab_rate": "10Mbit"}, 10e6), ({"ab_rate": "100Mbit"}, 100e6), ({"ab_pace": "10Mbit"}, 10e6),
-     ({"ab_pace_packets": "1000"}, measure.PACKET_BITS * 1000)],
+    [
+        ({"ab_rate": "10Mbit"}, 10e6),
+        ({"ab_rate": "100Mbit"}, 100e6),
+        ({"ab_pace": "10Mbit"}, 10e6),
+        ({"ab_pace_packets": "1000"}, measure.PACKET_BITS * 1000),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_packets_of_a_super_packet_are_spaced_by_their_serialisation_time(
     options: dict[str, Any], rate_bps: float
 ) -> None:

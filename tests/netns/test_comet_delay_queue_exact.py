@@ -29,10 +29,13 @@ def drawn(chance: random.Random) -> dict[str, Any]:
     """The granularity is such that super-packets of up to 64 KB pass netem whole."""
     rate_bps, queue_bytes = int(10 ** chance.uniform(8, 9.7)), chance.randint(600_000, 3_000_000)
     return {
-        "rate_bps": rate_bps, "queue_bytes": queue_bytes, "delay_ns": int(chance.uniform(0.01, 1) * 8e16 / rate_bps),
+        "rate_bps": rate_bps,
+        "queue_bytes": queue_bytes,
+        "delay_ns": int(chance.uniform(0.01, 1) * 8e16 / rate_bps),
         "granularity_ns": int(chance.uniform(0.3, 2) * 65_536 * 8e9 / rate_bps),
-        "framing": chance.choice(list(HEADERS)), "trains": queue_bytes // (DATAGRAM * TRAIN) + 3,
-    }  # fmt: skip
+        "framing": chance.choice(list(HEADERS)),
+        "trains": queue_bytes // (DATAGRAM * TRAIN) + 3,
+    }
 
 
 def test_the_first_drop_is_where_the_queue_is_full() -> None:
@@ -69,11 +72,15 @@ def lines(chance: random.Random, count: int) -> list[dict[str, Any]]:
         line_packets = int(rate_bps * rtt_s / 8 / MTU)
         queue = int(chance.uniform(1.2, 2) * line_packets) * MTU + (chance.randrange(MTU) if number else 0)
         most_packets = (queue - 70_000) // MTU  # netem may refuse when less room is left than a super-packet takes
-        found.append({
-            "rate": f"{rate_bps:.0f}bit", "delay": f"{rtt_s / 2 * 1e9:.0f}ns", "queue": queue,
-            "granularity": f"{chance.uniform(1, 2) * 65_536 * 8e9 / rate_bps:.0f}ns",
-            "window": int(chance.uniform(1.1 * line_packets, most_packets)) * SEGMENT,
-        })  # fmt: skip
+        found.append(
+            {
+                "rate": f"{rate_bps:.0f}bit",
+                "delay": f"{rtt_s / 2 * 1e9:.0f}ns",
+                "queue": queue,
+                "granularity": f"{chance.uniform(1, 2) * 65_536 * 8e9 / rate_bps:.0f}ns",
+                "window": int(chance.uniform(1.1 * line_packets, most_packets)) * SEGMENT,
+            }
+        )
     return found
 
 

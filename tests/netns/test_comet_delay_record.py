@@ -169,8 +169,11 @@ def test_wireshark_tcpdump_and_analyse_read_it(tmp_path: Path, record: Path) -> 
     assert dropped > 5 and corrupted > 5
     said = subprocess.run(
         ["tshark", "-r", tmp_path / "box.pcapng", "-T", "fields", "-e", "frame.interface_name", "-e", "frame.comment"],
-        capture_output=True, text=True, timeout=30, check=True,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=True,
+    )
     assert "malformed" not in said.stderr.lower() and "cut short" not in said.stderr
     lines = [line.split("\t") for line in said.stdout.splitlines()]
     assert sum(line[0] == "a-in" for line in lines) == end["ab"]["packets"]

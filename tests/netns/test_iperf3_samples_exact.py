@@ -18,10 +18,17 @@ pytestmark = [pytest.mark.netns, *virtual, pytest.mark.timeout(600)]
 SEED = 303
 MS = 1_000_000  # a jiffy of the virtual kernel, too
 PLAIN: Space = {
-    "tool": ("iperf3",), "control": ("bbr", "cubic"), "wmem": (None, "4096 65536 131072"), "gateway": ("none",),
-    "window": (None,), "path.ab_loss": ("0%",), "path.ba_loss": ("0%",), "change": ("none",), "beside": (0, 1),
+    "tool": ("iperf3",),
+    "control": ("bbr", "cubic"),
+    "wmem": (None, "4096 65536 131072"),
+    "gateway": ("none",),
+    "window": (None,),
+    "path.ab_loss": ("0%",),
+    "path.ba_loss": ("0%",),
+    "change": ("none",),
+    "beside": (0, 1),
     "flow.pair": (1,),
-}  # fmt: skip
+}
 # Draws in which, without samples, pktlogger named the send buffer or the application where the kernel's congestion
 # window was the limit.
 DRAWS = [draw(8675309, 20), draw(777, 27), draw(777, 21), *(draw(SEED, number, PLAIN) for number in range(6))]

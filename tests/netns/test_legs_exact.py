@@ -20,8 +20,10 @@ from scenarios.run import runner
 from scenarios.virtual import kernel, waits
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 SCENARIO = """
 [scenario]
@@ -40,8 +42,10 @@ rate = "{rate}"
 points = ["snd", "gw1-in", "gw2-out", "rcv"]
 """
 EXCHANGES = 'exchanges = 3\nrequest = "2KB"\nresponse = "300KB"'
-WAYS = {"bulk": ("20Mbit", 'bytes = "4MB"', (".", "server")),
-        "responses": ("1Mbit", EXCHANGES, ("reverse", "reverse/server"))}  # fmt: skip
+WAYS = {
+    "bulk": ("20Mbit", 'bytes = "4MB"', (".", "server")),
+    "responses": ("1Mbit", EXCHANGES, ("reverse", "reverse/server")),
+}
 
 
 def _main_flow(folder: Path) -> dict[str, Any]:
@@ -62,10 +66,14 @@ def _compared(records: waits.Records, folder: Path, flow: dict[str, Any]) -> ora
     limits = {name: table[name].to_numpy()[table["flow"].to_numpy() == flow["flow"]] for name in table.column_names}
     sender, receiver = flow["sender"], flow["receiver"]
     own = waits.of_connection(records, ip_address(sender["address"]).packed, sender["port"], receiver["port"])
-    own = waits.of_capture(own, flow["isn"], *(
-        _places(folder / f"{name}.parquet", flow, *columns)
-        for name, *columns in (("acks", "t_received_ns", "ack"), ("segments", "t_sent_ns", "seq", "len"))
-    ))  # fmt: skip
+    own = waits.of_capture(
+        own,
+        flow["isn"],
+        *(
+            _places(folder / f"{name}.parquet", flow, *columns)
+            for name, *columns in (("acks", "t_received_ns", "ack"), ("segments", "t_sent_ns", "seq", "len"))
+        ),
+    )
     assert own.size > 10
     return oracle.compare(oracle.account(own, int(limits["t1_ns"][-1])), limits, flow["names"])
 

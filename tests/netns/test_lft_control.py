@@ -44,13 +44,19 @@ class Client(Control):
 
 
 RIGHT = [
-    ("rate", "800Mbit", "rate_bps", 800_000_000), ("rate", "1Mbit", "rate_bps", 1_000_000),
+    ("rate", "800Mbit", "rate_bps", 800_000_000),
+    ("rate", "1Mbit", "rate_bps", 1_000_000),
     ("rate", "0", "rate_bps", 0),
-    ("rate_mode", "auto", "rate_mode", "auto"), ("rate_mode", "fixed", "rate_mode", "fixed"),
-    ("host_rate", "50Mbit", "host_rate_bps", 50_000_000), ("host_rate", "0", "host_rate_bps", 0),
-    ("redundancy", "off", "redundancy", False), ("redundancy", "on", "redundancy", True),
-    ("bypass", "on", "bypass", "on"), ("bypass", "off", "bypass", "off"), ("bypass", "auto", "bypass", "auto"),
-]  # fmt: skip
+    ("rate_mode", "auto", "rate_mode", "auto"),
+    ("rate_mode", "fixed", "rate_mode", "fixed"),
+    ("host_rate", "50Mbit", "host_rate_bps", 50_000_000),
+    ("host_rate", "0", "host_rate_bps", 0),
+    ("redundancy", "off", "redundancy", False),
+    ("redundancy", "on", "redundancy", True),
+    ("bypass", "on", "bypass", "on"),
+    ("bypass", "off", "bypass", "off"),
+    ("bypass", "auto", "bypass", "auto"),
+]
 WRONG = [
     {"rate": "fast"}, {"rate": "1500Kbit"}, {"rate": "-1Mbit"}, {"rate": ""}, {"rate": "800"}, {"rate": 800},
     {"rate": None}, {"rate": "99999999999999999999Mbit"}, {"rate-mode": "slow"}, {"rate-mode": ""}, {"rate-mode": 1},

@@ -55,9 +55,16 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     asks = handshakes_of(lab)[0]
     answer = changed(asks, 8, 3)[:112]
     made_up = [
-        asks, changed(asks, 100, asks[100] ^ 1), changed(asks, 119, 1), changed(asks, 7, 1), asks[:60],
-        asks + bytes(100), answer, b"\xde\xad\xbe\xef" + random.Random(5).randbytes(1000), b"\0\0\1",
-    ]  # fmt: skip
+        asks,
+        changed(asks, 100, asks[100] ^ 1),
+        changed(asks, 119, 1),
+        changed(asks, 7, 1),
+        asks[:60],
+        asks + bytes(100),
+        answer,
+        b"\xde\xad\xbe\xef" + random.Random(5).randbytes(1000),
+        b"\0\0\1",
+    ]
     templates = [(source, payload) for payload in made_up for source in (ANYBODY, LEFT)]
     before, near_before = counters(lab), counters(lab, "near")
     with Witness(tolerates_ms=1, ordinary=False) as witness, transfer(lab, PORT) as flow:

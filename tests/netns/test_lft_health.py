@@ -71,8 +71,11 @@ def accelerated(lab: Lab) -> bool:
     assert works(lab) and works_by_proxy(lab)
     now = lab.show()
     router = now["router"]["syns"] - before["router"]["syns"]
-    return bool(router == 1 and now["relay"]["near_accepted"] - before["relay"]["near_accepted"] == 2
-                and now["relay"]["near_direct"] == before["relay"]["near_direct"])  # fmt: skip
+    return bool(
+        router == 1
+        and now["relay"]["near_accepted"] - before["relay"]["near_accepted"] == 2
+        and now["relay"]["near_direct"] == before["relay"]["near_direct"]
+    )
 
 
 def told_by_proxy(lab: Lab) -> str:
@@ -234,9 +237,11 @@ class Clocks:
         path.write_bytes(bytes(16))
         self._file = path.open("r+b")
         self.environment = [
-            "env", f"LD_PRELOAD={test_program('lft-clockjump.so')}", f"CLOCKJUMP={path}",
+            "env",
+            f"LD_PRELOAD={test_program('lft-clockjump.so')}",
+            f"CLOCKJUMP={path}",
             "ASAN_OPTIONS=verify_asan_link_order=0",
-        ]  # fmt: skip
+        ]
 
     def move(self, monotonic_s: int, realtime_s: int) -> None:
         self._file.seek(0)

@@ -47,9 +47,16 @@ def namespace() -> Iterator[list[str]]:
 
 def said(argv: list[str | Path], status: int, *, nobody: bool = False) -> str:
     """The last line that a program says which must end with this status."""
-    ended = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=False,
-                           user=NOBODY if nobody else None, group=NOBODY if nobody else None,
-                           extra_groups=[] if nobody else None)  # fmt: skip
+    ended = subprocess.run(
+        argv,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        user=NOBODY if nobody else None,
+        group=NOBODY if nobody else None,
+        extra_groups=[] if nobody else None,
+    )
     assert ended.returncode == status, ended.stderr
     return ended.stderr.splitlines()[-1]
 
@@ -88,8 +95,12 @@ def test_without_privileges_the_line_says_which_are_needed(folder: Path) -> None
 
 def test_a_port_that_is_in_use_is_named(folder: Path) -> None:
     port, free = free_port(), free_port()
-    settings = Settings(psk=folder / "psk", listen=f"127.0.0.1:{port}", control=folder / "control",
-                        forwards=(f"127.0.0.1:{free}=192.0.2.1:80",))  # fmt: skip
+    settings = Settings(
+        psk=folder / "psk",
+        listen=f"127.0.0.1:{port}",
+        control=folder / "control",
+        forwards=(f"127.0.0.1:{free}=192.0.2.1:80",),
+    )
     with Gateway(settings) as gateway:
         gateway.wait_ready()
         for option, value, shown in (

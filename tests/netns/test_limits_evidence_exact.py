@@ -18,8 +18,10 @@ from captured_trials import ran
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 Array = npt.NDArray[np.int64]
 MS = 1_000_000
@@ -66,10 +68,14 @@ def _sender(end: dict[str, Any], summary: dict[str, Any], limits: Any, names: An
     samples = {column: table[column].to_numpy() for column in table.column_names}
     samples["t_ns"] = samples["t_ns"] + (end["t0_realtime_ns"] - end["t0_monotonic_ns"])
     return Sender(
-        control=end["congestion"], t0_ns=limits["t0_ns"].to_numpy()[own], t1_ns=limits["t1_ns"].to_numpy()[own],
-        cause=names[limits["cause"].to_numpy()[own]], samples=samples,
-        written_ns=end["t0_realtime_ns"] + end["streams"][0]["last_byte_ns"], folder=trial,
-    )  # fmt: skip
+        control=end["congestion"],
+        t0_ns=limits["t0_ns"].to_numpy()[own],
+        t1_ns=limits["t1_ns"].to_numpy()[own],
+        cause=names[limits["cause"].to_numpy()[own]],
+        samples=samples,
+        written_ns=end["t0_realtime_ns"] + end["streams"][0]["last_byte_ns"],
+        folder=trial,
+    )
 
 
 SHORT = """
@@ -123,9 +129,11 @@ points = ["snd", "rcv"]
 
 @pytest.mark.parametrize(
     ("kind", "key"),
-    [('request = "60KB"\nresponse = "100B"', "transfer.request"),
-     ('pace = "4Mbit"\npace_burst = "60KB"', "transfer.pace_burst")],
-)  # fmt: skip
+    [
+        ('request = "60KB"\nresponse = "100B"', "transfer.request"),
+        ('pace = "4Mbit"\npace_burst = "60KB"', "transfer.pace_burst"),
+    ],
+)
 def test_a_window_limits_as_long_as_the_kernel_counts(tmp_path: Path, kind: str, key: str) -> None:
     """A program that writes and pauses fills the window, and then nothing waits for it. The kernel counts a wait to a
     jiffy at each end, and there is one in a round trip at most."""

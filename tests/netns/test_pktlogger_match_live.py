@@ -61,8 +61,10 @@ def test_a_pattern_is_found_live_also_split_over_writes(tmp_path: Path) -> None:
             rest, _ = match.communicate(timeout=30)
     end = json.loads(rest.splitlines()[-1])
     assert [(hit["rule"], hit["from"]["address"], hit["end"]) for hit in hits] == [
-        ("split", LEFT, 20), ("split", LEFT, 300_040), ("reply", RIGHT, 10),
-    ]  # fmt: skip
+        ("split", LEFT, 20),
+        ("split", LEFT, 300_040),
+        ("reply", RIGHT, 10),
+    ]
     assert all(not hit["from_start"] for hit in hits), "it began before"
     assert (end["hits"], end["dropped"], end["gaps"]) == (3, 0, 0) and end["scanned_bytes"] == 300_040 + 16
 

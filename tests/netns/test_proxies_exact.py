@@ -72,7 +72,7 @@ GATEWAYS = {
     "ports": PORTS,
     **{f"lft-{kind}": LFT.format(kind) for kind in ("ports", "socks5", "http")},
     **{kind: ASKED.format(kind, kind) for kind in ("socks5", "http", "transparent")},
-}  # fmt: skip
+}
 
 
 def results(folder: Path, scenario: str, *more: str) -> tuple[list[dict[str, Any]], Path]:

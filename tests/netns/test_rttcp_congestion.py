@@ -31,10 +31,16 @@ def _possible() -> Iterator[None]:
 
 @pytest.mark.parametrize(
     ("control", "share"),
-    [("lfp_scalable", 7 / 8), ("lfp_hstcp:per_segment=1", None), ("lfp_htcp:beta_max=0.5", 0.5), ("lfp_cpeak", 0.5),
-     ("lfp_xys:x=4,y=400", 1 / 4), ("lfp_fast", 0.5)],
+    [
+        ("lfp_scalable", 7 / 8),
+        ("lfp_hstcp:per_segment=1", None),
+        ("lfp_htcp:beta_max=0.5", 0.5),
+        ("lfp_cpeak", 0.5),
+        ("lfp_xys:x=4,y=400", 1 / 4),
+        ("lfp_fast", 0.5),
+    ],
     ids=str,
-)  # fmt: skip
+)
 def test_it_sends_and_gives_up_its_share_at_a_loss(control: str, share: float | None) -> None:
     curve = Curve.of(columns(control, "2.5s", {"delay": "20ms", "ab_loss": LOSSES, "memory": "64MB"}))
     assert curve.retransmitted[-1] >= 1 and curve.delivered[-1] > 5000

@@ -18,8 +18,10 @@ import pytest
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 AGREE = 0.10  # what is asked of them; measured 1.3 % and less

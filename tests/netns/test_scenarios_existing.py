@@ -79,14 +79,19 @@ def sshd(lab: Lab, tmp_path: Path) -> Iterator[Path]:
     (tmp_path / "bin").mkdir()
     ssh = tmp_path / "bin" / "ssh"
     ssh.write_text(
-        f'#!/bin/sh\nexec /usr/bin/ssh -F none -i {tmp_path}/user -o IdentitiesOnly=yes '
+        f"#!/bin/sh\nexec /usr/bin/ssh -F none -i {tmp_path}/user -o IdentitiesOnly=yes "
         f'-o UserKnownHostsFile={tmp_path}/known -o StrictHostKeyChecking=accept-new "$@"\n'
     )
     ssh.chmod(0o755)
     with Tool([SSHD, "-D", "-e", "-f", config], netns_pid=lab.sender, name="sshd", json_lines=False):
+
         def answers() -> bool:
-            done = subprocess.run([ssh, "-o", "BatchMode=yes", f"ssh://root@{MANAGED}:2222", "true"], check=False,
-                                  capture_output=True, timeout=30)  # fmt: skip
+            done = subprocess.run(
+                [ssh, "-o", "BatchMode=yes", f"ssh://root@{MANAGED}:2222", "true"],
+                check=False,
+                capture_output=True,
+                timeout=30,
+            )
             return done.returncode == 0
 
         wait_until(answers, "sshd to answer", 60)

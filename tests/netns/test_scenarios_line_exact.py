@@ -17,8 +17,10 @@ from netcommon import binaries
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 SCENARIO = """
 [scenario]
@@ -53,9 +55,13 @@ transfer = { window = "64KB" }
 capture = { points = ["snd", "rcv"] }
 """
 CARRIES = {  # Mbit/s of payload: of the slowest stage what full segments leave
-    "window": 60 * 1448 / 1500, "v6": 60 * 1440 / 1538, "jitter": 100 * 1448 / 1500, "bus": 35 * 1448 / 1500,
-    "calm": 60 * 1448 / 1500, "netem": 60 * 1448 / 1500,
-}  # fmt: skip
+    "window": 60 * 1448 / 1500,
+    "v6": 60 * 1440 / 1538,
+    "jitter": 100 * 1448 / 1500,
+    "bus": 35 * 1448 / 1500,
+    "calm": 60 * 1448 / 1500,
+    "netem": 60 * 1448 / 1500,
+}
 
 
 @pytest.fixture(scope="module")

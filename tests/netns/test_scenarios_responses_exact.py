@@ -45,8 +45,12 @@ transfer.response = "20KB"
 order = "listed"
 """
 MS = 1_000_000
-TRIALS = [f"{case}, {rate}, {loss}" for case in ("short", "middle", "long") for rate in ("1Mbit", "100Mbit")
-          for loss in ("0%", "1%")]  # fmt: skip
+TRIALS = [
+    f"{case}, {rate}, {loss}"
+    for case in ("short", "middle", "long")
+    for rate in ("1Mbit", "100Mbit")
+    for loss in ("0%", "1%")
+]
 
 
 @dataclass(frozen=True)
@@ -66,8 +70,13 @@ class Trial:
         folder = Path(found["path"])
         end = json.loads((folder / "transfer.json").read_text())
         port = end["receiver"]["local"].rpartition(":")[2]
-        told = fields(folder / "capture" / "rcv.pcapng", f"tcp.srcport == {port} && tcp.len > 0",
-                      "frame.time_epoch", "tcp.seq", "tcp.len")  # fmt: skip
+        told = fields(
+            folder / "capture" / "rcv.pcapng",
+            f"tcp.srcport == {port} && tcp.len > 0",
+            "frame.time_epoch",
+            "tcp.seq",
+            "tcp.len",
+        )
         rows = np.asarray([(int(time.replace(".", "")), int(seq), int(length)) for time, seq, length in told])
         ends = np.maximum.accumulate(rows[:, 1] + rows[:, 2])
         rows = rows[np.diff(ends, prepend=1) > 0]  # with octets that were not sent before
@@ -89,9 +98,13 @@ class Trial:
         of = np.searchsorted(t0_ns, samples["t_ns"], "right") - 1
         buffer = (of >= 0) & (samples["t_ns"] < t1_ns[of])
         buffer &= cause[of] == summary["limit_causes"].index("send_buffer")
-        return cls(found["metrics"], flow["limits_ns"], int((first[1:] - last[:-1]).sum()),
-                   {name: column[inside] for name, column in samples.items()},
-                   {name: column[buffer] for name, column in samples.items()})  # fmt: skip
+        return cls(
+            found["metrics"],
+            flow["limits_ns"],
+            int((first[1:] - last[:-1]).sum()),
+            {name: column[inside] for name, column in samples.items()},
+            {name: column[buffer] for name, column in samples.items()},
+        )
 
 
 @pytest.fixture(scope="module")

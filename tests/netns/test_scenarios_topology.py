@@ -111,9 +111,13 @@ def test_mininets_prompt_on_the_running_path(tmp_path: Path) -> None:
     lines = "snd ping -c 3 -i 0.2 10.77.2.2\nexit\n"
     done = subprocess.run(
         [sys.executable, "-m", "lfp", "run", "lfp-syndrome", "--cli"],
-        input=lines, capture_output=True, text=True, timeout=120, cwd=tmp_path,
+        input=lines,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=tmp_path,
         env=os.environ | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     said = done.stderr  # where Mininet's prompt prints
     assert "3 received" in said

@@ -33,8 +33,10 @@ from scenarios.trial.ended import Ended
 from scenarios.virtual import boxes, engine, guest, init, kernel, memory, program, source
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 LFP = [sys.executable, "-m", "lfp"]
@@ -135,8 +137,11 @@ def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
     serialised_ns = 2 * 8e9 * 60 / 100e6  # the handshake's packets on the line, both ways
     assert abs(a["connect_ns"] - 20e6) < 1000 + serialised_ns + 100_000
     assert a["retransmits"] > 0 and a["short_term_bps"] < 100e6
-    differ = {name for file in ("status.json", "transfer.json", "delay.json", "params.json")
-              for name in unequal(*(trial_file(tmp_path / name, file) for name in ("a", "b")))}  # fmt: skip
+    differ = {
+        name
+        for file in ("status.json", "transfer.json", "delay.json", "params.json")
+        for name in unequal(*(trial_file(tmp_path / name, file) for name in ("a", "b")))
+    }
     assert differ <= {"started_realtime_ns", "ended_realtime_ns", "maxrss_bytes"}
     assert found[0]["metrics"] == found[1]["metrics"]
     manifest = json.loads((only_run(tmp_path / "a") / "manifest.json").read_text())
@@ -152,9 +157,14 @@ def test_programs_that_open_more_files_as_they_start_change_nothing(
     for package in ("comet_delay", "lft_ref", "netcommon", "pktlogger", "rttcp", "scenarios"):
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
     given = guest._arguments
-    monkeypatch.setattr(guest, "_arguments", lambda *of: [
-        f"PYTHONPATH={tree}:{word.partition(':')[2]}" if word.startswith("PYTHONPATH=") else word for word in given(*of)
-    ])  # fmt: skip
+    monkeypatch.setattr(
+        guest,
+        "_arguments",
+        lambda *of: [
+            f"PYTHONPATH={tree}:{word.partition(':')[2]}" if word.startswith("PYTHONPATH=") else word
+            for word in given(*of)
+        ],
+    )
     for name in ("a", "b"):
         sets = ("--set", "scenario.case=lft-selective", "--set", "path.delay=10ms", "--set", "path.loss=0%")
         own = ("--time", "virtual", "--seed", "1995", "--jobs", "1", "--runs-dir", str(tmp_path / name))
@@ -454,11 +464,17 @@ def test_a_box_that_cannot_is_said_before_anything_starts(tmp_path: Path) -> Non
 
 
 def test_data_that_nobody_copies_take_little_memory(tmp_path: Path) -> None:
-    plain = ["path.rate=100Gbit", "path.delay=249ms", "path.memory=4GB", "path.queue=64MB", "path.loss=0",
-             "transfer.length=1MB"]
+    plain = [
+        "path.rate=100Gbit",
+        "path.delay=249ms",
+        "path.memory=4GB",
+        "path.queue=64MB",
+        "path.loss=0",
+        "transfer.length=1MB",
+    ]
     free = boxes.settled(load_plan(str(scenario(tmp_path)), overrides=plain).trials[0], "auto")
     assert memory.guest_bytes(free.setting) > 50e9 and boxes.used_bytes(free, "auto") < 3e9
-    seen = load_plan(str(tmp_path / "short.toml"), overrides=[*plain, "capture.points=[\"snd\"]"]).trials[0]
+    seen = load_plan(str(tmp_path / "short.toml"), overrides=[*plain, 'capture.points=["snd"]']).trials[0]
     assert boxes.used_bytes(boxes.settled(seen, "auto"), "auto") - boxes.used_bytes(free, "auto") < 100e6
     for other in ("transfer.zerocopy=false", "gateway.kind=lft", "capture.points=box", "path.jitter=1ms"):
         one = load_plan(str(tmp_path / "short.toml"), overrides=[*plain, other]).trials[0]
@@ -484,9 +500,22 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
     monkeypatch.setenv(source.VARIABLE, str(tmp_path))
     (tmp_path / "Makefile").write_text("VERSION = 6\nPATCHLEVEL = 12\n")
     before = kernel.path()
-    own = ["processor-counter", "random-seed", "same-build", "spinning", "super-packets", "time-page", "time-programs",
-           "two-processors", "udp-super-packets", "what-calls-cost", "who-ran-when", "who-sets-up", "why-tcp-waits",
-           "work-of-rcu"]
+    own = [
+        "processor-counter",
+        "random-seed",
+        "same-build",
+        "spinning",
+        "super-packets",
+        "time-page",
+        "time-programs",
+        "two-processors",
+        "udp-super-packets",
+        "what-calls-cost",
+        "who-ran-when",
+        "who-sets-up",
+        "why-tcp-waits",
+        "work-of-rcu",
+    ]
     assert [file.stem for file in kernel.patches(7)] == ["copying", "fewer-host-calls", "hz-1000", *own]
     assert kernel.patches(7)[7] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 5
     changed = tmp_path / "kernel.config"

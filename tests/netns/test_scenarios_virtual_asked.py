@@ -16,8 +16,10 @@ from bench.invariants import draws
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 DCTCP = """
 [scenario]
@@ -138,8 +140,11 @@ def test_what_was_asked_for_is_known_and_equal_in_every_topology(tmp_path: Path)
     assert {"short: sender", "short: receiver", "plain TCP: sender"} <= shorts
     by_case = {asked["case"]: status["asked"] for asked, status, _ in trials}
     assert {row["end"] for row in by_case["flows"]} == {
-        "sender", "receiver", "flow other: sender", "flow other: receiver",
-    }  # fmt: skip
+        "sender",
+        "receiver",
+        "flow other: sender",
+        "flow other: receiver",
+    }
     assert [row["ran"] for row in by_case["parallel"] if row["setting"] == "pacing"] == ["6.666664 Mbit/s"] * 2
 
 

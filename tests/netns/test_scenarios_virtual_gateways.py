@@ -26,8 +26,10 @@ from scenarios.trial import legs
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_BPS, SHARE, LOSS = 45e6, 0.951, 0.01

@@ -93,9 +93,14 @@ class User:
         if not kernel.missing():
             environment[kernel.KERNEL_VARIABLE] = str(kernel.path())
         return subprocess.Popen(
-            ordinary_user.command(list(command), self.home, self.folders, tun=tun), env=environment, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-        )  # fmt: skip
+            ordinary_user.command(list(command), self.home, self.folders, tun=tun),
+            env=environment,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+        )
 
     def lfp(
         self, *argv: str, tun: bool = True, wrapped: tuple[str, ...] = (), timeout_s: float = 150

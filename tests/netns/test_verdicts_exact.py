@@ -12,8 +12,10 @@ from captured_trials import ran
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 SEEN = '[capture]\npoints = ["snd", "box", "rcv"]\n'
 

@@ -120,10 +120,14 @@ def test_whatever_sets_a_guest_up_the_results_are_the_same(tmp_path: Path, monke
     given = guest._arguments
     for times in (300, 1000):
         tree = busier(tmp_path / f"tree-{times}", times)
-        monkeypatch.setattr(guest, "_arguments", lambda *of, tree=tree: [
-            f"PYTHONPATH={tree}:{word.partition(':')[2]}" if word.startswith("PYTHONPATH=") else word
-            for word in given(*of)
-        ])  # fmt: skip
+        monkeypatch.setattr(
+            guest,
+            "_arguments",
+            lambda *of, tree=tree: [
+                f"PYTHONPATH={tree}:{word.partition(':')[2]}" if word.startswith("PYTHONPATH=") else word
+                for word in given(*of)
+            ],
+        )
         monkeypatch.setenv("LFP_COMET_DELAY", str(binaries.find("comet-delay")))
         more = [str(tmp_path / f"folder-{number}") for number in range(times // 100)]
         monkeypatch.setenv("PATH", os.pathsep.join((*more, os.environ["PATH"])))

@@ -17,8 +17,10 @@ from lfp import cli
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
@@ -167,7 +169,7 @@ def test_a_look_at_the_clock_moves_it_by_256_ns_with_and_without_the_kernel(tmp_
     A look during which something happens, once in a millisecond at most, takes the kernel's own looks too.
     """
     looking = f'{sys.executable} -S -c "$LOOKS"'
-    script = f'LOOKS=\'{LOOKS}\'; {looking} & for _ in 1 2 3; do sleep 0.05; date +%s.%N; done; wait'
+    script = f"LOOKS='{LOOKS}'; {looking} & for _ in 1 2 3; do sleep 0.05; date +%s.%N; done; wait"
     done = virtual("--", "bash", "-c", script, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     *dates, looked, exact, whole, offset, later = done.stdout.split()

@@ -21,8 +21,10 @@ from scenarios.trial.ended import Ended
 from scenarios.virtual import engine, kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
@@ -53,9 +55,7 @@ def scenario(tmp_path: Path) -> Path:
     return path
 
 
-def test_two_trials_are_analysed_at_a_time(
-    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_trials_are_analysed_at_a_time(scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many guests at a time, one analysis after another would take longer than the guests."""
     both, digest = threading.Barrier(2, timeout=60), trial.digest
 

@@ -15,8 +15,10 @@ import pytest
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 RATE_BPS, LINK = 40_000_000, 14  # LINK: bytes of a packet that framing "ip" does not count
@@ -61,8 +63,10 @@ def test_each_queue_has_its_own_delay(trial: dict[str, Any]) -> None:
     """From 4 s on. L4S packets wait for the one on the line and for what came with them, at the step of 1 ms in the
     median at most; classic ones about the target of 15 ms."""
     table = parquet.read_table(Path(trial["path"]) / "box.parquet")
-    rows = {name: table[name].to_numpy() for name in ("direction", "t_arrival_ns", "t_queue_exit_ns", "wire_len", "len",
-                                                       "flow", "edits")}  # fmt: skip
+    rows = {
+        name: table[name].to_numpy()
+        for name in ("direction", "t_arrival_ns", "t_queue_exit_ns", "wire_len", "len", "flow", "edits")
+    }
     data = (rows["direction"] == 0) & (rows["len"] > 0) & (rows["t_queue_exit_ns"] >= 0)
     late = rows["t_arrival_ns"] > rows["t_arrival_ns"][data][0] + 4 * 10**9
     wait_ms = (rows["t_queue_exit_ns"] - rows["t_arrival_ns"] - (rows["wire_len"] - LINK) * 8 * 10**9 // RATE_BPS) / 1e6

@@ -11,8 +11,10 @@ import pytest
 from scenarios.virtual import init, kernel, program
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 SEED = 20261126

@@ -13,8 +13,10 @@ from scenarios.trial import trial
 from scenarios.virtual import engine, kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 # Losses of single packets, for SACK blocks that fill the header's options
 SCENARIO = """

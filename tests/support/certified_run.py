@@ -24,14 +24,21 @@ def write_run(folder: Path, rate_bps: int = 9_800_000_000, points: Any = None, *
     around = load_plan("lsr-ipv4-single").echo["route"]["points"]
     route = {"points": around if points is None else points}
     manifest = {
-        "title": "Made up", "started_realtime_ns": 1_760_000_000 * SECOND, "scenario": {"route": route},
-        "versions": {"lfp": "0.1.0"}, "kernel": "Linux 6.1", "hashes": {"rttcp": "00"},
+        "title": "Made up",
+        "started_realtime_ns": 1_760_000_000 * SECOND,
+        "scenario": {"route": route},
+        "versions": {"lfp": "0.1.0"},
+        "kernel": "Linux 6.1",
+        "hashes": {"rttcp": "00"},
         "commits": changed.pop("commits", {"rttcp": "0123456789ab"}),
-    }  # fmt: skip
+    }
     summary = {
-        "short_term_bps": rate_bps, "elapsed_ns": changed.pop("elapsed_ns", 601 * SECOND), "bytes": 7 * 10**11,
-        "complete": True, "verified": changed.pop("verified", "ok"),
-    }  # fmt: skip
+        "short_term_bps": rate_bps,
+        "elapsed_ns": changed.pop("elapsed_ns", 601 * SECOND),
+        "bytes": 7 * 10**11,
+        "complete": True,
+        "verified": changed.pop("verified", "ok"),
+    }
     transfer = SIDES | {"summary": summary, "params": {"mptcp": changed.pop("mptcp", False)}}
     params = {
         "tool": "rttcp", "family": "ipv4", "parallel": 1, "bidir": False, "second": None, "routers": 3, "verify": True,

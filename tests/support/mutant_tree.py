@@ -109,9 +109,16 @@ class Tree:
     def _run(self, command: list[str]) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run(
-                command, cwd=self.folder, env=_environment(), text=True, errors="replace", stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=COMMAND_TIMEOUT_S,
-            )  # fmt: skip
+                command,
+                cwd=self.folder,
+                env=_environment(),
+                text=True,
+                errors="replace",
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                timeout=COMMAND_TIMEOUT_S,
+            )
         except FileNotFoundError as error:
             raise MissingError(f"{command[0]}: not found; 'make setup' installs it") from error
 

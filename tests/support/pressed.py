@@ -15,11 +15,14 @@ def pressed(
     client = server.test_client()
     client.get("/_dash-dependencies")
     body = {
-        "output": output, "outputs": outputs(output), "changedPropIds": [f"{button}.{inputs[button]}"],
-        "inputs": [{"id": name, "property": kind, "value": 1 if name == button else None}
-                   for name, kind in inputs.items()],
+        "output": output,
+        "outputs": outputs(output),
+        "changedPropIds": [f"{button}.{inputs[button]}"],
+        "inputs": [
+            {"id": name, "property": kind, "value": 1 if name == button else None} for name, kind in inputs.items()
+        ],
         "state": [{"id": name, "property": "value", "value": value} for name, value in state.items()],
-    }  # fmt: skip
+    }
     return client.post("/_dash-update-component", json=body, headers=headers)
 
 

@@ -16,9 +16,10 @@ from netcommon import quantity
 Answer = dict[str, Any]
 MBIT = 10**6
 PARSERS: dict[str, tuple[str, Callable[[str], int | str]]] = {
-    "delay": ("delay_ns", quantity.parse_duration_ns), "rate": ("rate_bps", quantity.parse_rate_bps),
+    "delay": ("delay_ns", quantity.parse_duration_ns),
+    "rate": ("rate_bps", quantity.parse_rate_bps),
     "loss": ("loss", lambda text: quantity.format_ratio(quantity.parse_ratio_ppb(text))),
-}  # fmt: skip
+}
 
 
 class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
@@ -100,15 +101,27 @@ class PretendedBox:
     def __init__(self) -> None:
         self.asked: list[Answer] = []
         drops = {"loss": 12_346, "queue": 7, "memory": 0, "receive_ring": 0}
-        way = {"in_bytes": 0, "out_bytes": 0, "queue_bytes": 61_440, "queue_peak_bytes": 112_640, "first_in_ns": 10**15,
-               "drops": drops, "lateness": {"count": 9, "p99_ns": 41_943, "max_ns": 90_000, "histogram": [[1, 9]]}}
-        self.parameters: dict[str, Answer] = {name: {"delay_ns": 4_200_000, "rate_bps": 45 * MBIT, "loss": "0%"}
-                                              for name in ("ab", "ba")}  # fmt: skip
+        way = {
+            "in_bytes": 0,
+            "out_bytes": 0,
+            "queue_bytes": 61_440,
+            "queue_peak_bytes": 112_640,
+            "first_in_ns": 10**15,
+            "drops": drops,
+            "lateness": {"count": 9, "p99_ns": 41_943, "max_ns": 90_000, "histogram": [[1, 9]]},
+        }
+        self.parameters: dict[str, Answer] = {
+            name: {"delay_ns": 4_200_000, "rate_bps": 45 * MBIT, "loss": "0%"} for name in ("ab", "ba")
+        }
         self.state: Answer = {
-            "v": 1, "ok": True, "parameters": self.parameters, "uptime_ns": 0, "wake_latency_ns": 50_000,
+            "v": 1,
+            "ok": True,
+            "parameters": self.parameters,
+            "uptime_ns": 0,
+            "wake_latency_ns": 50_000,
             "statistics": {"ab": dict(way), "ba": dict(way)},
             "verdict": {"valid": True, "reasons": [], "lateness_limit_ns": 10**6},
-        }  # fmt: skip
+        }
 
     def answer(self, request: Answer) -> Answer:
         """The state, or what changed; a refusal as the box words it."""

@@ -90,10 +90,14 @@ class FakeTrials:
         failed = one.number in self.fail
         found = [verdicts.FAILED] if failed else [LATE] if attempt <= self.late.get(one.number, 0) else []
         status = {
-            "state": "failed" if failed else "done", "error": "rttcp: no route" if failed else None,
-            "started_realtime_ns": time.time_ns(), "ended_realtime_ns": time.time_ns(),
-            "attempt": attempt, "witness": None, "verdict": verdicts.of_trial(found),
-        }  # fmt: skip
+            "state": "failed" if failed else "done",
+            "error": "rttcp: no route" if failed else None,
+            "started_realtime_ns": time.time_ns(),
+            "ended_realtime_ns": time.time_ns(),
+            "attempt": attempt,
+            "witness": None,
+            "verdict": verdicts.of_trial(found),
+        }
         write_json(folder / "status.json", status)
         if not failed:
             write_json(folder / "transfer.json", transfer(one, self.speed * self.rate(one)))
@@ -109,10 +113,13 @@ def transfer(one: Trial, bps: float) -> dict[str, Any]:
         "sender": side | {"tcp_info": {"total_rto": 2}},
         "receiver": side,
         "summary": {
-            "short_term_bps": bps, "peak_bps": 2e6, "elapsed_ns": 10, "connect_ns": 3,
+            "short_term_bps": bps,
+            "peak_bps": 2e6,
+            "elapsed_ns": 10,
+            "connect_ns": 3,
             "retransmits": 4,
         },
-    }  # fmt: skip
+    }
 
 
 def _ledger(folder: Path) -> Ledger:

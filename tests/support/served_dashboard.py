@@ -21,8 +21,10 @@ def served(run: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Po
     program = "import sys; from dashboard.cli import dashboard; dashboard(sys.argv[1:])"
     process = subprocess.Popen(
         [sys.executable, "-c", program, *([str(run)] if run else []), "--port", "0", *options],
-        stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": "1"},
+    )
     try:
         assert process.stdout is not None
         ready, _, _ = select.select([process.stdout], [], [], 120)

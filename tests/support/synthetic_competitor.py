@@ -27,8 +27,14 @@ def competitor(parent: Path) -> Path:
     folder = run / "trials" / "0000"
     params, summary = (json.loads((folder / f"{name}.json").read_text()) for name in ("params", "summary"))
     began_ns = json.loads((folder / "status.json").read_text())["clock"]["monotonic_ns"]
-    params |= {"flow_name": "main", "pair": 1, "start_ns": 0, "beside": "bbr, from 2s", "topology": "dumbbell",
-               "access_rate_bps": 0}  # fmt: skip
+    params |= {
+        "flow_name": "main",
+        "pair": 1,
+        "start_ns": 0,
+        "beside": "bbr, from 2s",
+        "topology": "dumbbell",
+        "access_rate_bps": 0,
+    }
     own = {"flow": 1, "flow_name": "rival", "start_ns": LATE_NS, "beside": "reno", "congestion": "bbr"}
     transfer = _end(summary["flows"][CONTROL_FLOW], began_ns, "main")
     transfer["flows"] = {"rival": _end(summary["flows"][MAIN_FLOW], began_ns + LATE_NS, "rival")}
@@ -58,7 +64,13 @@ def _end(captured: dict[str, Any], t0_ns: int, name: str) -> dict[str, Any]:
 def _samples(file: Path, began_ns: int, name: str) -> None:
     t = np.arange(0, len(RATES[name]) * S // 10, S // 100)
     low, high = WINDOWS[name]
-    columns = {"t_ns": began_ns + t, "stream": np.zeros(t.size, np.uint32), "snd_cwnd": low + t * (high - low) // t[-1],
-               "snd_mss": np.full(t.size, 1000), "rtt_us": np.full(t.size, 9000), "snd_ssthresh": np.full(t.size, low),
-               "ca_state": np.zeros(t.size, np.uint32)}  # fmt: skip
+    columns = {
+        "t_ns": began_ns + t,
+        "stream": np.zeros(t.size, np.uint32),
+        "snd_cwnd": low + t * (high - low) // t[-1],
+        "snd_mss": np.full(t.size, 1000),
+        "rtt_us": np.full(t.size, 9000),
+        "snd_ssthresh": np.full(t.size, low),
+        "ca_state": np.zeros(t.size, np.uint32),
+    }
     pq.write_table(pa.table(columns), file)

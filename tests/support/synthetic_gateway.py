@@ -68,18 +68,27 @@ def _with_box(cap: Capture) -> Capture:
     turn = np.cumsum(lost) % 3
     fate = np.where(lost, np.where(turn == 1, QUEUE, LOSS), 0).astype(np.uint8)
     passed = ~lost | (lost & (turn == 0))
-    times = {"t_box_in_ns": sent + 100_000, "t_box_exit_ns": np.where(passed, sent + 300_000, -1),
-             "t_box_out_ns": sent + 4_000_000}  # fmt: skip
+    times = {
+        "t_box_in_ns": sent + 100_000,
+        "t_box_exit_ns": np.where(passed, sent + 300_000, -1),
+        "t_box_out_ns": sent + 4_000_000,
+    }
     acks_lost = np.arange(len(cap.acks)) % 50 == 0
-    acks = cap.acks.set_column(cap.acks.column_names.index("t_received_ns"), "t_received_ns",
-                               pa.array(np.where(acks_lost, -1, cap.acks["t_received_ns"].to_numpy())))  # fmt: skip
+    acks = cap.acks.set_column(
+        cap.acks.column_names.index("t_received_ns"),
+        "t_received_ns",
+        pa.array(np.where(acks_lost, -1, cap.acks["t_received_ns"].to_numpy())),
+    )
     ack_fate = np.where(acks_lost, LOSS, 0).astype(np.uint8)
     left = acks["t_sent_ns"].to_numpy() + 50_000
     return Capture(
         _added(cap.segments, {"box_fate": fate} | times),
         _added(acks, {"box_fate": ack_fate, "t_box_in_ns": left, "t_box_out_ns": left}),
-        cap.events, cap.round_trips, cap.summary | {"box": {"v": 1, "fates": FATES}}, cap.elapsed_ns,
-    )  # fmt: skip
+        cap.events,
+        cap.round_trips,
+        cap.summary | {"box": {"v": 1, "fates": FATES}},
+        cap.elapsed_ns,
+    )
 
 
 def _added(table: pa.Table, columns: dict[str, Any]) -> pa.Table:
@@ -100,14 +109,26 @@ def _leg(sent: np.ndarray[Any, np.dtype[np.int64]], mss: int, total: int, sender
         "delay_ns": np.full(n, LINK_NS), "sender_frame": np.arange(1, n + 1, dtype=np.uint64),
         "receiver_frame": np.arange(1, n + 1, dtype=np.uint64),
     })  # fmt: skip
-    acks = pa.table({
-        "flow": flow, "ack": (seq + size).astype(np.uint64), "t_sent_ns": arrived, "t_received_ns": arrived + LINK_NS,
-        "window": np.full(n, 1 << 20, np.uint32),
-    })  # fmt: skip
-    trips = pa.table({"flow": flow, "t_ns": arrived + LINK_NS, "rtt_ns": np.full(n, 2 * LINK_NS),
-                      "gap": np.zeros(n, np.uint8)})  # fmt: skip
-    names = {"t0_ns": np.int64, "t1_ns": np.int64, "kind": np.uint8, "seq": np.uint64, "bytes": np.uint64,
-             "packets": np.uint32}  # fmt: skip
+    acks = pa.table(
+        {
+            "flow": flow,
+            "ack": (seq + size).astype(np.uint64),
+            "t_sent_ns": arrived,
+            "t_received_ns": arrived + LINK_NS,
+            "window": np.full(n, 1 << 20, np.uint32),
+        }
+    )
+    trips = pa.table(
+        {"flow": flow, "t_ns": arrived + LINK_NS, "rtt_ns": np.full(n, 2 * LINK_NS), "gap": np.zeros(n, np.uint8)}
+    )
+    names = {
+        "t0_ns": np.int64,
+        "t1_ns": np.int64,
+        "kind": np.uint8,
+        "seq": np.uint64,
+        "bytes": np.uint64,
+        "packets": np.uint32,
+    }
     events = pa.table({"flow": np.zeros(0, np.uint32)} | {name: np.zeros(0, kind) for name, kind in names.items()})
     elapsed = int(arrived[-1] - sent[0])
     main = {
@@ -138,10 +159,16 @@ def _record(left: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
     """The box's record of the way towards the receiver, with the columns that are read."""
     n = left.size
     dropped = np.arange(n) % DROP_EVERY == 0
-    table = pa.table({
-        "direction": np.zeros(n, np.uint8), "copy": np.zeros(n, np.uint8), "fate": (LOSS * dropped).astype(np.uint8),
-        "t_arrival_ns": left, "t_release_ns": np.where(dropped, -1, left + PASSAGE_NS),
-        "t_drop_ns": np.where(dropped, left, -1), "wire_len": np.full(n, 1500, np.uint32),
-        "flow": np.full(n, NOT_TCP, np.uint32),
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "direction": np.zeros(n, np.uint8),
+            "copy": np.zeros(n, np.uint8),
+            "fate": (LOSS * dropped).astype(np.uint8),
+            "t_arrival_ns": left,
+            "t_release_ns": np.where(dropped, -1, left + PASSAGE_NS),
+            "t_drop_ns": np.where(dropped, left, -1),
+            "wire_len": np.full(n, 1500, np.uint32),
+            "flow": np.full(n, NOT_TCP, np.uint32),
+        }
+    )
     return table.replace_schema_metadata({b"pktlogger.record": json.dumps({"v": 1, "fates": FATES}).encode()})

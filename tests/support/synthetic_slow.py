@@ -57,31 +57,47 @@ def _capture(dips: bool) -> Capture:
     }
     order = np.argsort(columns["t_sent_ns"], kind="stable")
     n = order.size
-    segments = pa.table({"flow": np.full(n, MAIN_FLOW, np.uint32), "len": np.full(n, MSS, np.uint32)}
-                        | {name: values[order] for name, values in columns.items()})  # fmt: skip
+    segments = pa.table(
+        {"flow": np.full(n, MAIN_FLOW, np.uint32), "len": np.full(n, MSS, np.uint32)}
+        | {name: values[order] for name, values in columns.items()}
+    )
     summary = _summary(t, int(lost.sum()))
     return Capture(segments, _acks(t, seq, lost), _no_events(), _round_trips(t[~lost]), summary, int(t[-1] - t[0]))
 
 
 def _acks(t: Any, seq: Any, lost: Any) -> pa.Table:
     rows = np.flatnonzero(~lost)
-    return pa.table({
-        "flow": np.full(rows.size, MAIN_FLOW, np.uint32), "ack": (seq[rows] + MSS).astype(np.uint64),
-        "t_sent_ns": t[rows] + ONE_WAY_NS, "t_received_ns": t[rows] + 2 * ONE_WAY_NS,
-        "window": np.full(rows.size, 1 << 20, np.uint32),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "flow": np.full(rows.size, MAIN_FLOW, np.uint32),
+            "ack": (seq[rows] + MSS).astype(np.uint64),
+            "t_sent_ns": t[rows] + ONE_WAY_NS,
+            "t_received_ns": t[rows] + 2 * ONE_WAY_NS,
+            "window": np.full(rows.size, 1 << 20, np.uint32),
+        }
+    )
 
 
 def _round_trips(sent: Any) -> pa.Table:
-    return pa.table({
-        "flow": np.full(sent.size, MAIN_FLOW, np.uint32), "t_ns": sent + 2 * ONE_WAY_NS,
-        "rtt_ns": np.full(sent.size, 2 * ONE_WAY_NS), "gap": np.zeros(sent.size, np.uint8),
-    })  # fmt: skip
+    return pa.table(
+        {
+            "flow": np.full(sent.size, MAIN_FLOW, np.uint32),
+            "t_ns": sent + 2 * ONE_WAY_NS,
+            "rtt_ns": np.full(sent.size, 2 * ONE_WAY_NS),
+            "gap": np.zeros(sent.size, np.uint8),
+        }
+    )
 
 
 def _no_events() -> pa.Table:
-    names = {"t0_ns": np.int64, "t1_ns": np.int64, "kind": np.uint8, "seq": np.uint64, "bytes": np.uint64,
-             "packets": np.uint32}  # fmt: skip
+    names = {
+        "t0_ns": np.int64,
+        "t1_ns": np.int64,
+        "kind": np.uint8,
+        "seq": np.uint64,
+        "bytes": np.uint64,
+        "packets": np.uint32,
+    }
     return pa.table({"flow": np.zeros(0, np.uint32)} | {name: np.zeros(0, kind) for name, kind in names.items()})
 
 

@@ -61,9 +61,13 @@ def played(page: Path, folder: Path) -> Iterator[tuple[Step, int, str]]:
     environment = os.environ | {"PATH": f"{Path(sys.prefix) / 'bin'}:{os.environ['PATH']}"}
     for step in steps(page.read_text()):
         done = subprocess.run(
-            ["bash", "-c", step.command], cwd=folder, env=environment, capture_output=True, text=True,
+            ["bash", "-c", step.command],
+            cwd=folder,
+            env=environment,
+            capture_output=True,
+            text=True,
             timeout=_TIMEOUT_S,
-        )  # fmt: skip
+        )
         yield step, done.returncode, done.stdout + done.stderr
 
 

@@ -27,15 +27,24 @@ virtual = [pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reaso
 
 
 def in_virtual_time(
-    function: Callable[..., Any], *, seed: int = 1, timeout_s: float = 120, memory_bytes: int = BASE_BYTES,
-    **arguments: Any
-) -> Any:  # fmt: skip
+    function: Callable[..., Any],
+    *,
+    seed: int = 1,
+    timeout_s: float = 120,
+    memory_bytes: int = BASE_BYTES,
+    **arguments: Any,
+) -> Any:
     """What the function returns. AssertionError with the guest's output when it fails there; LfpError when the guest
     does."""
     code = f"import sys; sys.path[:0] = {FOLDERS!r}; from support.inside import call; call(*sys.argv[1:])"
     call = [function.__module__, function.__name__, json.dumps(arguments)]
-    done = program.run([sys.executable, "-c", code, *call], folder=TESTS.parent, seed=seed, timeout_s=timeout_s,
-                       memory_bytes=memory_bytes)  # fmt: skip
+    done = program.run(
+        [sys.executable, "-c", code, *call],
+        folder=TESTS.parent,
+        seed=seed,
+        timeout_s=timeout_s,
+        memory_bytes=memory_bytes,
+    )
     said, _, result = done.output.rpartition(RESULT)
     assert done.status == 0 and result, f"{function.__name__} in virtual time: {done.output}"
     print(said, end="")

@@ -31,8 +31,13 @@ from udp_trains import DATAGRAM, TRAIN, Trains
 pytestmark = pytest.mark.netns
 
 NOTHING: dict[str, int | str] = {
-    "delay_ns": 0, "rate_bps": 0, "queue_bytes": 0, "access_rate_bps": 0, "loss_ppb": 0, "framing": "l2",
-}  # fmt: skip
+    "delay_ns": 0,
+    "rate_bps": 0,
+    "queue_bytes": 0,
+    "access_rate_bps": 0,
+    "loss_ppb": 0,
+    "framing": "l2",
+}
 FRAME_BYTES = DATAGRAM + 14 + 20 + 8
 RATE_BPS = 5_000_000  # so low that the sender stays ahead of it in a slow guest
 # ping spins between shorter ones than 10 ms and its answer, and in virtual time a spin lasts for ever

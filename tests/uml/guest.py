@@ -88,18 +88,25 @@ def run(
 
 
 def _boot(
-    argv: Sequence[str | Path], modules: Sequence[str], environment: Mapping[str, str], folder: Path, memory: str,
+    argv: Sequence[str | Path],
+    modules: Sequence[str],
+    environment: Mapping[str, str],
+    folder: Path,
+    memory: str,
     timeout_s: float,
-) -> tuple[Result, bool]:  # fmt: skip
+) -> tuple[Result, bool]:
     """One guest from its start to its end, and whether it came as far as the command."""
     with tempfile.TemporaryDirectory(prefix="uml-guest-") as share:
         init = Path(share, "init")
         variables = {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/run/tmp"} | dict(environment)
         words = ["env", *(f"{name}={value}" for name, value in variables.items()), *map(str, argv)]
         text = INIT.format(
-            share=shlex.quote(share), modules=MODULES, load=" ".join(modules), command=shlex.join(words),
+            share=shlex.quote(share),
+            modules=MODULES,
+            load=" ".join(modules),
+            command=shlex.join(words),
             folder=shlex.quote(str(folder)),
-        )  # fmt: skip
+        )
         init.write_text(text)
         init.chmod(0o755)
         # a guest is many processes, and its first one does not take the others along: a process namespace does
@@ -124,9 +131,13 @@ def _scratch() -> str:
 def _bounded(argv: Sequence[str], environment: Mapping[str, str], timeout_s: float) -> str:
     """stdout and stderr of a process group of its own, which is ended when it takes too long."""
     process = subprocess.Popen(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        env=dict(os.environ) | dict(environment), start_new_session=True,
-    )  # fmt: skip
+        argv,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=dict(os.environ) | dict(environment),
+        start_new_session=True,
+    )
     try:
         text, _ = process.communicate(timeout=timeout_s)
     except BaseException as error:

@@ -22,7 +22,9 @@ def test_vlan_interfaces_in_another_kernel() -> None:
         pytest.skip(why)
     done = guest.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"{TESTS}::test_vlan_interfaces"],
-        modules=("veth", "af_packet", "8021q", "ipv6"), folder=ROOT, timeout_s=150,
+        modules=("veth", "af_packet", "8021q", "ipv6"),
+        folder=ROOT,
+        timeout_s=150,
         environment={"LFP_COMET_DELAY": str(find("comet-delay"))},
-    )  # fmt: skip
+    )
     assert done.status == 0 and "1 passed" in done.output, done.output + done.console

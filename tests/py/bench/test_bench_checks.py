@@ -28,22 +28,32 @@ def limited_by_a_window(*, nagle_ms: int, counted_ms: int, idle: bool = False, c
     records["mss"] = MSS
     records.sort(order="t_ns")
     samples = {
-        "t_ns": t_ns, "rwnd_limited_us": np.cumsum(counted), "busy_time_us": np.cumsum(counted * (not idle)),
-        "snd_wnd": np.full(N, 65535), "snd_mss": np.full(N, MSS), "snd_cwnd": np.full(N, 144),
-        "notsent_bytes": np.full(N, 50 * MSS), "rtt_us": np.full(N, 40_000),
-    }  # fmt: skip
+        "t_ns": t_ns,
+        "rwnd_limited_us": np.cumsum(counted),
+        "busy_time_us": np.cumsum(counted * (not idle)),
+        "snd_wnd": np.full(N, 65535),
+        "snd_mss": np.full(N, MSS),
+        "snd_cwnd": np.full(N, 144),
+        "notsent_bytes": np.full(N, 50 * MSS),
+        "rtt_us": np.full(N, 40_000),
+    }
     began, ended = np.array([0]), np.array([int(t_ns[-1])])
 
     def rows_of(_flow: Any, *causes: str) -> tuple[Any, Any, Any]:
         return began, ended, np.array([cause in causes])
 
-    return cast(Trial, SimpleNamespace(
-        rows=[{"flow_name": "main", "congestion": "cubic", "sender_pace_bps": None}],
-        captured=lambda row: {"flow": 0, "mss_in_use": MSS}, samples=lambda row: samples, rows_of=rows_of,
-        time_of=lambda flow, *causes: until(np.append(began, ended[-1:]), rows_of(flow, *causes)[2]),
-        records_of=lambda flow: records,
-        acks={"t_received_ns": np.array([0]), "flow": np.array([0])},
-    ))  # fmt: skip
+    return cast(
+        Trial,
+        SimpleNamespace(
+            rows=[{"flow_name": "main", "congestion": "cubic", "sender_pace_bps": None}],
+            captured=lambda row: {"flow": 0, "mss_in_use": MSS},
+            samples=lambda row: samples,
+            rows_of=rows_of,
+            time_of=lambda flow, *causes: until(np.append(began, ended[-1:]), rows_of(flow, *causes)[2]),
+            records_of=lambda flow: records,
+            acks={"t_received_ns": np.array([0]), "flow": np.array([0])},
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,9 +68,15 @@ def test_a_counter_of_windows_stands_while_a_short_rest_awaits_more(
 
 @pytest.mark.parametrize(
     ("idle", "cause", "breaks"),
-    [(False, "receiver_window", False), (True, "receiver_window", True), (True, "application", False),
-     (True, "congestion_avoidance", True), (True, "fast_recovery", True), (True, "pacing", False)],
-)  # fmt: skip
+    [
+        (False, "receiver_window", False),
+        (True, "receiver_window", True),
+        (True, "application", False),
+        (True, "congestion_avoidance", True),
+        (True, "fast_recovery", True),
+        (True, "pacing", False),
+    ],
+)
 def test_a_kernel_that_is_idle_waits_for_its_program(idle: bool, cause: str, breaks: bool) -> None:
     trial = limited_by_a_window(nagle_ms=0, counted_ms=10, idle=idle, cause=cause)
     assert bool(list(checks.idle(trial))) == breaks
@@ -75,9 +91,11 @@ def test_a_tunnel_is_down_only_where_gateways_overfill_the_line(pairs: int, what
     pair = {"near": {"parameters": {"rate_bps": 5_000_000}}}
     causes = [{"kind": "gateway", "short": f"far gateway {what}"}] if what else []
     trial = SimpleNamespace(
-        status={"state": "done", "asked": [], "verdict": {"causes": causes, "reasons": causes}}, gateway="router",
-        rows=[{"rate_bps": 5_000_000}], json=lambda name: pair | {"others": {"2": pair} if pairs > 1 else {}},
-    )  # fmt: skip
+        status={"state": "done", "asked": [], "verdict": {"causes": causes, "reasons": causes}},
+        gateway="router",
+        rows=[{"rate_bps": 5_000_000}],
+        json=lambda name: pair | {"others": {"2": pair} if pairs > 1 else {}},
+    )
     assert bool(list(checks.ends(cast(Trial, trial)))) == breaks
 
 
@@ -114,9 +132,14 @@ def test_samples_are_on_the_captures_clock_though_their_flow_does_not_say_when_i
 @pytest.mark.parametrize(("steady_bps", "breaks"), [(57_229_723, False), (64_900_000, False), (65_000_000, True)])
 def test_the_first_packet_was_on_the_line_before_it_arrived(steady_bps: float, breaks: bool) -> None:
     """60 KB are read between 1.1 and 9.7 ms, in packets that a line of 50 Mbit/s carries in 1.44 ms."""
-    trial = cast(Trial, SimpleNamespace(
-        rows=[{"flow_name": "f1", "steady_bps": steady_bps}], gateway="router",
-        ends=[{"receiver": {"first_byte_ns": 1_120_512, "last_byte_ns": 9_709_056}}],
-        asked={"path": {"mtu": 9000, "change": "none"}}, draw=SimpleNamespace(values={"path.rate": 50}),
-    ))  # fmt: skip
+    trial = cast(
+        Trial,
+        SimpleNamespace(
+            rows=[{"flow_name": "f1", "steady_bps": steady_bps}],
+            gateway="router",
+            ends=[{"receiver": {"first_byte_ns": 1_120_512, "last_byte_ns": 9_709_056}}],
+            asked={"path": {"mtu": 9000, "change": "none"}},
+            draw=SimpleNamespace(values={"path.rate": 50}),
+        ),
+    )
     assert bool(list(checks.line(trial))) == breaks

@@ -52,8 +52,9 @@ MIXED: tuple[tuple[float, Why, dict[str, int]], ...] = (
 
 
 def test_an_account_that_is_late_by_less_than_a_round_trip_is_right() -> None:
-    found = compared(kernel(*MIXED), (1.02, "slow_start"), (1.98, "send_buffer"), (3.02, "receiver_window"),
-                     (4, "application"))  # fmt: skip
+    found = compared(
+        kernel(*MIXED), (1.02, "slow_start"), (1.98, "send_buffer"), (3.02, "receiver_window"), (4, "application")
+    )
     assert found.wrong_s == {}
     assert found.kernel_s == pytest.approx({"congestion": 1, "send_buffer": 1, "window": 1, "application": 1})
 
@@ -78,8 +79,12 @@ def test_where_two_things_hold_a_sender_either_is_right() -> None:
 
 def test_the_wait_for_a_timeout_belongs_to_the_recovery() -> None:
     stalled = {"next": 8, "una": 7}
-    records = kernel((1, Why.CWND, {"flight": 100}), (1.5, Why.EMPTY, stalled), (2, Why.CWND, {"state": State.LOSS}),
-                     (3, Why.CWND, {"flight": 100}))  # fmt: skip
+    records = kernel(
+        (1, Why.CWND, {"flight": 100}),
+        (1.5, Why.EMPTY, stalled),
+        (2, Why.CWND, {"state": State.LOSS}),
+        (3, Why.CWND, {"flight": 100}),
+    )
     assert compared(records, (1, "slow_start"), (2, "timeout"), (3, "slow_start")).wrong_s == {}
     assert compared(records, (1, "timeout"), (3, "slow_start")).wrong_s.keys() == {("timeout", "congestion")}
 
@@ -123,8 +128,13 @@ def test_a_round_lasts_until_it_is_acknowledged(answer_ms: int, bound_ms: int) -
 
 def test_recoveries_excuse_nothing_behind_them() -> None:
     full, repairs = {"flight": 100}, {"flight": 100, "state": State.RECOVERY}
-    records = kernel((1, Why.CWND, full), (1.2, Why.CWND, repairs), (2, Why.CWND, full), (2.2, Why.CWND, repairs),
-                     (3, Why.CWND, full))  # fmt: skip
+    records = kernel(
+        (1, Why.CWND, full),
+        (1.2, Why.CWND, repairs),
+        (2, Why.CWND, full),
+        (2.2, Why.CWND, repairs),
+        (3, Why.CWND, full),
+    )
     late = ((1, "slow_start"), (1.2, "fast_recovery"), (1.5, "congestion_avoidance"), (1.6, "application"))
     found = compared(records, *late, (3, "congestion_avoidance"))
     assert found.wrong_s == {("application", "congestion"): pytest.approx(0.1)} and found.bound_s < 0.1

@@ -54,14 +54,22 @@ def test_three_programs_count_the_same(tmp_path: Path) -> None:
 
 def test_a_duplicate_is_reported_below_the_acknowledgement_or_within_the_second_block() -> None:
     blocks = [[], [(10, 20)], [(40, 50)], [(60, 70), (40, 50)], [(40, 50), (40, 80)], [(10, 20), (40, 80)]]
-    columns = pa.table({
-        "sack_n": [len(row) for row in blocks], "ack": [30] * len(blocks),
-        "sack_left": [[left for left, _ in row] for row in blocks],
-        "sack_right": [[right for _, right in row] for row in blocks],
-    })  # fmt: skip
+    columns = pa.table(
+        {
+            "sack_n": [len(row) for row in blocks],
+            "ack": [30] * len(blocks),
+            "sack_left": [[left for left, _ in row] for row in blocks],
+            "sack_right": [[right for _, right in row] for row in blocks],
+        }
+    )
     assert totals.dsacks({name: columns[name] for name in columns.schema.names}).tolist() == [
-        False, True, False, False, True, True,
-    ]  # fmt: skip
+        False,
+        True,
+        False,
+        False,
+        True,
+        True,
+    ]
 
 
 @pytest.mark.skipif(not (shutil.which("tshark") and shutil.which("tcptrace")), reason="not installed")

@@ -45,15 +45,21 @@ def test_every_right_verdict_is_one_of_pktlogger() -> None:
 @pytest.mark.parametrize(
     ("line", "name"),
     [
-        ("The transfer went at 8 Mbit/s, limited for 91 % of the time by losses and what followed them. 9 of 99 "
-         "packets were lost (9 %), most of them to a full queue. Give", "losses: tail_drop"),
+        (
+            "The transfer went at 8 Mbit/s, limited for 91 % of the time by losses and what followed them. 9 of 99 "
+            "packets were lost (9 %), most of them to a full queue. Give",
+            "losses: tail_drop",
+        ),
         ("The transfer went at 8 Mbit/s, limited for 91 % of the time by the send buffer. At most", "send_buffer"),
-        ("The transfer went at 8 Mbit/s, limited for 91 % of the time by the path's rate, which other connections "
-         "shared, or by losses at it and what followed them. Let", "cross_traffic"),
+        (
+            "The transfer went at 8 Mbit/s, limited for 91 % of the time by the path's rate, which other connections "
+            "shared, or by losses at it and what followed them. Let",
+            "cross_traffic",
+        ),
         ("The transfer went at 8 Mbit/s, as fast as the receiver's window allows. It", "receiver_window"),
         ("flow 0, from 10.0.0.1:1 to 10.0.0.2:2: 0 bytes", operators.NO_VERDICT),
     ],
-)  # fmt: skip
+)
 def test_the_first_line_is_understood(line: str, name: str) -> None:
     assert operators.verdict_name(line) == name
 

@@ -110,9 +110,15 @@ def test_a_program_that_is_not_here_is_said_before_a_run_begins(
 
 def made_up(plan: Plan, **changes: Any) -> list[dict[str, Any]]:
     outcome = {
-        "state": "done", "valid": True, "short_term_bps": 12.345e6, "elapsed_ns": 4 * 10**9, "shorts": 3,
-        "short_median_ns": 250_000_000, "cpu_gateways_ns": 3 * 10**7, "plain_bps": 7.655e6,
-    }  # fmt: skip
+        "state": "done",
+        "valid": True,
+        "short_term_bps": 12.345e6,
+        "elapsed_ns": 4 * 10**9,
+        "shorts": 3,
+        "short_median_ns": 250_000_000,
+        "cpu_gateways_ns": 3 * 10**7,
+        "plain_bps": 7.655e6,
+    }
     return [params.of(trial) | outcome | changes for trial in plan.trials]
 
 

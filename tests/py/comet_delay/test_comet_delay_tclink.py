@@ -12,10 +12,16 @@ from netcommon.errors import UsageError
 
 _LOSS_MODEL = Option("loss")
 _PATH = [
-    Option("delay", "duration"), Option("rate", "rate"), Option("loss", "ratio"), Option("queue", "size"),
-    Option("jitter", "duration"), Option("queue-packets", "number"), Option("access-rate", "rate"),
-    Option("framing"), _LOSS_MODEL,
-]  # fmt: skip
+    Option("delay", "duration"),
+    Option("rate", "rate"),
+    Option("loss", "ratio"),
+    Option("queue", "size"),
+    Option("jitter", "duration"),
+    Option("queue-packets", "number"),
+    Option("access-rate", "rate"),
+    Option("framing"),
+    _LOSS_MODEL,
+]
 TODAY = Options({o.parameter: o for o in _PATH}, {})
 OLD = Options({o.parameter: o for o in _PATH if o.name not in ("queue-packets", "jitter")}, {})
 

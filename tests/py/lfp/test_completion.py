@@ -77,7 +77,13 @@ def test_what_lfp_completes_is_what_its_verbs_take() -> None:
         (("run", "--ti"), ["plain,--time"]),
         (("run", "--time", "v"), ["plain,virtual"]),
         (("run", "--time", "=", "v"), ["plain,virtual"]),
-        (("run", "--time=v",), ["plain,virtual"]),
+        (
+            (
+                "run",
+                "--time=v",
+            ),
+            ["plain,virtual"],
+        ),
         (("run", "lsr-ipv6"), ["plain,lsr-ipv6-multi", "plain,lsr-ipv6-single"]),
         (("run", "lfp-line", "--set", "path.ab_dela"), ["plain,path.ab_delay="]),
         (("run", "--set", "gateway.recovery=gbn-"), ["plain,gateway.recovery=gbn-strict"]),
@@ -89,7 +95,7 @@ def test_what_lfp_completes_is_what_its_verbs_take() -> None:
         (("show", "--runs-dir", "elsewhere", ""), ["plain,last"]),
         (("run", "mine/"), ["plain,mine/one.toml", "plain,mine/sub/"]),
     ],
-)  # fmt: skip
+)
 def test_lfp_completes(tmp_path: Path, words: tuple[str, ...], wanted: list[str]) -> None:
     for number, name in enumerate(("old-1", "new-2"), 1):
         run = tmp_path / "runs" / name
@@ -131,7 +137,7 @@ def test_completion_loads_nothing_that_takes_time() -> None:
 def test_bash_itself_completes_lfp(line: str, at: int, wanted: list[str]) -> None:
     script = COMPLETION.with_name("lfp-completion.bash")
     told = (
-        "compopt() { [ \"$2\" = default ] && COMPREPLY+=(/of/files) || COMPREPLY+=(/no/space); }; "
+        'compopt() { [ "$2" = default ] && COMPREPLY+=(/of/files) || COMPREPLY+=(/no/space); }; '
         f"PATH={Path(sys.prefix) / 'bin'}:$PATH; . {script}; COMP_WORDS=({line}); COMP_CWORD={at}; "
         "_lfp_completion lfp; printf '%s\\n' \"${COMPREPLY[@]}\""
     )

@@ -73,8 +73,15 @@ def test_programs_that_the_scenario_does_not_start_are_not_passed(place: Path, n
     (place / "mine.toml").write_text(FOREIGN.format(near=near))
     lfp = Path(sys.executable).parent
     own = {"PATH": f"{lfp}:{os.environ['PATH']}", "HOME": str(place)}
-    done = subprocess.run([EXAMPLE / "gate.sh", "/bin/true", "/bin/false", "mine.toml"], cwd=place, env=own,
-                          capture_output=True, text=True, timeout=120, check=False)  # fmt: skip
+    done = subprocess.run(
+        [EXAMPLE / "gate.sh", "/bin/true", "/bin/false", "mine.toml"],
+        cwd=place,
+        env=own,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert "/true: scenario mine does not start it: 1 of 1 trials with gateways ran " in done.stderr
     assert not list((place / "gate-runs").iterdir())

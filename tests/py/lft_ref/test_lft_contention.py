@@ -27,9 +27,11 @@ class Three:
 
     def settings(self, name: str) -> Settings:
         return Settings(
-            psk=write_key(self.folder / "psk"), listen=self.address[name], control=self.folder / f"{name}.control",
+            psk=write_key(self.folder / "psk"),
+            listen=self.address[name],
+            control=self.folder / f"{name}.control",
             peer=None if name == FAR else self.address[FAR],
-        )  # fmt: skip
+        )
 
     @contextmanager
     def started(self, name: str) -> Iterator[Gateway]:
@@ -59,8 +61,12 @@ def test_a_stranger_is_named_and_the_pair_works_on(tmp_path: Path) -> None:
             assert f"the gateway at {three.address[FAR]} " in three.contention(STRANGER)
             wait_until(lambda: RIVAL + three.address[STRANGER] in three.logged(FAR), "the line in the log")
             wait_until(lambda: OCCUPIED in three.logged(STRANGER), "the line in the stranger's log")
-            metrics = subprocess.run([find("lft-gateway"), "metrics", "--control", three.folder / "far.control"],
-                                     capture_output=True, text=True, check=True).stdout  # fmt: skip
+            metrics = subprocess.run(
+                [find("lft-gateway"), "metrics", "--control", three.folder / "far.control"],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout
             counted = next(line for line in metrics.splitlines() if line.startswith("lft_tunnel_handshake_rivals_to"))
             assert int(counted.split()[1]) >= 1
         wait_until(lambda: near.accelerating() and far.accelerating(), "the tunnel beside and after the stranger")

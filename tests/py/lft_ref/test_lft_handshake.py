@@ -176,7 +176,9 @@ def test_a_gateway_that_runs(tmp_path: Path) -> None:
 
 
 def test_genkey_makes_keys() -> None:
-    made = {subprocess.run([find("lft-gateway"), "genkey"], capture_output=True, text=True, check=True).stdout
-            for _ in range(3)}  # fmt: skip
+    made = {
+        subprocess.run([find("lft-gateway"), "genkey"], capture_output=True, text=True, check=True).stdout
+        for _ in range(3)
+    }
     assert len(made) == 3
     assert all(re.fullmatch(r"[0-9a-f]{64}\n", key) for key in made)

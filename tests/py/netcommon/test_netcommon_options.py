@@ -49,8 +49,12 @@ def test_numbers_and_texts_of_a_quantity_say_the_same() -> None:
 def test_the_delay_boxs_longest_delay() -> None:
     delay = options.options("comet-delay", "run")["delay"]
     assert (delay.kind, delay.unit, delay.default, delay.minimum, delay.maximum) == (
-        "quantity", "duration", 0, 0, 3600 * 10**9,
-    )  # fmt: skip
+        "quantity",
+        "duration",
+        0,
+        0,
+        3600 * 10**9,
+    )
     assert delay.parse("4.2ms") == 4_200_000
     with pytest.raises(ValueError, match="out of range; allowed is 0ns to 3600s"):
         delay.parse("2h")

@@ -23,10 +23,14 @@ READ = [
 
 WRITTEN = [
     (DURATION, 4_200_000, "4.2ms"),
-    (DURATION, 0, "0ns"), (DURATION, 90_000_000_000, "90s"),
-    (RATE, 45_000_000, "45Mbit"),    (BYTES, 112_640, "110KB"), (BYTES, 9001, "9001"),
-    (RATIO, 100_000, "0.01%"), (RATIO, 1, "0.0000001%"),
-]  # fmt: skip
+    (DURATION, 0, "0ns"),
+    (DURATION, 90_000_000_000, "90s"),
+    (RATE, 45_000_000, "45Mbit"),
+    (BYTES, 112_640, "110KB"),
+    (BYTES, 9001, "9001"),
+    (RATIO, 100_000, "0.01%"),
+    (RATIO, 1, "0.0000001%"),
+]
 
 
 @pytest.mark.parametrize(("unit", "text", "value"), READ)

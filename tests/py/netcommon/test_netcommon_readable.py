@@ -91,10 +91,17 @@ def test_different_values_have_different_texts() -> None:
 
 @pytest.mark.parametrize(
     ("name", "greatest", "title"),
-    [("x_bps", 45e6, "X (Mbit/s)"), ("x_bps", 8.1e9, "X (Gbit/s)"), ("bytes", 23_360 * 1024, "X (MB)"),
-     ("x_bytes", 0, "X (B)"), ("x_ns", 8.4e6, "X (ms)"), ("x_ns", 1.02e9, "X (s)"), ("stopped_share", 0.86, "X (%)"),
-     ("retransmits", 7, "X")],
-)  # fmt: skip
+    [
+        ("x_bps", 45e6, "X (Mbit/s)"),
+        ("x_bps", 8.1e9, "X (Gbit/s)"),
+        ("bytes", 23_360 * 1024, "X (MB)"),
+        ("x_bytes", 0, "X (B)"),
+        ("x_ns", 8.4e6, "X (ms)"),
+        ("x_ns", 1.02e9, "X (s)"),
+        ("stopped_share", 0.86, "X (%)"),
+        ("retransmits", 7, "X"),
+    ],
+)
 def test_an_axis_has_the_unit_of_its_greatest_value(name: str, greatest: float, title: str) -> None:
     unit = readable.unit(name, greatest)
     assert unit.title("X") == title

@@ -150,8 +150,7 @@ def answer(path: Conversation, t_ms: float, ack: int, seq: int, parts: int, arri
     """The receiver's own data as one super-packet, each of whose parts has the acknowledgement; those of `arrive` reach
     the sender, one packet each, a millisecond apart."""
     ip_id = 500 + seq // MSS if path.ids else 0
-    whole = Packet(at(t_ms), path.b, path.a, ISN_R + seq, ISN_S + ack, ACK, parts * MSS, 60000, ip_id,
-                   path.stamp(t_ms))  # fmt: skip
+    whole = Packet(at(t_ms), path.b, path.a, ISN_R + seq, ISN_S + ack, ACK, parts * MSS, 60000, ip_id, path.stamp(t_ms))
     path.receiver.append(whole)
     for part in arrive:
         change = {
@@ -174,8 +173,11 @@ def test_an_acknowledgement_arrives_with_the_first_part_of_its_packet(tmp_path: 
     path.send(80, 2001)
     path.ack(90, 3001)
     found, flow = path.analyse(tmp_path)
-    delays = [row["t_received_ns"] - row["t_sent_ns"] if row["t_received_ns"] >= 0 else None
-              for row in found.acks.to_pylist() if row["ack"] == 2001]  # fmt: skip
+    delays = [
+        row["t_received_ns"] - row["t_sent_ns"] if row["t_received_ns"] >= 0 else None
+        for row in found.acks.to_pylist()
+        if row["ack"] == 2001
+    ]
     assert delays == [10 * MS, 11 * MS, None, 10 * MS]
     assert [level["delay_ns"] for level in flow["base"]["acks"]] == [10 * MS]
 
@@ -586,8 +588,11 @@ def test_rates_in_intervals_and_bursts(tmp_path: Path) -> None:
     assert [row["flight_bytes"] for row in rows][:3] == [4000, 0, 2000]
     (whole,) = [row for row in found.rates.to_pylist() if row["scale_ns"] == 1000 * MS]
     assert (whole["sent_bytes"], whole["received_bytes"], whole["acked_bytes"], whole["rtt_ns"]) == (
-        8000, 8000, 8000, 20 * MS,
-    )  # fmt: skip
+        8000,
+        8000,
+        8000,
+        20 * MS,
+    )
     fine, coarse = flow["rates"]
     assert (fine["intervals"], coarse["intervals"]) == (7, 1)
     assert fine["sent_bps"]["max"] == 4000 * 8 * 100 and coarse["received_bps"]["mean"] == 8000 * 8
@@ -631,8 +636,9 @@ def test_a_tail_loss_probe_is_told_from_a_fast_retransmission(tmp_path: Path) ->
     path.ack(105, 5001)
     found, flow = path.analyse(tmp_path)
     assert [found.summary["segment_kinds"][kind] for kind in found.segments["kind"].to_pylist()] == [
-        *["new"] * 5, "tail_loss_probe",
-    ]  # fmt: skip
+        *["new"] * 5,
+        "tail_loss_probe",
+    ]
     assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"]) == (0, 0, 1)
 
 
@@ -736,8 +742,9 @@ def test_after_a_probe_the_second_copy_is_a_time_out(tmp_path: Path) -> None:
     found, flow = path.analyse(tmp_path)
     assert flow["timeouts"] == 1
     assert [found.summary["segment_kinds"][kind] for kind in found.segments["kind"].to_pylist()[2:]] == [
-        "tail_loss_probe", "retransmission_after_timeout",
-    ]  # fmt: skip
+        "tail_loss_probe",
+        "retransmission_after_timeout",
+    ]
 
 
 def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None:
@@ -803,11 +810,19 @@ def test_a_connection_the_other_way_does_not_turn_captures_of_mid_connection_rou
     for part in range(150):
         other.send(30.1 + part, 1 + part * size * MSS, size)
         other.ack(40.4 + part, 1 + (part + 1) * size * MSS)
-    opening = [[replace(packet, src=(packet.src[0], packet.src[1] + 7), dst=(packet.dst[0], packet.dst[1] + 7))
-                for packet in end[:3] if opened] for end in (path.sender, path.receiver)]  # fmt: skip
+    opening = [
+        [
+            replace(packet, src=(packet.src[0], packet.src[1] + 7), dst=(packet.dst[0], packet.dst[1] + 7))
+            for packet in end[:3]
+            if opened
+        ]
+        for end in (path.sender, path.receiver)
+    ]
     turned = {path.a: (path.b[0], 40001), path.b: (path.a[0], 5011)}
-    back = [[replace(packet, src=turned[packet.src], dst=turned[packet.dst]) for packet in end]
-            for end in (other.receiver, other.sender)]  # fmt: skip
+    back = [
+        [replace(packet, src=turned[packet.src], dst=turned[packet.dst]) for packet in end]
+        for end in (other.receiver, other.sender)
+    ]
     for name, own, more, first in zip("sr", (path.sender, path.receiver), back, opening, strict=True):
         late = [packet for packet in [*own, *more] if packet.t_ns >= at(100.2)]
         write_pcapng(tmp_path / f"{name}.pcapng", sorted([*first, *late], key=lambda packet: packet.t_ns), "<")

@@ -101,8 +101,10 @@ def test_every_lost_packet_has_its_cause(tmp_path: Path) -> None:
     assert [rows[i]["t_box_out_ns"] for i in (0, 2, 10)] == [at(40), at(40), at(70)]
     acks = found.acks.to_pylist()[1:]
     assert [(row["ack"], row["t_received_ns"] < 0, row["box_fate"]) for row in acks] == [
-        (2001, False, SENT), (2001, True, LOSS), (5001, False, SENT),
-    ]  # fmt: skip
+        (2001, False, SENT),
+        (2001, True, LOSS),
+        (5001, False, SENT),
+    ]
     assert found.summary["box"]["fates"] == TODAY
     assert {name: count for name, count in flow["box"].items() if count} == {"sent": 8, "queue": 1, "loss": 2}
 
@@ -203,8 +205,14 @@ def test_a_policers_drop_has_a_cause_of_its_own(tmp_path: Path) -> None:
 
 
 def _step(bps: float | None, t_ms: float = 0, overhead: int = 38) -> dict[str, Any]:
-    return {"t_ns": at(t_ms), "rate_bps": bps, "packets_per_s": None, "overhead_bytes": overhead, "mean": False,
-            "queues_behind": False}  # fmt: skip
+    return {
+        "t_ns": at(t_ms),
+        "rate_bps": bps,
+        "packets_per_s": None,
+        "overhead_bytes": overhead,
+        "mean": False,
+        "queues_behind": False,
+    }
 
 
 def _windowed() -> tuple[Conversation, Record]:
@@ -359,8 +367,10 @@ def test_pairs_of_connections_through_gateways() -> None:
     """By end points where gateways keep them, else by port and order, else by order."""
 
     def flow(number: int, sender: tuple[str, int], receiver: tuple[str, int], t0_ns: int) -> dict[str, Any]:
-        ends = {"sender": dict(zip(("address", "port"), sender, strict=True)),
-                "receiver": dict(zip(("address", "port"), receiver, strict=True))}  # fmt: skip
+        ends = {
+            "sender": dict(zip(("address", "port"), sender, strict=True)),
+            "receiver": dict(zip(("address", "port"), receiver, strict=True)),
+        }
         return {"flow": number, "t0_ns": t0_ns} | ends
 
     client, gateway, server = "10.0.0.1", "10.0.1.1", "10.0.2.1"

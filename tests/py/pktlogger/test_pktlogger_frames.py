@@ -43,9 +43,13 @@ def test_every_frame_is_a_row_with_its_bytes_on_the_wire(tmp_path: Path) -> None
     capture.interface()
     full = 1500 - 28
     shown = [
-        udp(A, B, 100), udp(B, A, 3 * full + 10), ARP, udp("fd00::1", "fd00::2", 1500 - 48 + 1), udp(A, B, 4000, 50),
+        udp(A, B, 100),
+        udp(B, A, 3 * full + 10),
+        ARP,
+        udp("fd00::1", "fd00::2", 1500 - 48 + 1),
+        udp(A, B, 4000, 50),
         Packet(0, (A, 1), (B, 2), 1, length=2 * 1460).frame(),
-    ]  # fmt: skip
+    ]
     for number, frame in enumerate(shown):
         capture.packet(frame, T0_NS + number)
     done = frames(tmp_path, capture.write(tmp_path / "c.pcapng"), "--mtu", "1500")

@@ -16,8 +16,10 @@ IDLE = [
     (("export", "--csv", *JOINED, "--max-flows", "5"), "--max-flows", "without --pcap-per-flow"),
     (("export", "--pcap-per-flow", "d", "c", "--from", "0"), "--from", "with --pcap-per-flow, which takes one capture"),
     (("capture", "-i", "lo", "-w", "f", "--files", "3"), "--files", "without --rotate-size or --rotate-time"),
-    *((("match", "-r", "f", "c", *option), option[0], "without --interface")
-      for option in (("--filter", "tcp"), ("--duration", "5s"), ("--packets", "7"), ("--buffer", "2MB"))),
+    *(
+        (("match", "-r", "f", "c", *option), option[0], "without --interface")
+        for option in (("--filter", "tcp"), ("--duration", "5s"), ("--packets", "7"), ("--buffer", "2MB"))
+    ),
     (("push", "::1", "-c", "1", "--burst", "4"), "--burst", "without --schedule burst"),
     (("push", "::1", "-c", "1", "--schedule", "poisson", "--burst", "4"), "--burst", "without --schedule burst"),
     (("push", "::1", "-c", "1", "--schedule", "burst", "--seed", "4"), "--seed", "without --schedule poisson"),
@@ -25,9 +27,11 @@ IDLE = [
     (("push", "::1", "--departures", "f", "--schedule", "constant"), "--schedule", "with --departures"),
     (("push", "::1", "-c", "1", "--pps", "0", "--schedule", "burst"), "--schedule", "with --pps 0"),
     ((*REPLAY, "--schedule", "poisson"), "--schedule", "without --pps"),
-    *(((*REPLAY, *option), option[0], "with --replay")
-      for option in (("--port", "9"), ("--protocol", "udp"), ("--size", "100"), ("--flows", "2"))),
-]  # fmt: skip
+    *(
+        ((*REPLAY, *option), option[0], "with --replay")
+        for option in (("--port", "9"), ("--protocol", "udp"), ("--size", "100"), ("--flows", "2"))
+    ),
+]
 
 
 @pytest.mark.parametrize(("arguments", "option", "why"), IDLE, ids=[" ".join(row[0]) for row in IDLE])

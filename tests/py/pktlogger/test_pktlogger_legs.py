@@ -21,10 +21,12 @@ def test_hosts_that_go_around_the_gateways_are_not_the_tunnel() -> None:
     flows = {"flows": [{"sides": sides}, {"sides": [side | {"port": side["port"] + 9} for side in sides]}]}
     record = {"fates": ["sent", "loss", "queue", "held"]}
     columns = {
-        "direction": pa.array([0, 0, 1, 0, 0, 0], pa.uint8()), "fate": pa.array([0, 2, 0, 1, 0, 0], pa.uint8()),
+        "direction": pa.array([0, 0, 1, 0, 0, 0], pa.uint8()),
+        "fate": pa.array([0, 2, 0, 1, 0, 0], pa.uint8()),
         "flow": pa.array([NOT_TCP, NOT_TCP, NOT_TCP, 0, 0, 1], pa.uint32()),
-        "t_arrival_ns": pa.array([10, 20, 30, 40, 50, 60]), "t_release_ns": pa.array([17, -1, 37, -1, 99, 99]),
-    }  # fmt: skip
+        "t_arrival_ns": pa.array([10, 20, 30, 40, 50, 60]),
+        "t_release_ns": pa.array([17, -1, 37, -1, 99, 99]),
+    }
     metadata = {"pktlogger.flows": json.dumps(flows), "pktlogger.record": json.dumps(record)}
     table = pa.table(columns).replace_schema_metadata(metadata)
     around = pktlogger.tunnel(table, [("10.2.0.2", "10.1.0.1")])

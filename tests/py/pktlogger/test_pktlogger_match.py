@@ -156,8 +156,12 @@ def test_a_thousand_patterns_in_a_hundred_shuffled_connections(tmp_path: Path) -
     hits, end = found(match(tmp_path, rules, "c.pcapng"))
     places = [(hit["rule"], hit["from"]["port"], hit["start"], hit["end"]) for hit in hits]
     assert len(places) == len(set(places)), "found twice"
-    inside = {(f"w{n}", p, s + at, s + at + len(w)) for w_, p, s, e in planted for n, w in enumerate(words)
-              if (at := words[int(w_[1:])].find(w)) >= 0}  # fmt: skip
+    inside = {
+        (f"w{n}", p, s + at, s + at + len(w))
+        for w_, p, s, e in planted
+        for n, w in enumerate(words)
+        if (at := words[int(w_[1:])].find(w)) >= 0
+    }
     assert set(places) == planted | inside
     assert end["connections"] == 100 and end["gaps"] == 0
 

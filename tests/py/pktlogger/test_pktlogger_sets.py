@@ -158,8 +158,13 @@ def test_the_oldest_files_may_be_gone(files: list[Path], tmp_path: Path) -> None
 
 
 def test_other_names_are_not_of_the_set(files: list[Path], tmp_path: Path) -> None:
-    for name in ("part_1_20260101000000.pcapng", "part_00009_2026.pcapng", "other_00009_20260101000000.pcapng",
-                 "part_00009_20260101000000.pcap", ".part_00009_20260101000000.pcapng.1.tmp"):  # fmt: skip
+    for name in (
+        "part_1_20260101000000.pcapng",
+        "part_00009_2026.pcapng",
+        "other_00009_20260101000000.pcapng",
+        "part_00009_20260101000000.pcap",
+        ".part_00009_20260101000000.pcapng.1.tmp",
+    ):
         shutil.copy(files[0], tmp_path / name)
     event, _ = index(tmp_path / "part.pcapng", tmp_path / "i")
     assert event["frames"] == PACKETS

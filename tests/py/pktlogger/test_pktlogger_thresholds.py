@@ -38,8 +38,11 @@ def test_no_file_of_causes_or_verdicts_has_thresholds_of_its_own() -> None:
     files = [file for room in ("causes", "analyse") for file in (SOURCES / room).glob("*.c")]
     own = {file.name: re.findall(r"^#define (\w+ [\d.]+(?:e\d+)?)\b", file.read_text(), re.MULTILINE) for file in files}
     assert {name: found for name, found in own.items() if found} == NUMBERS
-    times = [f"{file.name}: {found}" for file in files
-             for found in re.findall(r"const (?:int64_t|double) \w+(?:_ns)? = \d.*", file.read_text())]  # fmt: skip
+    times = [
+        f"{file.name}: {found}"
+        for file in files
+        for found in re.findall(r"const (?:int64_t|double) \w+(?:_ns)? = \d.*", file.read_text())
+    ]
     assert times == []
 
 
@@ -48,6 +51,9 @@ def test_the_rules_of_rounds_and_limits_have_no_bare_numbers() -> None:
     found = []
     for name in ("limits.c", "round.c", "round.h", "send_buffer.c", "evidence.c"):
         text = re.sub(r"/\*.*?\*/|^#.*?$", "", (TABLE.parent / name).read_text(), flags=re.DOTALL | re.MULTILINE)
-        found += [f"{name}: {number}" for number in re.findall(r"(?<![\w.-])(\d+(?:\.\d+)?)(?![\w.])", text)
-                  if number not in ("0", "1", "2")]  # fmt: skip
+        found += [
+            f"{name}: {number}"
+            for number in re.findall(r"(?<![\w.-])(\d+(?:\.\d+)?)(?![\w.])", text)
+            if number not in ("0", "1", "2")
+        ]
     assert found == []

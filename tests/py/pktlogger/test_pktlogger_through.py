@@ -74,8 +74,10 @@ def test_what_the_far_connection_limits_by_itself_is_the_gateways_limit() -> Non
 def test_a_client_that_sent_everything_at_once_leaves_all_the_time_to_the_gateway() -> None:
     """Its connection has no span of its own; the whole transfer had no limits at all then."""
     assert whole([], [(5, 50, "path_rate"), (50, 90, "application")]) == [
-        (0, 5, "gateway"), (5, 50, "path_rate"), (50, 90, "gateway")
-    ]  # fmt: skip
+        (0, 5, "gateway"),
+        (5, 50, "path_rate"),
+        (50, 90, "gateway"),
+    ]
     assert whole([], []) == [], "no time passed"
 
 
@@ -97,15 +99,25 @@ def two_messages(*acks: tuple[int, ...]) -> list[tuple[int, int, str]]:
 def test_each_message_that_a_peer_answers_waits_for_the_gateway() -> None:
     """The next request comes when the sender's data have left the gateways, and it acknowledges nothing new."""
     assert two_messages((2, 11), (60, 11), (60, 21), (110, 21), (120, 21), (122, 31)) == [
-        (0, 1, "application"), (1, 30, "gateway"), (30, 61, "application"), (61, 90, "gateway"),
-        (90, 120, "application"), (120, 150, "gateway"),
-    ]  # fmt: skip
+        (0, 1, "application"),
+        (1, 30, "gateway"),
+        (30, 61, "application"),
+        (61, 90, "gateway"),
+        (90, 120, "application"),
+        (120, 150, "gateway"),
+    ]
 
 
 def test_an_answer_of_one_segment_is_known_by_its_data() -> None:
     """It acknowledges the request and brings the response, and no other acknowledgement has its number."""
-    gateway = [(0, 1, "application"), (1, 30, "gateway"), (30, 61, "application"), (61, 90, "gateway"),
-               (90, 120, "application"), (120, 150, "gateway")]  # fmt: skip
+    gateway = [
+        (0, 1, "application"),
+        (1, 30, "gateway"),
+        (30, 61, "application"),
+        (61, 90, "gateway"),
+        (90, 120, "application"),
+        (120, 150, "gateway"),
+    ]
     assert two_messages((60, 11, 100), (120, 21, 100), (160, 31, 100)) == gateway
     assert two_messages((2, 11, 0), (60, 11, 100), (62, 21, 0), (120, 21, 100), (160, 31, 100)) == gateway
     by_clock = [(0, 120, "application"), (120, 150, "gateway")]
@@ -125,8 +137,10 @@ def test_a_sender_that_waits_for_no_answer_is_its_own_limit_while_the_gateways_h
 def test_bytes_are_there_when_the_first_copy_of_each_has_come() -> None:
     """100 bytes arrive at 20, and the next ones are lost and come with a copy of both at 60. A short copy that comes
     later changes nothing."""
-    near = leg([(1, 100, 10, 20), (101, 900, 11, -1), (1001, 500, 12, 22), (1, 1000, 50, 60), (1, 50, 80, 90)],
-               [(10, 80, "path_rate")])  # fmt: skip
+    near = leg(
+        [(1, 100, 10, 20), (101, 900, 11, -1), (1001, 500, 12, 22), (1, 1000, 50, 60), (1, 50, 80, 90)],
+        [(10, 80, "path_rate")],
+    )
     far = leg([(1, 100, 25, 30), (101, 900, 61, 70), (1001, 500, 62, 71)], [(25, 62, "path_rate")])
     rows = pktlogger.through(near, far).passes.to_pylist()
     assert [(row["t_in_ns"], row["dwell_ns"]) for row in rows] == [(20, 5), (60, 1), (60, 2)]

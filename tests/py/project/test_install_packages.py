@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 INSTALL = Path(__file__).resolve().parents[3] / "tools" / "install-packages"
-LISTS = ("debian-packages.txt", "tests/fuzz/debian-packages.txt", "tools/debian-packages.txt",
-         "scenarios/virtual/debian-packages.txt", "bench/log/debian-packages.txt")  # fmt: skip
+LISTS = (
+    "debian-packages.txt",
+    "tests/fuzz/debian-packages.txt",
+    "tools/debian-packages.txt",
+    "scenarios/virtual/debian-packages.txt",
+    "bench/log/debian-packages.txt",
+)
 
 
 class Machine:

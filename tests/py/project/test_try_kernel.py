@@ -104,9 +104,12 @@ def test_every_difference_is_named(tmp_path: Path) -> None:
     changed = [row(0, short_term_bps=math.nextafter(1e7, 0)), row(1, retransmits=None), row(2, stream_jain=-0.0)]
     other = run(tmp_path / "other", [*changed, row(4), row(4)])
     assert results.differing(one, other) == {
-        (0, 0): ["short_term_bps"], (1, 0): ["retransmits"], (2, 0): ["stream_jain"],
-        (3, 0): list(row(3)), (4, 0): list(row(4)),
-    }  # fmt: skip
+        (0, 0): ["short_term_bps"],
+        (1, 0): ["retransmits"],
+        (2, 0): ["stream_jain"],
+        (3, 0): list(row(3)),
+        (4, 0): list(row(4)),
+    }
 
 
 def test_the_verdict_names_kernels_and_first_differing_trials(tool: ModuleType, tmp_path: Path) -> None:

@@ -90,8 +90,10 @@ def test_it_runs_twenty_scenarios_of_the_library(tool: ModuleType) -> None:
     from scenarios.plan.plan import load_plan
 
     root = TRY.parents[1]
-    planned = {name: load_plan(str(root / name) if name.endswith(".toml") else name, quick=True, overrides=sets)
-               for name, sets in tool.SCENARIOS.items()}  # fmt: skip
+    planned = {
+        name: load_plan(str(root / name) if name.endswith(".toml") else name, quick=True, overrides=sets)
+        for name, sets in tool.SCENARIOS.items()
+    }
     assert all(plan.trials for plan in planned.values())
     assert len([name for name in planned if not name.endswith(".toml")]) >= 20
 

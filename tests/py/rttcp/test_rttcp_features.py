@@ -308,8 +308,9 @@ def test_exchanges_are_counted_and_timed_by_both_formats(receiver: Receiver, par
     assert server.latency_max_ns == 0
     assert (end.sender.local, end.sender.remote) == (end.receiver.remote, end.receiver.local)
     argv = rttcp.sender_argv("127.0.0.1", BINARY, port=receiver.port, request_bytes=1, response_bytes=1, exchanges=7)
-    text = subprocess.run([*(word for word in argv if word != "--json"), "--human"], capture_output=True, check=True,
-                          timeout=DEADLINE_S).stdout.decode()  # fmt: skip
+    text = subprocess.run(
+        [*(word for word in argv if word != "--json"), "--human"], capture_output=True, check=True, timeout=DEADLINE_S
+    ).stdout.decode()
     assert "7 exchanges of 1 and 1 bytes" in text and "p99.9" in text
 
 
@@ -355,8 +356,9 @@ def test_streams_go_through_a_proxy_side_by_side(receiver: Receiver, kind: str) 
     with subprocess.Popen([sys.executable, str(relay), kind, "127.0.0.1", str(port)]) as proxy:
         try:
             wait_until(lambda: _listens(port), "the proxy")
-            end = _end(receiver, bytes=3_000_000, direction="both", parallel=5, verify=True,
-                       proxy=f"{kind}://127.0.0.1:{port}")  # fmt: skip
+            end = _end(
+                receiver, bytes=3_000_000, direction="both", parallel=5, verify=True, proxy=f"{kind}://127.0.0.1:{port}"
+            )
         finally:
             proxy.terminate()
     assert end.summary.verified == "ok" and end.reverse and end.reverse.summary.verified == "ok"

@@ -23,11 +23,13 @@ def document() -> dict[str, object]:
     return {
         "intervals": [{"sum": total | {"end": 1.0, "seconds": 1.0, "bytes": 1_500_000, "bits_per_second": 12e6}}],
         "end": {
-            "streams": [], "sum_sent": total | {"retransmits": 3}, "sum_received": total | {"bytes": 1_900_000},
+            "streams": [],
+            "sum_sent": total | {"retransmits": 3},
+            "sum_received": total | {"bytes": 1_900_000},
             "cpu_utilization_percent": {"host_user": 1.0, "host_system": 10.0, "remote_system": 20.0},
             "sender_tcp_congestion": "cubic",
         },
-    }  # fmt: skip
+    }
 
 
 def test_a_document_becomes_an_end_event() -> None:
@@ -55,9 +57,12 @@ def test_the_peak_is_the_receivers_best_full_interval() -> None:
 
 @pytest.mark.parametrize(
     ("key", "value", "says"),
-    [("duration", "1500ms", "whole seconds"), ("second", "reno", "one congestion control"),
-     ("congestion", "lfp_xys:x=2", "a name alone")],
-)  # fmt: skip
+    [
+        ("duration", "1500ms", "whole seconds"),
+        ("second", "reno", "one congestion control"),
+        ("congestion", "lfp_xys:x=2", "a name alone"),
+    ],
+)
 def test_what_iperf3_cannot_do_is_refused(key: str, value: str, says: str) -> None:
     transfer = {"tool": "iperf3", "duration": "1s"} | {key: value}
     with pytest.raises(UsageError, match=rf"transfer\.{key} = '{value}': .*{says}"):

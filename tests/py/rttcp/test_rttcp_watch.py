@@ -22,10 +22,15 @@ RTTCP = find("rttcp")
 MEMINFO, CC_INFO = 55, 26  # SO_MEMINFO, TCP_CC_INFO
 # name, offset in struct tcp_info, format: what stands still while a connection does
 STILL = (
-    ("snd_mss", 16, "=I"), ("unacked", 24, "=I"), ("rtt_us", 68, "=I"), ("snd_ssthresh", 76, "=I"),
-    ("snd_cwnd", 80, "=I"), ("pacing_rate_bytes_per_s", 104, "=Q"), ("bytes_acked", 120, "=Q"),
+    ("snd_mss", 16, "=I"),
+    ("unacked", 24, "=I"),
+    ("rtt_us", 68, "=I"),
+    ("snd_ssthresh", 76, "=I"),
+    ("snd_cwnd", 80, "=I"),
+    ("pacing_rate_bytes_per_s", 104, "=Q"),
+    ("bytes_acked", 120, "=Q"),
     ("notsent_bytes", 144, "=I"),
-)  # fmt: skip
+)
 
 
 @contextmanager

@@ -50,9 +50,13 @@ def dask(folder: Path, *arguments: str, **environment: str) -> Iterator[tuple[su
     settings = {"PYTHONPATH": str(ROOT), "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3"}
     with said.open("wb") as output:
         process = subprocess.Popen(
-            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"], cwd=folder, stdout=output, stderr=output,
-            env=os.environ | settings | environment, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "dask", *arguments, "--no-dashboard"],
+            cwd=folder,
+            stdout=output,
+            stderr=output,
+            env=os.environ | settings | environment,
+            start_new_session=True,
+        )
     try:
         yield process, said
     finally:

@@ -33,8 +33,12 @@ def setting(folder: Path, *overrides: str, more: str = "") -> Scenario:
 
 def side(control: str = "cubic", options: int = TIME_STAMPS | SACK | SCALE, **info: int) -> Json:
     """One end as rttcp reports it on a kernel that has no field for ECN's kind."""
-    known = {"options": options, "advmss": 1448 if options & TIME_STAMPS else 1460, "pmtu": 1500,
-             "max_pacing_rate_bytes_per_s": UNLIMITED}  # fmt: skip
+    known = {
+        "options": options,
+        "advmss": 1448 if options & TIME_STAMPS else 1460,
+        "pmtu": 1500,
+        "max_pacing_rate_bytes_per_s": UNLIMITED,
+    }
     return {"congestion": control, "tcp_info": known | info, "streams": [{"stream": 0}]}
 
 
@@ -227,8 +231,10 @@ def test_the_syns_that_the_box_recorded_are_compared_too(tmp_path: Path) -> None
     assert asked.seen(one, transfer, [other]) == [], "another connection, such as rttcp's control connection"
     found = asked.reasons(asked.seen(one, transfer, [syns(1200, asked.RFC3168, scale=False)]))
     assert [reason.short for reason in found] == [
-        "ECN RFC 3168, not none", "window scale off, not on", "MSS 1200 bytes, not 1460 bytes",
-    ]  # fmt: skip
+        "ECN RFC 3168, not none",
+        "window scale off, not on",
+        "MSS 1200 bytes, not 1460 bytes",
+    ]
     assert asked.seen(setting(tmp_path, "gateway.kind=lft"), transfer, [syns(536)]) == []
 
 
@@ -243,10 +249,15 @@ def test_syns_say_which_ecn_it_is_where_the_kernel_does_not(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("syn", "answer", "agreed"),
     [
-        (0x002, 0x012, asked.NO_ECN), (0x0C2, 0x052, asked.RFC3168), (0x0C2, 0x012, asked.NO_ECN),
-        (0x1C2, 0x092, asked.ACCECN), (0x1C2, 0x112, asked.ACCECN), (0x1C2, 0x052, asked.RFC3168),
-        (0x1C2, 0x1D2, asked.NO_ECN), (0x0C2, 0x092, None),
+        (0x002, 0x012, asked.NO_ECN),
+        (0x0C2, 0x052, asked.RFC3168),
+        (0x0C2, 0x012, asked.NO_ECN),
+        (0x1C2, 0x092, asked.ACCECN),
+        (0x1C2, 0x112, asked.ACCECN),
+        (0x1C2, 0x052, asked.RFC3168),
+        (0x1C2, 0x1D2, asked.NO_ECN),
+        (0x0C2, 0x092, None),
     ],
-)  # fmt: skip
+)
 def test_two_syns_agree_on_ecn_by_their_flags(syn: int, answer: int, agreed: str | None) -> None:
     assert handshakes.agreed(syn, answer) == agreed

@@ -41,14 +41,30 @@ def trial(folder: Path, **contents: Any) -> Path:
 
 def test_each_flow_has_its_own_limits_and_losses(tmp_path: Path) -> None:
     """They were null beside another flow, whichever had more data."""
-    main = flow(2, 40001, 10, limits_ns={"path_rate": 3, "slow_start": 1}, losses_by_cause={"tail_drop": 5},
-                losses_seen={}, stopped_share=0.25)  # fmt: skip
-    rival = flow(1, 40002, 99, limits_ns={"send_buffer": 7}, losses_by_cause={"random": 2}, losses_seen={"outage": 1},
-                 stopped_share=0.5)  # fmt: skip
+    main = flow(
+        2,
+        40001,
+        10,
+        limits_ns={"path_rate": 3, "slow_start": 1},
+        losses_by_cause={"tail_drop": 5},
+        losses_seen={},
+        stopped_share=0.25,
+    )
+    rival = flow(
+        1,
+        40002,
+        99,
+        limits_ns={"send_buffer": 7},
+        losses_by_cause={"random": 2},
+        losses_seen={"outage": 1},
+        stopped_share=0.5,
+    )
     folder = trial(
-        tmp_path, summary={"main_flow": 1, "flows": [flow(0, 5010, 500), rival, main]},
-        transfer=sent(40001) | {"flows": {"rival": sent(40002)}}, flows=[{"flow": 1, "flow_name": "rival"}],
-    )  # fmt: skip
+        tmp_path,
+        summary={"main_flow": 1, "flows": [flow(0, 5010, 500), rival, main]},
+        transfer=sent(40001) | {"flows": {"rival": sent(40002)}},
+        flows=[{"flow": 1, "flow_name": "rival"}],
+    )
     first, second = results.rows(folder)
     assert (first["limited_path_rate"], first["limited_slow_start"], first["limited_send_buffer"]) == (0.75, 0.25, 0.0)
     assert (first["lost_queue"], first["lost_chance"], first["seen_queue"], first["stopped_share"]) == (5, 0, 0, 0.25)
@@ -95,9 +111,13 @@ def test_several_streams_are_limited_by_what_took_most_of_their_time_together(tm
 def test_the_streams_of_one_transfer_count_together(tmp_path: Path) -> None:
     """The losses of all streams but the largest were left out."""
     one = {"losses_by_cause": {"tail_drop": 2}, "losses_seen": {}}
-    summary = {"main_flow": 0, "flows": [
-        flow(0, 40001, 9, limits_ns={"path_rate": 6}, **one), flow(1, 40002, 8, limits_ns={"pacing": 2}, **one)
-    ]}  # fmt: skip
+    summary = {
+        "main_flow": 0,
+        "flows": [
+            flow(0, 40001, 9, limits_ns={"path_rate": 6}, **one),
+            flow(1, 40002, 8, limits_ns={"pacing": 2}, **one),
+        ],
+    }
     row = results.row(trial(tmp_path, summary=summary, transfer=sent(40001, 40002)))
     assert (row["lost_queue"], row["limited_path_rate"], row["limited_pacing"]) == (4, 0.75, 0.25)
 
@@ -118,13 +138,21 @@ def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> N
     near = flow(1, 40001, 9, limits_ns={"receiver_window": 1270}, losses_by_cause={"tail_drop": 1}, losses_seen={})
     far = flow(4, 33001, 9, limits_ns={"receiver_window": 3000}, losses_by_cause={"tail_drop": 2}, losses_seen={})
     files = {
-        "params": PROXY, "transfer": sent(40001), "summary": {"main_flow": 1, "flows": [near]},
-    }  # fmt: skip
+        "params": PROXY,
+        "transfer": sent(40001),
+        "summary": {"main_flow": 1, "flows": [near]},
+    }
     alone = results.row(trial(tmp_path, **files))
     assert alone["limited_receiver_window"] is None and alone["lost_queue"] is None, "the other leg was not captured"
     (tmp_path / "server").mkdir()
-    through = [{"flow": 1, "far_flow": 4, "limits_ns": {"gateway": 2580, "slow_start": 850},
-                "verdict_ns": {"gateway": 2580, "slow_start": 850}}]  # fmt: skip
+    through = [
+        {
+            "flow": 1,
+            "far_flow": 4,
+            "limits_ns": {"gateway": 2580, "slow_start": 850},
+            "verdict_ns": {"gateway": 2580, "slow_start": 850},
+        }
+    ]
     whole = trial(tmp_path, **files, **{"server/summary": {"flows": [far]}, "through": {"flows": through}})
     row = results.row(whole)
     assert row["limited_gateway"] == pytest.approx(2580 / 3430) and row["limited_receiver_window"] == 0.0
@@ -135,20 +163,40 @@ def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> N
 def test_through_gateways_the_responses_have_their_limits_and_losses_too(tmp_path: Path) -> None:
     """They were null, and the limits were those of the requests. The responses pass the server's connection first."""
     back = {"sender": {"address": "10.0.0.2", "port": 5020}, "receiver": {"address": "10.0.3.1", "port": 33001}}
-    first = {"flow": 0, "bytes": 9, **back, "limits_ns": {"receiver_window": 5}, "losses_by_cause": {"tail_drop": 1},
-             "losses_seen": {}, "retransmitted": 2}  # fmt: skip
-    then = {"flow": 3, "bytes": 9, "sender": {"address": "10.0.0.2", "port": 5020},
-            "receiver": {"address": "10.0.0.1", "port": 40001}, "losses_by_cause": {"random": 4}, "losses_seen": {},
-            "retransmitted": 7}  # fmt: skip
+    first = {
+        "flow": 0,
+        "bytes": 9,
+        **back,
+        "limits_ns": {"receiver_window": 5},
+        "losses_by_cause": {"tail_drop": 1},
+        "losses_seen": {},
+        "retransmitted": 2,
+    }
+    then = {
+        "flow": 3,
+        "bytes": 9,
+        "sender": {"address": "10.0.0.2", "port": 5020},
+        "receiver": {"address": "10.0.0.1", "port": 40001},
+        "losses_by_cause": {"random": 4},
+        "losses_seen": {},
+        "retransmitted": 7,
+    }
     end = sent(40001)
-    end["receiver"] = {"local": "10.0.0.2:5020", "remote": "10.0.3.1:33001", "retransmits": 3,
-                       "tcp_info": {"bytes_retrans": 2896, "total_rto": 1}}  # fmt: skip
+    end["receiver"] = {
+        "local": "10.0.0.2:5020",
+        "remote": "10.0.3.1:33001",
+        "retransmits": 3,
+        "tcp_info": {"bytes_retrans": 2896, "total_rto": 1},
+    }
     end["summary"] = {"exchange": {"request_bytes": 1, "response_bytes": 9}}
     through = [{"flow": 0, "far_flow": 3, "limits_ns": {"gateway": 30, "slow_start": 10}}]
     folder = trial(
-        tmp_path, params=PROXY | {"request_bytes": 100, "response_bytes": 900}, transfer=end, summary={"flows": []},
+        tmp_path,
+        params=PROXY | {"request_bytes": 100, "response_bytes": 900},
+        transfer=end,
+        summary={"flows": []},
         **{"reverse/summary": {"main_flow": 0, "flows": [first]}, "reverse/through": {"flows": through}},
-    )  # fmt: skip
+    )
     row = results.row(folder)
     assert row["limits_direction"] == "responses" and row["limited_gateway"] == 0.75
     assert row["reverse_lost_queue"] is None, "the connection at the client was not captured"

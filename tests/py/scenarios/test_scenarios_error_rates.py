@@ -45,8 +45,12 @@ LOW, HIGH = inside(MARGIN)
 # Where the true ratio is, and which verdicts are wrong there. At an end of the margin the claims on either side of it
 # are both wrong by a hair, which is where they are wrong most often.
 WRONG = [
-    (LOW, {"worse"}), (LOW, {"same", "not worse"}), (1.0, {"better", "worse"}), (HIGH, {"same"}), (HIGH, {"better"}),
-]  # fmt: skip
+    (LOW, {"worse"}),
+    (LOW, {"same", "not worse"}),
+    (1.0, {"better", "worse"}),
+    (HIGH, {"same"}),
+    (HIGH, {"better"}),
+]
 
 
 @pytest.mark.parametrize("repeats", REPEATS, ids=str)

@@ -34,8 +34,14 @@ def plan(folder: Path, text: str, *overrides: str) -> Plan:
 
 
 def row(window_kb: int, loss_ppb: int, mbit: float | None, *, valid: bool = True, **more: Any) -> dict[str, Any]:
-    return {"window_bytes": window_kb * 1024, "loss_ppb": loss_ppb, "loss": f"{loss_ppb / 1e7} %",
-            "short_term_bps": None if mbit is None else mbit * 1e6, "valid": valid, **more}  # fmt: skip
+    return {
+        "window_bytes": window_kb * 1024,
+        "loss_ppb": loss_ppb,
+        "loss": f"{loss_ppb / 1e7} %",
+        "short_term_bps": None if mbit is None else mbit * 1e6,
+        "valid": valid,
+        **more,
+    }
 
 
 ROWS = [row(16, 0, 10), row(16, 10**7, 5), row(64, 0, 40), row(64, 10**7, 6)]
@@ -89,10 +95,12 @@ def test_the_median_of_valid_repeats_counts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "said"),
-    [([], "NOT JUDGED 'seen': no trial has these settings"),
-     ([row(16, 0, 5, valid=False)], "NOT JUDGED 'seen': no valid trial"),
-     ([row(16, 0, None)], "NOT JUDGED 'seen': no valid trial")],
-)  # fmt: skip
+    [
+        ([], "NOT JUDGED 'seen': no trial has these settings"),
+        ([row(16, 0, 5, valid=False)], "NOT JUDGED 'seen': no valid trial"),
+        ([row(16, 0, None)], "NOT JUDGED 'seen': no valid trial"),
+    ],
+)
 def test_what_was_not_measured_is_not_judged(tmp_path: Path, rows: list[dict[str, Any]], said: str) -> None:
     assert unmet(tmp_path, '[[expect]]\nsay = "seen"\nmax = "9Mbit"\n', rows) == [said]
 

@@ -44,12 +44,16 @@ def settings(*overrides: str) -> list[Scenario]:
         (NOISY, "real time from RTT 380 ms up and to about 4 Gbit/s; below that use virtual time (--time virtual)"),
         (QUIET, "real time to about 4 Gbit/s; timers are late by less than 1 % of the RTT from RTT 20 ms up"),
         (STOLEN, "virtual time (--time virtual): the hypervisor takes 12 % of the CPU (limit 5 %)"),
-        (Fitness(3.0, 0, 200_000, 0, 0.0, None, "no root"),
-         "real time at any RTT; timers are late by less than 1 % of the RTT from RTT 20 ms up"),
-        (Fitness(3.0, 0, 3_800_000, 0, 0.0, None, "no root"),
-         "real time from RTT 380 ms up; below that use virtual time (--time virtual)"),
+        (
+            Fitness(3.0, 0, 200_000, 0, 0.0, None, "no root"),
+            "real time at any RTT; timers are late by less than 1 % of the RTT from RTT 20 ms up",
+        ),
+        (
+            Fitness(3.0, 0, 3_800_000, 0, 0.0, None, "no root"),
+            "real time from RTT 380 ms up; below that use virtual time (--time virtual)",
+        ),
     ],
-)  # fmt: skip
+)
 def test_it_says_what_a_machine_is_good_for(measured: Fitness, words: str) -> None:
     assert fitness.good_for(measured) == words
 
@@ -115,8 +119,12 @@ def test_the_manifest_holds_what_was_asked_chosen_and_measured() -> None:
     assert said["why"].startswith("this machine's timers")
     assert said["measured"]["p99_ns"] == 3_800_000 and said["measured"]["least_rtt_ns"] == 380 * MS
     assert TimeChoice.given("real").as_json() == {
-        "asked": "real", "chosen": "real", "why": "asked for", "advice": "", "measured": None,
-    }  # fmt: skip
+        "asked": "real",
+        "chosen": "real",
+        "why": "asked for",
+        "advice": "",
+        "measured": None,
+    }
 
 
 def plan(tmp_path: Path, name: str, delay: str) -> Plan:

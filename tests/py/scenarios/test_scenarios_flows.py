@@ -189,9 +189,12 @@ def test_a_trial_has_a_row_for_each_flow_with_its_share(tmp_path: Path) -> None:
     transfer = end(6e6) | {"flows": {"shared": end(3e6), "own": end(1e6)}}
     gateways = {"cpu_ns": 7, "pair": 1, "behind": {"1": 1, "3": 1, "2": 2}, "others": {"2": {"cpu_ns": 9}}}
     contents = {
-        "params": params.of(trial), "flows": others, "transfer": transfer, "gateway": gateways,
+        "params": params.of(trial),
+        "flows": others,
+        "transfer": transfer,
+        "gateway": gateways,
         "status": {"state": "done", "verdict": {"valid": True, "reasons": []}},
-    }  # fmt: skip
+    }
     for name, content in contents.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     rows = results.rows(tmp_path)
@@ -228,8 +231,10 @@ def test_what_a_flow_objects_to_makes_the_trial_invalid() -> None:
 
 
 def test_a_scenario_of_hosts_that_exist(tmp_path: Path) -> None:
-    hosts = "".join(f'[pair.1.{end}]\n{where}\naddress = "192.0.2.{n}"\n' for n, (end, where) in enumerate(
-        (("sender", 'ssh = "lab@one"'), ("receiver", 'netns = "two"')), 1))  # fmt: skip
+    hosts = "".join(
+        f'[pair.1.{end}]\n{where}\naddress = "192.0.2.{n}"\n'
+        for n, (end, where) in enumerate((("sender", 'ssh = "lab@one"'), ("receiver", 'netns = "two"')), 1)
+    )
     text = f'[topology]\nkind = "existing"\n{hosts}[profile]\nname = "as-it-is"\n'
     (trial,) = plan_of(tmp_path, text).trials
     assert trial.setting.topology.left is None

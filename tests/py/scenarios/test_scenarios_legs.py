@@ -127,12 +127,17 @@ def test_a_loss_has_its_place_where_the_box_kept_a_record() -> None:
     lost = segments.slice(0, 3).select(["flow", "seq", "len", "t_sent_ns"]).append_column("cause", pa.array([0, 1, 1]))
     flow = path.summary["flows"][0] | {"retransmitted": 0, "lost": 3, "bytes": 40}
     told = path.summary | {
-        "flows": [flow], "main_flow": 0, "loss_causes": ["random", "random_before"], "box": {"fates": ["sent", "loss"]},
-    }  # fmt: skip
+        "flows": [flow],
+        "main_flow": 0,
+        "loss_causes": ["random", "random_before"],
+        "box": {"fates": ["sent", "loss"]},
+    }
     (one,) = pktlogger.legs([path._replace(segments=segments, losses=lost, summary=told)])["legs"]
     assert sorted((loss["place"], loss["cause"], loss["packets"]) for loss in one["losses"]) == [
-        ("before the box", "random", 1), ("behind the box", "random_before", 1), ("in the box", "random_before", 1),
-    ]  # fmt: skip
+        ("before the box", "random", 1),
+        ("behind the box", "random_before", 1),
+        ("in the box", "random_before", 1),
+    ]
     assert one["box"] == {
         name: dict.fromkeys(always(0), ns) for name, ns in (("before_ns", 1), ("dwell_ns", 3), ("behind_ns", 2))
     }

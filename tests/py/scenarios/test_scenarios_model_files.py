@@ -101,8 +101,11 @@ def test_a_run_carries_its_files(folder: Path, tmp_path: Path, monkeypatch: pyte
     asked = [params.of(trial) for trial in load(folder).trials]
     run_dir, content = start(folder, tmp_path / "runs", monkeypatch)
     assert sorted(Path(name).name for name in content["files"]) == [
-        "jitter.txt", "late.txt", "lte.trace", "wifi, home.txt"
-    ]  # fmt: skip
+        "jitter.txt",
+        "late.txt",
+        "lte.trace",
+        "wifi, home.txt",
+    ]
     assert str(folder) not in json.dumps(content["scenario"])
     for name, digest in content["files"].items():
         assert hashlib.sha256((run_dir / name).read_bytes()).hexdigest() == digest

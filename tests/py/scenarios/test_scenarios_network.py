@@ -50,9 +50,12 @@ def test_rttcp_gets_exact_values(setting: Scenario) -> None:
 def test_the_box_is_told_what_is_set_and_nothing_else(setting: Scenario) -> None:
     told = delay_box.parameters(setting.path.direction("ab"), "ip")
     assert told == {
-        "delay_ns": 4_200_000, "rate_bps": 45_000_000, "queue_bytes": 112_640, "access_rate_bps": 100_000_000,
+        "delay_ns": 4_200_000,
+        "rate_bps": 45_000_000,
+        "queue_bytes": 112_640,
+        "access_rate_bps": 100_000_000,
         "framing": "ip",
-    }  # fmt: skip
+    }
 
 
 def test_doctor_says_what_to_do_about_everything_that_is_not_ok() -> None:

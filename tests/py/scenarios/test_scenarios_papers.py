@@ -70,8 +70,14 @@ def run(*results: dict[str, Any], expected: Sequence[Mapping[str, Any]] = ()) ->
 
 
 def number(**keys: Any) -> Number:
-    given = {"say": "4 KB", "paper": "3.4Mbit", "within": "2%", "why": "two digits", "scenario": "lfp-tab2",
-             "where": {"transfer.window": "4KB"}}  # fmt: skip
+    given = {
+        "say": "4 KB",
+        "paper": "3.4Mbit",
+        "within": "2%",
+        "why": "two digits",
+        "scenario": "lfp-tab2",
+        "where": {"transfer.window": "4KB"},
+    }
     return Number.model_validate(given | keys)
 
 
@@ -80,10 +86,14 @@ def claim(*numbers: Number, **keys: Any) -> Claim:
 
 
 def page(told: Claim, quick: Stored | None = None, whole: Stored | None = None) -> str:
-    row = Row.model_validate({
-        "row": "lfp-1995/tab2", "reported": "3.4 Mbit/s", "scenario": "lfp-tab2",
-        "figures": [{"say": "4 KB", "where": {"transfer.window": "4KB"}}],
-    })  # fmt: skip
+    row = Row.model_validate(
+        {
+            "row": "lfp-1995/tab2",
+            "reported": "3.4 Mbit/s",
+            "scenario": "lfp-tab2",
+            "figures": [{"say": "4 KB", "where": {"transfer.window": "4KB"}}],
+        }
+    )
     kept = book.Kept({"lfp-tab2": quick} if quick else {}, {"lfp-tab2": whole} if whole else {})
     text = book.page([told], [row], kept, ["date: today"])
     assert text.startswith("# The reproduction book\n") and "- date: today\n" in text and "## lfp-1995\n" in text
@@ -100,15 +110,22 @@ def test_a_figure_is_the_median_of_valid_repeats_with_their_range() -> None:
 @pytest.mark.parametrize(
     ("measured", "keys", "verdict"),
     [
-        (3.40e6, {}, "reproduced"), (3.46e6, {}, "reproduced"), (3.34e6, {}, "reproduced"),
-        (3.48e6, {}, "not reproduced"), (3.32e6, {}, "not reproduced"),
-        (3.48e6, {"shows": "scenario:lfp-tab1"}, "deviates"), (3.40e6, {"shows": "scenario:lfp-tab1"}, "reproduced"),
-        (9e6, {"sense": "least"}, "reproduced"), (3.32e6, {"sense": "least"}, "not reproduced"),
-        (1e6, {"sense": "most"}, "reproduced"), (3.48e6, {"sense": "most"}, "not reproduced"),
-        (None, {}, "not measured"), (None, {"shows": "scenario:lfp-tab1"}, "not measured"),
+        (3.40e6, {}, "reproduced"),
+        (3.46e6, {}, "reproduced"),
+        (3.34e6, {}, "reproduced"),
+        (3.48e6, {}, "not reproduced"),
+        (3.32e6, {}, "not reproduced"),
+        (3.48e6, {"shows": "scenario:lfp-tab1"}, "deviates"),
+        (3.40e6, {"shows": "scenario:lfp-tab1"}, "reproduced"),
+        (9e6, {"sense": "least"}, "reproduced"),
+        (3.32e6, {"sense": "least"}, "not reproduced"),
+        (1e6, {"sense": "most"}, "reproduced"),
+        (3.48e6, {"sense": "most"}, "not reproduced"),
+        (None, {}, "not measured"),
+        (None, {"shows": "scenario:lfp-tab1"}, "not measured"),
         (9e6, {"why": "", "paper": "4KB", "input": "transfer.window"}, "input"),
     ],
-)  # fmt: skip
+)
 def test_the_verdict_follows_from_what_was_measured(measured: float | None, keys: dict[str, Any], verdict: str) -> None:
     assert judge(number(**keys), None, measured).name == verdict
     found = page(claim(number(**keys)), whole=run(result(measured)) if measured else run())
@@ -138,11 +155,14 @@ def test_a_number_may_be_a_difference_a_share_or_a_ratio_of_two_settings() -> No
 @pytest.mark.parametrize(
     ("keys", "wrong"),
     [
-        ({"why": ""}, "give one of 'why'"), ({"input": "transfer.window"}, "give one of 'why'"),
-        ({"input": "transfer.widnow"}, "no setting of a scenario"), ({"shows": "a hunch"}, "want scenario:NAME"),
-        ({"paper": "3.4"}, "has no unit"), ({"within": "near"}, "not a ratio"),
+        ({"why": ""}, "give one of 'why'"),
+        ({"input": "transfer.window"}, "give one of 'why'"),
+        ({"input": "transfer.widnow"}, "no setting of a scenario"),
+        ({"shows": "a hunch"}, "want scenario:NAME"),
+        ({"paper": "3.4"}, "has no unit"),
+        ({"within": "near"}, "not a ratio"),
     ],
-)  # fmt: skip
+)
 def test_a_number_that_cannot_be_judged_is_refused(keys: dict[str, Any], wrong: str) -> None:
     with pytest.raises(ValidationError, match=wrong):
         number(**keys)
@@ -205,8 +225,11 @@ def test_what_a_claim_names_exists() -> None:
     project = Path(__file__).resolve().parents[2]
     while not (project / "CMakePresets.json").exists():
         project = project.parent
-    texts = [file.read_text(encoding="utf-8") for file in (project / "tests").rglob("*.[pc]*") if file.is_file()
-             and file.suffix in (".py", ".c")]  # fmt: skip
+    texts = [
+        file.read_text(encoding="utf-8")
+        for file in (project / "tests").rglob("*.[pc]*")
+        if file.is_file() and file.suffix in (".py", ".c")
+    ]
     library = {file.stem for file in (project / "scenarios/library").glob("*.toml")}
     for one in claims.load():
         for shows in (each.shows for each in one.numbers if each.shows):
@@ -224,8 +247,11 @@ def test_what_a_claim_names_exists() -> None:
 
 def test_the_product_grew_64_times_in_six_years() -> None:
     lists = Path(stored.__file__).parents[1] / "reference"
-    scores = [float(line.split(",")[1]) for name in ("lsr-ipv4", "lsr-ipv6")
-              for line in (lists / f"{name}.csv").read_text(encoding="utf-8").splitlines()[1:]]  # fmt: skip
+    scores = [
+        float(line.split(",")[1])
+        for name in ("lsr-ipv4", "lsr-ipv6")
+        for line in (lists / f"{name}.csv").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     assert max(scores) / scores[0] == pytest.approx(64, abs=0.5)
 
 

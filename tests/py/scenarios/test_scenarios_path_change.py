@@ -128,8 +128,11 @@ def test_losses_are_columns_by_cause(tmp_path: Path) -> None:
     write_json(tmp_path / "params.json", {"loss": ""})
     (without,) = results.rows(tmp_path)
     assert without["lost_queue"] is None and without["stopped_share"] is None
-    flow = {"stopped_share": 0.5, "losses_by_cause": {"receiver": 3, "random_before": 1, "random": 2},
-            "losses_seen": {"tail_drop": 3, "aqm": 1}}  # fmt: skip
+    flow = {
+        "stopped_share": 0.5,
+        "losses_by_cause": {"receiver": 3, "random_before": 1, "random": 2},
+        "losses_seen": {"tail_drop": 3, "aqm": 1},
+    }
     write_json(tmp_path / "summary.json", {"main_flow": 1, "flows": [{}, flow]})
     (row,) = results.rows(tmp_path)
     assert (row["lost_receiver"], row["lost_chance"], row["lost_queue"], row["seen_queue"]) == (3, 3, 0, 4)

@@ -284,9 +284,12 @@ CLAIMS = {"title": "T", "paper": "lfp-1995/fig3", "description": "D", "reference
 def claims(plan: Plan) -> dict[str, object]:
     about, report = plan.base.scenario, plan.base.report
     return {
-        "title": about.title, "paper": about.paper, "description": about.description, "reference": report.reference,
+        "title": about.title,
+        "paper": about.paper,
+        "description": about.description,
+        "reference": report.reference,
         "regions": len(report.regions),
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize(
@@ -312,8 +315,12 @@ def test_claims_said_again_are_kept(tmp_path: Path) -> None:
     write(tmp_path, CLAIMING, "parent.toml")
     child = '[scenario]\nextends = "parent.toml"\nname = "child"\npaper = "lfp-1995/fig4"\n[path]\nqueue = "55KB"\n'
     assert claims(load_plan(write(tmp_path, child, "child.toml"))) == {
-        "title": "", "paper": "lfp-1995/fig4", "description": "", "reference": (), "regions": 0,
-    }  # fmt: skip
+        "title": "",
+        "paper": "lfp-1995/fig4",
+        "description": "",
+        "reference": (),
+        "regions": 0,
+    }
 
 
 def test_a_path_changed_on_the_command_line_loses_them_too_and_says_so(tmp_path: Path) -> None:
@@ -328,10 +335,14 @@ def test_a_path_changed_on_the_command_line_loses_them_too_and_says_so(tmp_path:
 @pytest.mark.parametrize(
     ("text", "column"),
     [
-        ("path.queue", "queue_bytes"), ("queue_bytes", "queue_bytes"), ("profile.name", "profile"),
-        ("path.loss", "loss_ppb"), ("gateway.rate", "gateway_rate_bps"), ("scenario.case", "case"),
+        ("path.queue", "queue_bytes"),
+        ("queue_bytes", "queue_bytes"),
+        ("profile.name", "profile"),
+        ("path.loss", "loss_ppb"),
+        ("gateway.rate", "gateway_rate_bps"),
+        ("scenario.case", "case"),
     ],
-)  # fmt: skip
+)
 def test_report_takes_both_spellings(tmp_path: Path, text: str, column: str) -> None:
     plan = load_plan(write(tmp_path, f'{TINY}[report]\nx = "{text}"\nseries = "{text}"\n'))
     assert (plan.base.report.x, plan.base.report.series) == (column, column)

@@ -71,5 +71,10 @@ def test_flows_through_forwarded_ports_have_one_receiver(tmp_path: Path) -> None
     assert len(flows.of(flows_of(tmp_path, "ports", 1))) == 2
     assert len(flows.of(flows_of(tmp_path, "socks5", 2))) == 2
     more = "[flow.other]\npair = 2\n"
-    TINY.refused(tmp_path, "flow.other: a proxy of kind command forwards its ports to one receiver", '"socks5"',
-                 '"ports"', more=more)  # fmt: skip
+    TINY.refused(
+        tmp_path,
+        "flow.other: a proxy of kind command forwards its ports to one receiver",
+        '"socks5"',
+        '"ports"',
+        more=more,
+    )

@@ -49,8 +49,14 @@ def test_a_sweep_keeps_the_ratio_to_the_bdp() -> None:
 
 
 def test_the_slowest_line_of_a_direction_counts() -> None:
-    path = plan("path.rate=80Mbit", "path.access_rate=8Mbit", "path.ba_rate=4Mbit", "path.delay=50ms",
-                "path.queue=1bdp", "path.ba_queue=1 BDP").base.path  # fmt: skip
+    path = plan(
+        "path.rate=80Mbit",
+        "path.access_rate=8Mbit",
+        "path.ba_rate=4Mbit",
+        "path.delay=50ms",
+        "path.queue=1bdp",
+        "path.ba_queue=1 BDP",
+    ).base.path
     assert path.direction("ab").values["queue"] == 100_000 and path.direction("ba").values["queue"] == 50_000
 
 

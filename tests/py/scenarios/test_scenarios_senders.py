@@ -41,8 +41,10 @@ def test_bulk_transfers_always_have_data(tmp_path: Path, transfer: str, always: 
 
 def test_the_opening_of_a_window_is_the_longest_stream_of_any_flow(tmp_path: Path) -> None:
     """Streams of one transfer share the sum that rttcp reports; a short opening is none of its own."""
-    ends = {"sender": {"opening_bytes": 180_000, "streams": [{}, {}]},
-            "flows": {"late": {"sender": {"opening_bytes": 70_000, "streams": [{}]}}}}  # fmt: skip
+    ends = {
+        "sender": {"opening_bytes": 180_000, "streams": [{}, {}]},
+        "flows": {"late": {"sender": {"opening_bytes": 70_000, "streams": [{}]}}},
+    }
     (tmp_path / "transfer.json").write_text(json.dumps(ends))
     both = setting(tmp_path, '[transfer]\nduration = "1s"\nwindow = "64KB"\n[flow.late]\nstart = "1s"')
     with senders.told(both, tmp_path) as options:
@@ -80,9 +82,12 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     transfer: dict[str, Any] = {
         "summary": {"exchange": {"exchanges": 3}},
         "sender": clocks | {"streams": [{"stream": 0, "local": ends[0], "remote": ends[1]}]},
-        "receiver": {"t0_monotonic_ns": 0, "t0_realtime_ns": 5,
-                     "streams": [{"stream": 0, "local": ends[1], "remote": ends[0]}]},
-    }  # fmt: skip
+        "receiver": {
+            "t0_monotonic_ns": 0,
+            "t0_realtime_ns": 5,
+            "streams": [{"stream": 0, "local": ends[1], "remote": ends[0]}],
+        },
+    }
     (tmp_path / "transfer.json").write_text(json.dumps(transfer))
     more = {"queued_bytes": [7000], "sndbuf_bytes": [9000], "total_rto": [1], "max_pacing_rate_bytes_per_s": [1250],
             "pacing_rate_bytes_per_s": [1300], "snd_ssthresh": [2**31 - 1], "snd_cwnd": [10], "ca_state": [2],
@@ -108,9 +113,16 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
 def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:
     """Whether a program always has data is each flow's own."""
     ports = iter(range(40000, 40002))
-    ends = [{"sender": {"t0_monotonic_ns": 0, "t0_realtime_ns": 0,
-                        "streams": [{"stream": 0, "local": f"10.0.0.1:{port}", "remote": "10.0.0.2:5010"}]}}
-            for port in ports]  # fmt: skip
+    ends = [
+        {
+            "sender": {
+                "t0_monotonic_ns": 0,
+                "t0_realtime_ns": 0,
+                "streams": [{"stream": 0, "local": f"10.0.0.1:{port}", "remote": "10.0.0.2:5010"}],
+            }
+        }
+        for port in ports
+    ]
     (tmp_path / "transfer.json").write_text(json.dumps(ends[0] | {"flows": {"slow": ends[1]}}))
     (tmp_path / "flows" / "slow").mkdir(parents=True)
     for folder in (tmp_path, tmp_path / "flows" / "slow"):

@@ -86,9 +86,11 @@ def test_proc_stat_is_read_without_counting_guests_twice() -> None:
 LATE_BOX: dict[str, Any] = {
     "lateness_limit_ns": 1_000_000,
     "statistics": {"ab": {"lateness": {"p99_ns": 1_048_575}}, "ba": {"lateness": {"p99_ns": 41_943_039}}},
-    "verdict": {"valid": False, "reasons": ["ab: p99 lateness 1.1 ms (limit 1 ms)",
-                                            "ba: p99 lateness 42 ms (limit 1 ms)"]},
-}  # fmt: skip
+    "verdict": {
+        "valid": False,
+        "reasons": ["ab: p99 lateness 1.1 ms (limit 1 ms)", "ba: p99 lateness 42 ms (limit 1 ms)"],
+    },
+}
 
 
 def witness(p99_ns: int) -> dict[str, int]:

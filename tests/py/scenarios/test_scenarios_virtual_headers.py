@@ -34,8 +34,13 @@ def tree(tmp_path: Path) -> Path:
 def compiled(tree: Path, source: str, *options: str) -> subprocess.CompletedProcess[str]:
     """A file as kbuild compiles it, with gcc saying which headers it opens."""
     (tree / "file.c").write_text(source)
-    names = ['-DOWN_KBUILD_MODNAME="tcp_lfp"', '-DOWN_KBUILD_BASENAME="file"', "-DOWN___KBUILD_MODNAME=tcp_lfp",
-             '-DOWN_KBUILD_MODFILE="net/file"', "--include=include/lfp-names.h"]  # fmt: skip
+    names = [
+        '-DOWN_KBUILD_MODNAME="tcp_lfp"',
+        '-DOWN_KBUILD_BASENAME="file"',
+        "-DOWN___KBUILD_MODNAME=tcp_lfp",
+        '-DOWN_KBUILD_MODFILE="net/file"',
+        "--include=include/lfp-names.h",
+    ]
     argv = ["gcc", "-O2", "-H", "-Iinclude", "-include", str(FIRST), *names, *options, "-S", "-o", "file.s", "file.c"]
     return subprocess.run(argv, cwd=tree, capture_output=True, text=True)
 

@@ -32,8 +32,11 @@ def test_a_unit_leaves_little_exposed(unit: Path) -> None:
         pytest.skip("no systemd-analyze")
     judged = subprocess.run(
         ["systemd-analyze", "security", "--offline=true", "--no-pager", unit],
-        capture_output=True, text=True, check=False, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     found = re.search(r"exposure level for \S+: ([\d.]+)", judged.stdout)
     assert found, judged.stderr
     assert float(found[1]) <= ALLOWED[unit.stem]

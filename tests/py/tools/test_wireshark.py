@@ -58,14 +58,17 @@ def tshark(script: Path, file: Path, fields: list[str], *options: str) -> list[l
 
 def test_frames_and_how_often_each_number_was_sent(tmp_path: Path) -> None:
     last = 2**24 - 1  # the number wraps, and what was sent before is still known
-    file = capture(tmp_path / "a.pcapng", [
-        datagram(frame(DATA, last, 1)),
-        datagram(frame(DATA, 0, 2)),
-        datagram(frame(ACK, last, 3)),
-        datagram(frame(RETRANSMISSION, last, 4)),
-        datagram(frame(RETRANSMISSION, last, 5)),
-        datagram(b"\xff"),
-    ])  # fmt: skip
+    file = capture(
+        tmp_path / "a.pcapng",
+        [
+            datagram(frame(DATA, last, 1)),
+            datagram(frame(DATA, 0, 2)),
+            datagram(frame(ACK, last, 3)),
+            datagram(frame(RETRANSMISSION, last, 4)),
+            datagram(frame(RETRANSMISSION, last, 5)),
+            datagram(b"\xff"),
+        ],
+    )
     names = ["lft.command", "lft.number", "lft.counter", "lft.transmission", "lft.first", "lft.after"]
     assert tshark(LFT, file, names) == [
         ["1", f"{last}", "1", "1", "", ""],
@@ -115,8 +118,14 @@ def test_damaged_datagrams_are_said_to_be(tmp_path: Path) -> None:
 def test_comments_of_a_record_become_fields(tmp_path: Path) -> None:
     file = Pcapng()
     file.interface()
-    said = ["", "dropped: queue", "dropped: loss behind the bottleneck", "forged: one bit of the payload",
-            "in the box when the record ended", "somebody's own comment"]  # fmt: skip
+    said = [
+        "",
+        "dropped: queue",
+        "dropped: loss behind the bottleneck",
+        "forged: one bit of the payload",
+        "in the box when the record ended",
+        "somebody's own comment",
+    ]
     for i, comment in enumerate(said):
         file.packet(Packet(T0_NS, (A, 1000), (B, 2000), seq=i).frame(), T0_NS + i * MS, comment=comment)
     names = ["comet.dropped", "comet.cause", "comet.behind", "comet.edited", "comet.held"]
