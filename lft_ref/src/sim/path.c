@@ -1,4 +1,7 @@
-/* One direction of the path: packets in a heap by their time of arrival. */
+/* One direction of the path: packets in a heap by their time of arrival.
+ * Rejected: the delay box's path. It takes packets with link, IP and TCP headers, which frames between two engines do not
+ * have, and it draws other chances: every seeded figure of docs/explanation/lft-recovery.md would change, to save at most
+ * this file. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
