@@ -72,6 +72,8 @@ def _lines(found: dict[str, Any]) -> Iterator[str]:
         yield from _leg_lines(leg)
     if len(found["legs"]) > 1:
         yield f"{found['legs'][0]['from']} to {found['legs'][-1]['to']}, the whole way: {_spread(found['delay_ns'])}"
+    if found["alone"]:
+        yield f"of this connection alone, and not of the whole way: {found['alone']}"
     limits = found["limits_ns"] or {}
     for cause, time_ns in sorted(limits.items(), key=lambda item: -item[1]):
         share = readable.share(time_ns / sum(limits.values()), 2)

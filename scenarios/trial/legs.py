@@ -42,11 +42,22 @@ def of_trial(folder: Path) -> dict[str, Any]:
     own = captured.numbers(read_json(there[0][0] / "summary.json"), end) if there[0][0] == folder else []
     found = _account([pktlogger.read_analysis(place) for place, *_ in there], [names for _, *names in there], own)
     record = folder / f"{analysis.BOX}.parquet"
+    if gateway and len(there) == 1:
+        found["alone"] = _why_alone(params, there[0][0] == folder)
     if gateway and record.exists():
         import pyarrow.parquet as parquet
 
         found["tunnel"] = pktlogger.tunnel(parquet.read_table(record), _around(end))
     return found
+
+
+def _why_alone(params: dict[str, Any], near: bool) -> str:
+    """Why one of a trial's two connections is not in its account."""
+    if not near:
+        return "the client's connection was not captured at snd and gw1-in"
+    if params.get("gateway_proxy") in ("socks5", "http"):
+        return f"with gateway.proxy {params['gateway_proxy']} the server's connection has other places in its stream"
+    return "the server's connection was not captured at gw2-out and rcv"
 
 
 def _around(end: dict[str, Any]) -> list[tuple[str, str]]:
@@ -94,4 +105,4 @@ def _account(
         raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in names)}") from error
     for leg, (sender, receiver) in zip(found["legs"], names, strict=True):
         leg |= {"from": sender, "to": receiver}
-    return found | {"tunnel": None, "streams": max(len(own), 1)}
+    return found | {"tunnel": None, "streams": max(len(own), 1), "alone": None}

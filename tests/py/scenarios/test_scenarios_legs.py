@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,21 @@ def test_a_run_is_asked_by_name_and_number(tmp_path: Path, capsys: pytest.Captur
     assert found[1]["legs"][0]["box"]["before_ns"]["p50"] == 100_000 and found[1]["gateways"] == []
     assert cli.run(["legs", str(run)]) == 0
     assert "snd to rcv: " in capsys.readouterr().out
+
+
+def test_one_connection_of_two_is_not_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With SOCKS5 the connections have other places in their streams. The limits of the client's alone were printed as
+    those of the whole."""
+    run = synthetic_gateway.gateway(tmp_path)
+    trial = run / "trials" / "0000"
+    params = json.loads((trial / "params.json").read_text()) | {"gateway_proxy": "socks5"}
+    (trial / "params.json").write_text(json.dumps(params))
+    assert cli.run(["legs", str(run)]) == 0
+    assert "and not of the whole way" not in capsys.readouterr().out
+    shutil.rmtree(trial / "server")
+    assert cli.run(["legs", str(run)]) == 0
+    why = "with gateway.proxy socks5 the server's connection has other places in its stream"
+    assert f"of this connection alone, and not of the whole way: {why}" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
