@@ -175,6 +175,8 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
 
 def _error(flows: Sequence[Count], had: F64, begins: I64, ends: I64) -> F64:
     """How wrong the shares of the flows may be that had so much in the span in which all of them ran."""
+    if all(one.arrived for one in flows):
+        return np.zeros(len(flows)) if had.sum() else np.ones(len(flows))
     slack = sum(one.error_ns for one in flows)
     between = [one.bounds(int(begins.max()), int(ends.min()), slack) for one in flows]
     least, most = np.asarray(between, np.float64).T

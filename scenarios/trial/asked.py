@@ -30,8 +30,8 @@ WINDOW_SCALE, SACK, TIME_STAMPS, PACING = "window scale", "SACK", "time stamps",
 # By the scenario's or the kernel's name of a setting: what helps when something else ran.
 _HELP = {
     CONTROL: "the kernel there has to have it (`sysctl net.ipv4.tcp_available_congestion_control`)",
-    ECN: "both ends have to want it, and a SYN that is lost is sent again without it (net.ipv4.tcp_ecn_fallback): "
-    "set net.ipv4.tcp_ecn in profile.sysctl, or repeat the trial",
+    ECN: "both ends have to want it (net.ipv4.tcp_ecn in profile.sysctl), and a SYN that is lost is sent again without "
+    "it, unless profile.sysctl has net.ipv4.tcp_ecn_fallback=0",
     MSS: "the interfaces of both hosts have to have the MTU path.mtu",
     PATH_MTU: "the interfaces on the path have to have the MTU path.mtu",
     WINDOW_SCALE: "both ends have to want it: net.ipv4.tcp_window_scaling",

@@ -180,7 +180,7 @@ def test_each_of_parallel_streams_counts(tmp_path: Path) -> None:
     assert why(one, end(ran)) == []
     ran["streams"][2] |= {"options": 7, "ecn_mode": 0}
     (found,) = why(one, end(ran))
-    assert "none is what ran (sender, receiver)" in found.text and "tcp_ecn_fallback" in found.text
+    assert "none is what ran (sender, receiver)" in found.text and "net.ipv4.tcp_ecn_fallback=0" in found.text
     rows = asked.rows(asked.facts(one, end(ran)))
     assert [row["streams"] for row in rows if row["setting"] == "ECN" and row["end"] == "sender"] == [3, 1]
 
