@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from plotly.io import to_html
 
 from dashboard.certificate import texts as certificate
-from dashboard.certificate.records_figure import all_records_figure
+from dashboard.certificate.records_figure import records_figure
 from dashboard.core import plotly_js
 from dashboard.core.theme import GRAPH_CONFIG
 from netcommon.errors import UsageError
@@ -39,7 +39,7 @@ def render(content: dict[str, Any]) -> str:
     """The page."""
     environment = Environment(loader=FileSystemLoader(HERE), autoescape=True, undefined=StrictUndefined)
     date = certificate.date_of(content)
-    figure = all_records_figure((date, content["score_tbit_m_per_s"]), content["run"])
+    figure = records_figure((date, content["score_tbit_m_per_s"]), content["run"])
     return environment.get_template("dossier.html.j2").render(
         dossier=content,
         date=date,

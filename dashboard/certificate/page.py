@@ -8,7 +8,7 @@ from typing import Any
 from dash import dcc, html
 
 from dashboard.certificate import texts as certificate
-from dashboard.certificate.records_figure import all_records_figure
+from dashboard.certificate.records_figure import records_figure
 from dashboard.core.elements import facts_list, graph, scrolled, sentences, table
 from dashboard.core.runs import Run
 from netcommon.errors import LfpError
@@ -38,7 +38,7 @@ def page(run: Run) -> html.Div:
             html.H2("The history of records"),
             graph(
                 "records",
-                all_records_figure((certificate.date_of(content), score), run.name),
+                records_figure((certificate.date_of(content), score), run.name),
                 "Score of each record by date, for IPv4 and IPv6, with this run. Its score is among the facts above.",
             ),
             html.H2("Rules"),

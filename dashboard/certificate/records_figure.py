@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from html import escape
 
 import plotly.graph_objects as go
 
 from dashboard.core.theme import AXIS, BLUE, LAYOUT, ORANGE, VERMILLION, scatter
 from scenarios.certify import records
-from scenarios.certify.records import Record
 
 COLOURS = {"ipv4": BLUE, "ipv6": ORANGE}
 NAMES = {"ipv4": "IPv4", "ipv6": "IPv6"}
 DASHES = {"single": "solid", "multiple": "dot"}
 
 
-def all_records_figure(mark: tuple[str, float], name: str) -> go.Figure:
-    """The figure of all known records."""
-    return records_figure({family: records.load(family) for family in COLOURS}, mark, name)
-
-
-def records_figure(
-    history: Mapping[str, Sequence[Record]], mark: tuple[str, float], name: str, *, height: int = 560
-) -> go.Figure:
-    """``history``: records by protocol; each class is a line of steps. ``mark``: the run's date and score, Tbit·m/s; a
+def records_figure(mark: tuple[str, float], name: str) -> go.Figure:
+    """All known records: each class is a line of steps. ``mark``: the date and score of a run, Tbit·m/s; a
     score of 0 has no place on the axis and is not drawn."""
     figure = go.Figure()
-    for family, all_records in history.items():
+    for family in COLOURS:
+        known = records.load(family)
         for kind, dash in DASHES.items():
-            some = [one for one in all_records if kind in one.classes]
+            some = [one for one in known if kind in one.classes]
             figure.add_trace(scatter(
                 x=[one.date for one in some], y=[one.score for one in some], mode="lines+markers",
                 name=f"{NAMES[family]}, {kind}", line={"color": COLOURS[family], "dash": dash, "shape": "hv"},
@@ -42,7 +34,7 @@ def records_figure(
             marker={"color": VERMILLION, "size": 16, "symbol": "star"},
             hovertemplate="<b>%{y:.0f} Tbit·m/s</b>, this run<extra></extra>",
         ))  # fmt: skip
-    figure.update_layout(**LAYOUT, height=height)
+    figure.update_layout(**LAYOUT, height=560)
     figure.update_xaxes(**AXIS, title_text="Date")
     figure.update_yaxes(**AXIS, title_text="Score (Tbit·m/s)", type="log")
     return figure

@@ -16,7 +16,7 @@ from netcommon import readable
 FONT_PX = 22
 
 
-def demonstration_figure(shown: Sequence[Demonstrated], say: Messages, *, height: int = 760) -> go.Figure:
+def demonstration_figure(shown: Sequence[Demonstrated], say: Messages, height: int) -> go.Figure:
     """The demonstrations on the path of the last one of `shown`, which has a ring. `say`: the texts of the page."""
     last = shown[-1]
     same = [one for one in shown if one.path == last.path]

@@ -117,7 +117,7 @@ def _lesson(text: Messages, read_only: bool) -> list[Any]:
 def result(text: Messages, shown: list[Demonstrated], run: Run) -> list[Any]:
     """What the last demonstration, which is `run`, showed: explanation, curve and timeline."""
     last, trial = shown[-1], run.trial(0)
-    curve = _graph("class-curve", demonstration_figure(shown, text, height=PLOT_PX), text("curve.says"))
+    curve = _graph("class-curve", demonstration_figure(shown, text, PLOT_PX), text("curve.says"))
     plots = [html.Div([html.H2(text("curve")), curve])]
     if trial.captured:
         say = timeline_texts[text.language]

@@ -18,7 +18,7 @@ from netcommon import readable
 HEIGHTS = (0.64, 0.36)
 
 
-def sides_figure(built: Sides, *, height: int = 720) -> go.Figure:
+def sides_figure(built: Sides) -> go.Figure:
     """The figure."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, row_heights=HEIGHTS, vertical_spacing=0.04)
     for number, (name, points) in enumerate(built.series.items()):
@@ -31,7 +31,7 @@ def sides_figure(built: Sides, *, height: int = 720) -> go.Figure:
         look = style(number)
         _add_difference(figure, built, f"run − base{_of(name)}", points, look.colour, look.symbol)
     figure.add_hline(y=0, line={"color": GREY, "width": 1.5, "dash": "dot"}, row=2, col=1)
-    figure.update_layout(**LAYOUT, height=height, legend={"x": 1.02, "y": 1, "font": {"size": 15}})
+    figure.update_layout(**LAYOUT, height=720, legend={"x": 1.02, "y": 1, "font": {"size": 15}})
     figure.update_layout(margin={"t": 40, "r": 20})
     order = {"type": "category", "categoryorder": "array", "categoryarray": list(built.x_texts.values())}
     figure.update_xaxes(**AXIS, **order)

@@ -20,30 +20,30 @@ SHARES = {"s"}  # words with values between 0 and 1; the others have a logarithm
 POINTS = 1500
 
 
-def congestion_figure(controls: Sequence[Control], *, points: int = POINTS, height: int = 0) -> go.Figure:
-    """The figure; lines have at most `points` points. A single trial also has its ssthresh."""
+def congestion_figure(controls: Sequence[Control]) -> go.Figure:
+    """The figure; lines have at most POINTS points. A single trial also has its ssthresh."""
     words = list(dict.fromkeys(word for control in controls for word in control.words))
     rows = 1 + len(words)
     heights = [1.0, *([0.4] * len(words))]
     figure = make_subplots(rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.035, row_heights=heights)
     for number, control in enumerate(controls):
         look = style(number)
-        _add_line(figure, control, "cwnd", control.cwnd, 1, look.colour, look.dash, points)
+        _add_line(figure, control, "cwnd", control.cwnd, 1, look.colour, look.dash)
         if len(controls) == 1 and np.isfinite(control.ssthresh).any():
-            _add_line(figure, control, "ssthresh", control.ssthresh, 1, GREY, "dot", points)
+            _add_line(figure, control, "ssthresh", control.ssthresh, 1, GREY, "dot")
         for row, word in enumerate(words, start=2):
             if word in control.words:
-                _add_line(figure, control, word, control.words[word], row, look.colour, look.dash, points)
-    _lay_out(figure, controls, words, height or 420 + 170 * len(words))
+                _add_line(figure, control, word, control.words[word], row, look.colour, look.dash)
+    _lay_out(figure, controls, words)
     return figure
 
 
 def _add_line(
-    figure: go.Figure, control: Control, what: str, values: np.ndarray, row: int, colour: str, dash: str, points: int
+    figure: go.Figure, control: Control, what: str, values: np.ndarray, row: int, colour: str, dash: str
 ) -> None:
     finite = np.flatnonzero(np.isfinite(values))
     t_ns = (control.t_s[finite] * 1e9).astype(np.int64)
-    rows = finite[thin(t_ns, values[finite], int(t_ns[0]), int(t_ns[-1]), points)]
+    rows = finite[thin(t_ns, values[finite], int(t_ns[0]), int(t_ns[-1]), POINTS)]
     name = escape(control.name or f"trial {control.trial}")
     figure.add_trace(scatter(
         x=control.t_s[rows], y=values[rows], mode="lines", legendgroup=f"{name} {control.trial}",
@@ -53,8 +53,8 @@ def _add_line(
     ), row=row, col=1)  # fmt: skip
 
 
-def _lay_out(figure: go.Figure, controls: Sequence[Control], words: Sequence[str], height: int) -> None:
-    figure.update_layout(**LAYOUT, height=height, uirevision="congestion")
+def _lay_out(figure: go.Figure, controls: Sequence[Control], words: Sequence[str]) -> None:
+    figure.update_layout(**LAYOUT, height=420 + 170 * len(words), uirevision="congestion")
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_xaxes(**AXIS)
     figure.update_yaxes(**AXIS)

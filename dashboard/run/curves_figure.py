@@ -20,7 +20,7 @@ KEY = {"text": "filled: median, bar: least to greatest<br>open: single trials", 
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
 
 
-def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
+def curves_figure(built: Curves) -> go.Figure:
     """The figure. The values of an x axis that begins at 0 and goes on in powers are evenly spaced. Where x has names,
     nothing is between two of them, so no line joins their medians, and the series are side by side."""
     figure = go.Figure()
@@ -30,7 +30,7 @@ def curves_figure(built: Curves, *, height: int = 620) -> go.Figure:
         _add_curve(figure, built, curve, style(number))
     _add_invalid(figure, built)
     _add_reference(figure, built)
-    _lay_out(figure, built, height)
+    _lay_out(figure, built)
     return figure
 
 
@@ -134,7 +134,7 @@ def _add_reference(figure: go.Figure, built: Curves) -> None:
     )  # fmt: skip
 
 
-def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
+def _lay_out(figure: go.Figure, built: Curves) -> None:
     values = [point.y for curve in built.curves for point in curve.points if point.y > 0]
     wide = bool(values) and max(values) >= WIDE * min(values)
     texts = [built.x_text(value) for value in built.x_values]
@@ -144,7 +144,7 @@ def _lay_out(figure: go.Figure, built: Curves, height: int) -> None:
     legend: dict[str, Any] = {"x": 1.02, "y": 1, "font": {"size": 15}}
     if any(map(_repeated, built.curves)):
         legend["title"] = KEY
-    figure.update_layout(**LAYOUT, height=height, clickmode="event", legend=legend)
+    figure.update_layout(**LAYOUT, height=620, clickmode="event", legend=legend)
     figure.update_layout(margin={"t": 40, "r": 20}, scattermode="group" if _has_names(built) else None)
     y_axis = axis(_y(built, value) for value in values) if wide else {"type": "linear", "rangemode": "tozero"}
     figure.update_yaxes(**AXIS, **y_axis, title_text=built.y_unit.title(built.y_name))

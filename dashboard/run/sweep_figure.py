@@ -20,11 +20,12 @@ WINDOW_NAME = "transfer.window"
 TICKS = [2**power for power in range(10, 50)]  # bytes
 LEGEND_RANK = 1000  # plotly's default
 ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # of a legend's entry, and of its title with the buttons under it
+HEIGHT_PX = 620  # at least; a long legend makes it higher
 NAME_PX = 22  # height of a region's name
 KEY = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 
 
-def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, height: int = 620) -> go.Figure:
+def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False) -> go.Figure:
     """The figure. `switch`: it has buttons for a logarithmic or linear window axis, for pages without a server."""
     figure = go.Figure()
     _add_guides(figure, sweep, log_x)
@@ -34,7 +35,7 @@ def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False, heig
     _add_reference(figure, sweep)
     window, rate = scale(figure.data, "x", WINDOW), scale(figure.data, "y", THROUGHPUT)
     _add_regions(figure, sweep, log_x, window)
-    _lay_out(figure, sweep, log_x, height, window, rate)
+    _lay_out(figure, sweep, log_x, window, rate)
     if switch:
         _add_switch(figure, log_x, window)
     return figure
@@ -215,14 +216,14 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
         )  # fmt: skip
 
 
-def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, height: int, window: Unit, rate: Unit) -> None:
+def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: Unit) -> None:
     windows, top = _windows(sweep), _top_bps(sweep)
     ticks = [tick for tick in TICKS if windows[0] <= tick <= 1.05 * windows[-1]]
     repeated = any(len(level.bps.trials) > 1 for curve in sweep.curves for level in curve.levels)
     entries = sum(trace.showlegend is not False for trace in figure.data)
     figure.update_layout(
         **LAYOUT,
-        height=max(height, AROUND_LEGEND_PX + ENTRY_PX * entries),
+        height=max(HEIGHT_PX, AROUND_LEGEND_PX + ENTRY_PX * entries),
         legend={"orientation": "v", "x": 1.02, "y": 1, "font": {"size": 15}, "itemwidth": 40},
         uirevision=f"sweep-{log_x}",
         clickmode="event",

@@ -13,7 +13,7 @@ from dashboard.trial.flows import Flow, Seconds
 from netcommon import readable
 
 
-def flows_figure(seconds: Seconds, *, height: int = 560) -> go.Figure:
+def flows_figure(seconds: Seconds) -> go.Figure:
     """The figure; colours are those of the figure of congestion windows."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[1.0, 0.45])
     for number, flow in enumerate(seconds.flows):
@@ -32,7 +32,7 @@ def flows_figure(seconds: Seconds, *, height: int = 560) -> go.Figure:
         line={"color": GREY, "width": 2, "shape": "hv"}, connectgaps=False,
         hovertemplate="<b>Jain's index</b> %{y:.3f} from %{x:.3f} s<extra></extra>",
     ), row=2, col=1)  # fmt: skip
-    figure.update_layout(**LAYOUT, height=height, uirevision="flows")
+    figure.update_layout(**LAYOUT, height=560, uirevision="flows")
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_xaxes(**AXIS)
     figure.update_yaxes(**AXIS)

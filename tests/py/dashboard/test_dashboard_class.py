@@ -174,7 +174,7 @@ def test_the_figures_of_a_run_are_those_of_its_results(tmp_path: Path) -> None:
 def test_the_curve_has_the_points_of_the_last_path_and_its_theory() -> None:
     elsewhere = replace(SHOWN, setting=replace(SHOWN.setting, rtt_ns=20_000_000), bps=3e6)
     modern = replace(SHOWN, setting=replace(SHOWN.setting, window_bytes=64 * KB, profile="modern"), bps=44e6)
-    traces = {trace.name: trace for trace in demonstration_figure([elsewhere, modern, SHOWN], words("en")).data}
+    traces = {trace.name: trace for trace in demonstration_figure([elsewhere, modern, SHOWN], words("en"), 760).data}
     assert [list(traces[name].y) for name in ("bsd-1995", "modern", "last transfer")] == [[15], [44], [15]]
     theory = traces["limit: window ÷ RTT, up to the line's rate"]
     assert all(y == pytest.approx(min(x * KB * 8 / 8.4e-3 / 1e6, 45)) for x, y in zip(theory.x, theory.y, strict=True))

@@ -85,7 +85,7 @@ def test_a_timeline_in_another_language_has_no_english_but_the_terms_of_the_fiel
 def test_the_curve_of_the_class_page_has_no_english(tmp_path: Path) -> None:
     shown = [Demonstrated("class-1", Setting(), 15e6, 0.0, 0, 0, 8.5e6, True)]
     for language in OTHERS:
-        assert english_in(texts_of(demonstration_figure(shown, words.words(language)))) == set()
+        assert english_in(texts_of(demonstration_figure(shown, words.words(language), 760))) == set()
 
 
 def stop(cause: str, **values: Any) -> Json:
