@@ -87,9 +87,13 @@ class Lab:
         near = which == "near"
         here, there = (_with_port(WAN[end][outer]) for end in (("near", "far") if near else ("far", "near")))
         settings = Settings(
-            psk=write_key(self.folder / "psk"), listen=listen or here, peer=(peer or there) if near else None,
-            control=self.folder / which, given={"carriage": carriage}, options=options,
-        )  # fmt: skip
+            psk=write_key(self.folder / "psk"),
+            listen=listen or here,
+            peer=(peer or there) if near else None,
+            control=self.folder / which,
+            given={"carriage": carriage},
+            options=options,
+        )
         name = f"lft-gateway {which}"
         gateway = Gateway(settings, program=self.program, netns_pid=getattr(self, which), name=name, ledger=self.ledger)
         self.running[which] = gateway.__enter__()
@@ -182,9 +186,13 @@ def _with_port(address: str) -> str:
 
 @contextmanager
 def lft_lab(
-    path: Mapping[str, int | str] | None = None, *, kind: type[_L], folder: Path | None = None,
-    ledger: Ledger | None = None, options: Mapping[str, str] | None = None,
-) -> Iterator[_L]:  # fmt: skip
+    path: Mapping[str, int | str] | None = None,
+    *,
+    kind: type[_L],
+    folder: Path | None = None,
+    ledger: Ledger | None = None,
+    options: Mapping[str, str] | None = None,
+) -> Iterator[_L]:
     """Four namespaces and a delay box, gone afterwards; no gateway runs yet. ``path`` has both directions' parameters
     as `comet_delay.run_argv` names them; ``options`` are further options of the box (``{"delay": "5ms"}``). ``kind`` is
     Lab, or a class with more methods."""

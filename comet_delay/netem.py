@@ -93,9 +93,16 @@ class NetemBox:
     backend = "netem"
 
     def __init__(
-        self, a: Port, b: Port, *, ab: Parameters | None = None, ba: Parameters | None = None,
-        mtu: int = 1500, seed: int = 1, granularity_ns: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        a: Port,
+        b: Port,
+        *,
+        ab: Parameters | None = None,
+        ba: Parameters | None = None,
+        mtu: int = 1500,
+        seed: int = 1,
+        granularity_ns: int = 0,
+    ) -> None:
         self._ports, self._mtu, self._seed = (a, b), mtu, seed
         self._by_packet = takes_apart_by_fate()
         self._granularity_ns = granularity_ns if self._by_packet else 0
@@ -246,10 +253,14 @@ class NetemBox:
         else:
             options = tbf_options(**asdict(wanted))
         put_qdisc(
-            ipr, "netem" if isinstance(wanted, Netem) else "tbf", index=self._index[name], options=options,
-            parent=level * FIRST + 1 if level else ROOT, handle=(level + 1) * FIRST,
+            ipr,
+            "netem" if isinstance(wanted, Netem) else "tbf",
+            index=self._index[name],
+            options=options,
+            parent=level * FIRST + 1 if level else ROOT,
+            handle=(level + 1) * FIRST,
             table=None if level else size_table(framing.overhead_bytes, framing.shortest_bytes),
-        )  # fmt: skip
+        )
 
     def _model_drops(self, which: Which, drops: Mapping[tuple[int, int], int]) -> dict[str, int]:
         """What the model dropped, by cause. A discipline also counts what those nested in it drop, except on the kernel

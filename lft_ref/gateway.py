@@ -69,9 +69,15 @@ class Gateway(Tool):
     """One run of lft-gateway: ``with Gateway(Settings(…)) as gateway: gateway.wait_ready()``."""
 
     def __init__(
-        self, settings: Settings, *, program: Sequence[str | Path] = (), netns_pid: int | None = None,
-        name: str = "lft-gateway", stderr_path: Path | None = None, ledger: Ledger | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        settings: Settings,
+        *,
+        program: Sequence[str | Path] = (),
+        netns_pid: int | None = None,
+        name: str = "lft-gateway",
+        stderr_path: Path | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
         super().__init__(settings.argv(program), netns_pid=netns_pid, name=name, stderr_path=stderr_path, ledger=ledger)
         self.settings = settings
 

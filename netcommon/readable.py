@@ -29,9 +29,14 @@ _PACKET_RATES: Scale = ((1e9, "Gpps"), (1e6, "Mpps"), (1e3, "kpps"), (1, "pps"))
 _SHARES: Scale = ((0.01, "%"),)
 _RATIOS_PPB: Scale = ((1e7, "%"),)
 _AXES: dict[str, Scale] = {
-    "bps": _RATES, "bytes": _SIZES, "ns": _DURATIONS, "pps": _PACKET_RATES, "share": _SHARES, "ppb": _RATIOS_PPB,
+    "bps": _RATES,
+    "bytes": _SIZES,
+    "ns": _DURATIONS,
+    "pps": _PACKET_RATES,
+    "share": _SHARES,
+    "ppb": _RATIOS_PPB,
     "m": _DISTANCES,
-}  # fmt: skip
+}
 
 _LONG: Scale = ((86400e9, "d"), (3600e9, "h"), (60e9, "min"))
 _LONG_FROM_NS = 120e9  # 119 s is easier to read than 1.983 min
@@ -129,12 +134,22 @@ def ratio_ppb(value: float | None, digits: int = DIGITS) -> str:
 
 # By the last word of a name: the contract says that units are in names.
 _BY_SUFFIX: dict[str, Callable[[float | None, int], str]] = {
-    "bps": rate, "bytes": size, "ns": duration, "ppb": ratio_ppb, "share": share, "pps": packet_rate,
+    "bps": rate,
+    "bytes": size,
+    "ns": duration,
+    "ppb": ratio_ppb,
+    "share": share,
+    "pps": packet_rate,
     "m": distance,
-}  # fmt: skip
+}
 _BY_NAME: dict[str, Callable[[float | None, int], str]] = {
-    "bytes": size, "mtu": size, "pace_packets": packet_rate, "trial": number, "repeat": number, "seed": number,
-}  # fmt: skip
+    "bytes": size,
+    "mtu": size,
+    "pace_packets": packet_rate,
+    "trial": number,
+    "repeat": number,
+    "seed": number,
+}
 _EXACT = ("trial", "repeat", "seed")  # names, not amounts
 
 

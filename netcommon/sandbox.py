@@ -52,9 +52,14 @@ class Choice:
 
 
 def enter(
-    reads: Sequence[Path], writes: Sequence[Path], choice: Choice, *, needed: Iterable[Path] = (),
-    optional: Sequence[Path] = (), private: bool = False,
-) -> dict[str, Any]:  # fmt: skip
+    reads: Sequence[Path],
+    writes: Sequence[Path],
+    choice: Choice,
+    *,
+    needed: Iterable[Path] = (),
+    optional: Sequence[Path] = (),
+    private: bool = False,
+) -> dict[str, Any]:
     """Confines this process, which must have one thread: changes the user, drops capabilities, enters landlock and
     seccomp. Returns the resulting state. One line on stderr says what the machine lacks. Raises LfpError when it cannot
     become the user.
@@ -70,9 +75,12 @@ def enter(
         who = choice.user or USER
         print(f"lfp: sandbox: keeps {SEARCH}, because {who} may not read {closed}", file=sys.stderr, flush=True)
     request = {
-        "capabilities": [SEARCH] if closed else [], "reads": [str(path) for path in (*paths, *optional, *_MACHINE)],
-        "writes": [str(path) for path in writes], "user": choice.user, "off": choice.off,
-    }  # fmt: skip
+        "capabilities": [SEARCH] if closed else [],
+        "reads": [str(path) for path in (*paths, *optional, *_MACHINE)],
+        "writes": [str(path) for path in writes],
+        "user": choice.user,
+        "off": choice.off,
+    }
     answer = ctypes.create_string_buffer(_ANSWER)
     library = ctypes.CDLL(str(binaries.find_library("lfp-sandbox")))
     status = library.nc_confine(json.dumps(request).encode(), answer, ctypes.c_size_t(_ANSWER))

@@ -63,9 +63,15 @@ class Work:
     def as_json(self) -> dict[str, Any]:
         """Number, median and largest (ms), and the first losses."""
         ordered = sorted(self.took_s)
-        return {"connections": len(ordered), "median_ms": 1e3 * ordered[len(ordered) // 2],
-                "largest_ms": 1e3 * ordered[-1], "lost": len(self.lost), "losses": self.lost[:5],
-                "octets": self.octets, "slowest": self.slowest}  # fmt: skip
+        return {
+            "connections": len(ordered),
+            "median_ms": 1e3 * ordered[len(ordered) // 2],
+            "largest_ms": 1e3 * ordered[-1],
+            "lost": len(self.lost),
+            "losses": self.lost[:5],
+            "octets": self.octets,
+            "slowest": self.slowest,
+        }
 
     def took(self, began_s: float, connected_s: float, ended_s: float, what: str) -> None:
         """A connection is through."""

@@ -53,8 +53,12 @@ class Clients:
     def taken(self) -> dict[str, float]:
         """Median, 95th percentile and largest (ms) and number of the set-up times since the last call."""
         times_ms, self.took_s = [1e3 * s for s in self.took_s], []
-        return {"median_ms": statistics.median(times_ms), "p95_ms": statistics.quantiles(times_ms, n=20)[-1],
-                "largest_ms": max(times_ms), "connections": len(times_ms)}  # fmt: skip
+        return {
+            "median_ms": statistics.median(times_ms),
+            "p95_ms": statistics.quantiles(times_ms, n=20)[-1],
+            "largest_ms": max(times_ms),
+            "connections": len(times_ms),
+        }
 
 
 @dataclass(frozen=True)

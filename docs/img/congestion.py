@@ -87,11 +87,17 @@ def window(runs: tuple[str, ...]) -> None:
             values = [found[name, kb][row - 1] for kb in windows]
             intervals = [interval(value) for value in values]
             figure.add_scatter(
-                x=windows, y=[float(np.mean(value)) for value in values],
+                x=windows,
+                y=[float(np.mean(value)) for value in values],
                 error_y={"type": "data", "array": [v.half if v else 0 for v in intervals], "thickness": 1.5},
-                name=name, legendgroup=name, showlegend=row == 1,
-                mode="lines+markers", line={"color": colour, "width": 2, "dash": dash}, row=row, col=1,
-            )  # fmt: skip
+                name=name,
+                legendgroup=name,
+                showlegend=row == 1,
+                mode="lines+markers",
+                line={"color": colour, "width": 2, "dash": dash},
+                row=row,
+                col=1,
+            )
     figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_layout(margin={"t": 20, "r": 20})
     ticks = [8, 16, 32, 64, 128, 192, 256, 384, 520]
@@ -124,8 +130,15 @@ def cpeak(fig2: str, growth: str) -> None:
         found = congestion.load(run, trial)
         if found:
             early = found.t_s < 15
-            figure.add_scatter(x=found.t_s[early], y=found.cwnd[early], name=found.name, mode="lines",
-                               line={"color": SERIES_COLOURS[1 - number % 2], "width": 2}, row=1, col=1)  # fmt: skip
+            figure.add_scatter(
+                x=found.t_s[early],
+                y=found.cwnd[early],
+                name=found.name,
+                mode="lines",
+                line={"color": SERIES_COLOURS[1 - number % 2], "width": 2},
+                row=1,
+                col=1,
+            )
     run = load_run(Path(growth))
     found = congestion.load(run, run.trial_numbers()[0])
     if found:
@@ -176,9 +189,12 @@ def fig1(runs: tuple[str, ...]) -> None:
         intervals = np.array(json.loads((folder / "transfer.json").read_text())["receiver"]["intervals"])
         t_s, mbit = intervals[:, 1] / 1e9, np.cumsum(intervals[:, 2]) * 8e3 / intervals[:, 1]
         figure.add_scatter(
-            x=t_s, y=mbit, mode="lines", name=f"{case}, {readable.size(window_bytes)}",
+            x=t_s,
+            y=mbit,
+            mode="lines",
+            name=f"{case}, {readable.size(window_bytes)}",
             line={"color": SERIES_COLOURS[windows.index(window_bytes)], "dash": DASHES[cases.index(case)], "width": 2},
-        )  # fmt: skip
+        )
     figure.update_layout(**LAYOUT, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_layout(margin={"t": 20, "r": 20})
     figure.update_xaxes(**AXIS, type="log", title_text="Length of the session (s)")

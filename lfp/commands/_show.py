@@ -71,8 +71,11 @@ def print_summary(run_dir: Path, metric: str) -> None:
          readable.named(metric, one.median), _interval(metric, one.interval), _outliers(one.outliers))
         for one in found
     ])  # fmt: skip
-    out.print(f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
-              f"{intervals.ENOUGH} repeats that differ", markup=False)  # fmt: skip
+    out.print(
+        f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
+        f"{intervals.ENOUGH} repeats that differ",
+        markup=False,
+    )
     for line in compare.left_out(metric, compare.invalid_trials(table.rows), compare.lacking(table.rows, metric)):
         out.print(line, markup=False)
 
@@ -115,8 +118,11 @@ def _view(run_dir: Path, trials: list[dict[str, Any]], count: int) -> Iterator[P
     )
     texts = cells.texts_by_column(settings, told)
     rows = [
-        (str(trial["trial"]), *(texts[name][trial["params"].get(name)] for name in told),
-         *_measured(trial, captured, several))
+        (
+            str(trial["trial"]),
+            *(texts[name][trial["params"].get(name)] for name in told),
+            *_measured(trial, captured, several),
+        )
         for trial in trials
     ]
     yield "table", headings, rows
@@ -131,29 +137,41 @@ def _view(run_dir: Path, trials: list[dict[str, Any]], count: int) -> Iterator[P
 def _longer(trials: list[dict[str, Any]]) -> str:
     """Explains the time of a short-term average where transfers have a duration: the average ends later."""
     took = _took(trials, "rttcp")
-    return took and (f"short-term average: from connect until the last byte is acknowledged, which took {took}; "
-                     "transfer.duration is when the sender stops giving data")  # fmt: skip
+    return took and (
+        f"short-term average: from connect until the last byte is acknowledged, which took {took}; "
+        "transfer.duration is when the sender stops giving data"
+    )
 
 
 def _of_iperf3(trials: list[dict[str, Any]]) -> str:
     """The same for iperf3, whose server stops reading when the time is over."""
     took = _took(trials, "iperf3")
-    return took and (f"iperf3's short-term average: what its server had read when the test ended, over {took}; "
-                     "what was under way then does not count")  # fmt: skip
+    return took and (
+        f"iperf3's short-term average: what its server had read when the test ended, over {took}; "
+        "what was under way then does not count"
+    )
 
 
 def _took(trials: list[dict[str, Any]], tool: str) -> str:
     """How long the tool's transfers with a duration took."""
-    took = [trial["metrics"]["elapsed_ns"] for trial in trials
-            if trial["params"].get("duration_ns") and trial["metrics"].get("elapsed_ns")
-            and trial["params"].get("tool", "rttcp") == tool and not _exchanging(trial)]  # fmt: skip
+    took = [
+        trial["metrics"]["elapsed_ns"]
+        for trial in trials
+        if trial["params"].get("duration_ns")
+        and trial["metrics"].get("elapsed_ns")
+        and trial["params"].get("tool", "rttcp") == tool
+        and not _exchanging(trial)
+    ]
     return " to ".join(dict.fromkeys(readable.duration(ns) for ns in (min(took), max(took)))) if took else ""
 
 
 def _steps(trials: list[dict[str, Any]]) -> str:
     exchanging = any(map(_exchanging, trials))
-    return "latency: the median and p99 may be up to 3.2 % less, the width of the steps in which rttcp counts" if (
-        exchanging) else ""  # fmt: skip
+    return (
+        "latency: the median and p99 may be up to 3.2 % less, the width of the steps in which rttcp counts"
+        if (exchanging)
+        else ""
+    )
 
 
 def _not_known(trials: list[dict[str, Any]]) -> str:

@@ -36,10 +36,15 @@ def failed(run_dir: Path, one: Trial, why: str) -> dict[str, Any]:
     """The folder of a trial that no worker could measure; returns its status."""
     final, now_ns = trial.folder_of(run_dir, one.number), time.time_ns()
     status: dict[str, Any] = {
-        "v": run_format.VERSION, "state": "failed", "error": why,
-        "started_realtime_ns": now_ns, "ended_realtime_ns": now_ns,
-        "attempt": attempts.next_attempt(final), "witness": None, "verdict": verdicts.of_trial([verdicts.FAILED]),
-    }  # fmt: skip
+        "v": run_format.VERSION,
+        "state": "failed",
+        "error": why,
+        "started_realtime_ns": now_ns,
+        "ended_realtime_ns": now_ns,
+        "attempt": attempts.next_attempt(final),
+        "witness": None,
+        "verdict": verdicts.of_trial([verdicts.FAILED]),
+    }
     with attempts.whole(final) as folder:
         folder.mkdir()
         write_json(folder / "params.json", params.of(one))

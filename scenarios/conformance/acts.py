@@ -136,8 +136,10 @@ async def exchanges(lab: Lab) -> str:
                 late.append((number, took))
     if late:
         number, took = late[0]
-        raise Failure(f"{len(late)} of {count} exchanges took longer than {span(lab.rtt_s + SLACK_S)}, the first of "
-                      f"them number {number} with {span(took)}")  # fmt: skip
+        raise Failure(
+            f"{len(late)} of {count} exchanges took longer than {span(lab.rtt_s + SLACK_S)}, the first of "
+            f"them number {number} with {span(took)}"
+        )
     return f"the longest of {count} took {span(longest)}"
 
 

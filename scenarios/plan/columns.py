@@ -83,8 +83,14 @@ def _directions() -> Iterator[Column]:
 
 
 LATENCIES = {
-    "min": "least", "mean": "mean", "p50": "median", "p90": "90 %", "p99": "99 %", "p999": "99.9 %", "max": "largest",
-}  # fmt: skip
+    "min": "least",
+    "mean": "mean",
+    "p50": "median",
+    "p90": "90 %",
+    "p99": "99 %",
+    "p999": "99.9 %",
+    "max": "largest",
+}
 
 # Columns of lost packets, each with its causes (pktlogger's FORMAT.md, "Losses") and its words. A cause that no column
 # lists gets a column of its own name. Packets lost by the box itself, or only by the capture, are not losses of the
@@ -117,10 +123,12 @@ LIMITS = tuple(causes.ALL_LIMITS)  # limits of a sender and, with gateways, of t
 
 # What the captures of both ends show of ECN's marks (pktlogger's FORMAT.md, summary.json).
 MARKS = {
-    "ce_marked": "Packets of this flow that the box marked CE", "ce_received": "Packets that arrived with CE",
-    "ece_received": "Acknowledgements with ECE", "ce_reported": "Packets that AccECN reported as CE",
+    "ce_marked": "Packets of this flow that the box marked CE",
+    "ce_received": "Packets that arrived with CE",
+    "ece_received": "Acknowledgements with ECE",
+    "ce_reported": "Packets that AccECN reported as CE",
     "ecn_reductions": "Reductions of the window for marks",
-}  # fmt: skip
+}
 
 _IN_ORDER = (
     *(Column(name, "int", "identity", name.capitalize()) for name in ("trial", "repeat", "seed")),

@@ -114,9 +114,13 @@ def _rate_bps(setting: Scenario) -> float:
     """The rate that line, window and gateways allow."""
     ab, rtt_s = setting.path.direction("ab"), setting.path.rtt_ns() / 1e9
     limits = (
-        _line_bps(setting, ab), ab.access_rate_bps, setting.path.nic_rate, setting.gateway.rate,
-        setting.gateway.host_rate, _FASTEST_BPS,
-    )  # fmt: skip
+        _line_bps(setting, ab),
+        ab.access_rate_bps,
+        setting.path.nic_rate,
+        setting.gateway.rate,
+        setting.gateway.host_rate,
+        _FASTEST_BPS,
+    )
     rates = [float(rate) for rate in limits if rate]
     if setting.transfer.window and rtt_s:
         rates.append(setting.transfer.parallel * setting.transfer.window * 8 / rtt_s)
@@ -185,5 +189,3 @@ class TimeLeft:
     def corrected(self, expected_s: float) -> float:
         """Corrects an expected time by the times that finished trials took."""
         return expected_s * (self._taken_s / self._expected_s if self._expected_s else 1.0)
-
-

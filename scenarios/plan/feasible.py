@@ -46,8 +46,10 @@ def check(document: Document, setting: Scenario) -> None:
     for name in setting.report.reference:
         known = sorted(path.stem for path in REFERENCES.glob("*.csv"))
         if name not in known:
-            raise UsageError(f"{document.origin(('report', 'reference'))}: report.reference = '{name}': unknown"
-                             f"{suggest(name, known)} allowed: {', '.join(known)}")  # fmt: skip
+            raise UsageError(
+                f"{document.origin(('report', 'reference'))}: report.reference = '{name}': unknown"
+                f"{suggest(name, known)} allowed: {', '.join(known)}"
+            )
 
 
 def _error(document: Document, setting: Scenario, key: Key, why: str) -> UsageError:
@@ -72,8 +74,11 @@ def _check_gateway(document: Document) -> None:
     """UsageError for a setting of gateways where nothing says that there are any. Where another layer says that there
     are none (``--set gateway.kind=none``), the scenario's settings of gateways rest."""
     said = document.values.get("gateway", {})
-    swept = {dotted.partition(".")[2]: values for dotted, values in document.values.get("sweep", {}).items()
-             if dotted.startswith("gateway.")}  # fmt: skip
+    swept = {
+        dotted.partition(".")[2]: values
+        for dotted, values in document.values.get("sweep", {}).items()
+        if dotted.startswith("gateway.")
+    }
     kinds = _kinds(document, said, swept)
     layer = _layer(document.origin(("gateway", "kind"))) if "kind" in said else None
     for key, own in keys.rows(Gateway):
@@ -83,8 +88,10 @@ def _check_gateway(document: Document) -> None:
         where = document.origin(("sweep", f"gateway.{key}") if key in swept else ("gateway", key))
         if layer in (None, _layer(where)):
             kind = own.kinds[0]
-            raise UsageError(f"{where}: gateway.{key} = {shown(value)}: no trial has a gateway that takes it; set "
-                             f"gateway.kind = \"{kind}\", or leave gateway.{key} out")  # fmt: skip
+            raise UsageError(
+                f"{where}: gateway.{key} = {shown(value)}: no trial has a gateway that takes it; set "
+                f'gateway.kind = "{kind}", or leave gateway.{key} out'
+            )
 
 
 def _check_cpu(document: Document, setting: Scenario) -> None:
@@ -95,8 +102,12 @@ def _check_cpu(document: Document, setting: Scenario) -> None:
     kinds = _kinds(document, document.values.get("gateway", {}), {"kind": swept})
     if not kinds.intersection(ANY) and not any(pair.gateway for pair in setting.pair.values()):
         key = "call" if setting.cpu.call else "rate"
-        raise _error(document, setting, ("cpu", key), "no trial has gateways, whose system calls would cost it; set "
-                     'cpu.of = "hosts", or leave [cpu] out')  # fmt: skip
+        raise _error(
+            document,
+            setting,
+            ("cpu", key),
+            'no trial has gateways, whose system calls would cost it; set cpu.of = "hosts", or leave [cpu] out',
+        )
 
 
 def _kinds(document: Document, said: dict[str, Any], swept: dict[str, list[Any]]) -> set[Any]:
@@ -114,8 +125,13 @@ def _check_time(document: Document, setting: Scenario) -> None:
     limit_ns, takes_s = setting.run.timeout, estimate.transfer_s(setting)
     if limit_ns is not None and takes_s * 1e9 > limit_ns:
         takes = quantity.format_duration(round(takes_s * 1000) * 10**6)
-        raise _error(document, setting, ("run", "timeout"), f"the transfer takes {takes} without any loss; allow more "
-                     "time, leave run.timeout out, or send for a shorter time")  # fmt: skip
+        raise _error(
+            document,
+            setting,
+            ("run", "timeout"),
+            f"the transfer takes {takes} without any loss; allow more "
+            "time, leave run.timeout out, or send for a shorter time",
+        )
 
 
 def _check_memory(document: Document, setting: Scenario) -> None:
@@ -125,8 +141,10 @@ def _check_memory(document: Document, setting: Scenario) -> None:
     needs = estimate.in_flight_bytes(setting, (window and window.maximum) or 2**30)
     if needs > (has := machine_bytes()):
         where = _place(document, setting, ("transfer", "window" if setting.transfer.window else "parallel"))
-        raise MissingError(f"{where}: {_size(needs)} are in flight on this path, and this machine has {_size(has)} of "
-                           "memory; lower transfer.window, transfer.parallel, path.rate or path.delay")  # fmt: skip
+        raise MissingError(
+            f"{where}: {_size(needs)} are in flight on this path, and this machine has {_size(has)} of "
+            "memory; lower transfer.window, transfer.parallel, path.rate or path.delay"
+        )
 
 
 _WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
@@ -140,8 +158,10 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
     if not isinstance(limit, int) or holds <= limit:
         return
     line = setting.path.direction(way)
-    on = (f"path.delay {quantity.format_duration(line.delay_ns)}, path.rate {quantity.format_rate(line.rate_bps)} and "
-          f"path.queue {quantity.format_bytes(int(line.values['queue']))}")  # fmt: skip
+    on = (
+        f"path.delay {quantity.format_duration(line.delay_ns)}, path.rate {quantity.format_rate(line.rate_bps)} and "
+        f"path.queue {quantity.format_bytes(int(line.values['queue']))}"
+    )
     remedy = f'set path.memory = "{_size(holds)}", or lower one of them'
     allowed = f"path.memory, which is {_size(limit)} unless it is set"
     if holds > (has := machine_bytes()):
@@ -151,8 +171,12 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
     queues = int(line.values["channels"]) * int(line.values["queue"])
     key = "queue" if 2 * queues >= holds else "rate"
     directed = f"{way}_{key}" if getattr(setting.path, f"{way}_{key}") is not None else key
-    raise _error(document, setting, ("path", directed), f"the delay box holds {_size(holds)} with {on}, more than "
-                 f"{allowed}; {remedy}")  # fmt: skip
+    raise _error(
+        document,
+        setting,
+        ("path", directed),
+        f"the delay box holds {_size(holds)} with {on}, more than {allowed}; {remedy}",
+    )
 
 
 def machine_bytes() -> int:

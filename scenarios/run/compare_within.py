@@ -47,22 +47,29 @@ def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_b
         having = f" that have {metric}" if lacking(rows, metric) else ""
         raise UsageError(f"{run.name}: no setting with valid trials of both values of {setting}{having}")
     ours, theirs = ([row for point in shared for row in side[point]] for side in sides)
-    apart = [name for name in columns.settings() if any(
-        sides[0][point][0].get(name) != sides[1][point][0].get(name) for point in shared)]  # fmt: skip
+    apart = [
+        name
+        for name in columns.settings()
+        if any(sides[0][point][0].get(name) != sides[1][point][0].get(name) for point in shared)
+    ]
     several = len({point[-1] for point in shared}) > 1
     settings = [
-        _texts(table, point, setting) | _agreed(table, sides[0][point][0], apart)
+        _texts(table, point, setting)
+        | _agreed(table, sides[0][point][0], apart)
         | ({"flow": str(sides[0][point][0].get("flow_name"))} if several else {})
         for point in shared
-    ]  # fmt: skip
+    ]
     pairs = [judgement.pair(sides[0][point], sides[1][point], metric) for point in shared]
     own = {*columns.filled_by(setting), *(columns.OF_THE_CLOCK if table.virtual else ())}
     follows = [name for name in apart if name not in own]
     values = [_text(table.sweep[setting][place]) for place in places]
     return Comparison(
         metric,
-        {name: name for name in (*_others(table, setting), *(["flow"] if several else []))
-         if len({row[name] for row in settings}) > 1},
+        {
+            name: name
+            for name in (*_others(table, setting), *(["flow"] if several else []))
+            if len({row[name] for row in settings}) > 1
+        },
         judge(settings, pairs, margin, lower_is_better),
         unmatched=sum(len(side) for side in sides) - 2 * len(shared),
         unjudged=len(sides[1]) - len(shared),
@@ -90,8 +97,10 @@ def _asked(by: str, table: Table) -> tuple[str, int, int]:
         places = [_place(",".join(some), texts) for some in (words[:n], words[n:])]
         if None not in places and places[0] != places[1]:
             return setting, *places  # type: ignore[return-value]
-    raise UsageError(f"--by {by}: want two of the values that {table.path.name} has ({values}), "
-                     f"such as --by {setting}={texts[0]},{texts[1]}")  # fmt: skip
+    raise UsageError(
+        f"--by {by}: want two of the values that {table.path.name} has ({values}), "
+        f"such as --by {setting}={texts[0]},{texts[1]}"
+    )
 
 
 def _swept(name: str, table: Table) -> str:

@@ -216,10 +216,17 @@ def _write_trial(folder: Path, names: Sequence[str], found: Found, began_ns: int
     gateway = "unknown" if found.apart else "none"
     params |= {"topology": points.CAPTURED, "capture": ",".join(names), "gateway": gateway}
     status: Json = {
-        "v": run_format.VERSION, "state": "done", "error": None, "started_realtime_ns": began_ns, "attempt": 1,
-        "witness": None, "asked": [], "clock": None, "ended_realtime_ns": time.time_ns(),
+        "v": run_format.VERSION,
+        "state": "done",
+        "error": None,
+        "started_realtime_ns": began_ns,
+        "attempt": 1,
+        "witness": None,
+        "asked": [],
+        "clock": None,
+        "ended_realtime_ns": time.time_ns(),
         "verdict": verdicts.of_trial(_reasons(folder)),
-    }  # fmt: skip
+    }
     write_json(folder / "params.json", params)
     write_json(folder / "status.json", status)
     return status

@@ -71,10 +71,16 @@ def listed(run_dir: Path) -> list[dict[str, Any]]:
         status = read_json(folder / "status.json") or {"state": "failed", "verdict": verdicts.of_trial([])}
         trial, attempt = _number(folder)
         verdict = status["verdict"]
-        found.append({
-            "trial": trial, "attempt": attempt, "path": f"{FOLDER}/{folder.name}", "state": status["state"],
-            "reasons": verdict["reasons"], "causes": verdict.get("causes") or [],
-        })  # fmt: skip
+        found.append(
+            {
+                "trial": trial,
+                "attempt": attempt,
+                "path": f"{FOLDER}/{folder.name}",
+                "state": status["state"],
+                "reasons": verdict["reasons"],
+                "causes": verdict.get("causes") or [],
+            }
+        )
     return found
 
 

@@ -34,10 +34,17 @@ def parameters(direction: Direction, framing: str) -> dict[str, int | str]:
 
 
 def box(
-    ports: tuple[Port, Port], control: Path, path: PathTable, *, seed: int = 1, log: Path | None = None,
-    ledger: Ledger | None = None, back_end: BackEnd = "comet", record: Path | None = None,
+    ports: tuple[Port, Port],
+    control: Path,
+    path: PathTable,
+    *,
+    seed: int = 1,
+    log: Path | None = None,
+    ledger: Ledger | None = None,
+    back_end: BackEnd = "comet",
+    record: Path | None = None,
     lateness_limit_ns: int | None = None,
-) -> Box:  # fmt: skip
+) -> Box:
     """The box, not yet started. ``seed`` is used unless the path has one. ``record``: file for the record of every wire
     packet. ``lateness_limit_ns``: the p99 lateness that the box's verdict allows; None: the box's own limit."""
     ab, ba = (parameters(path.direction(which), path.framing) for which in WAYS)

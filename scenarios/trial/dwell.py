@@ -56,9 +56,15 @@ Missed = tuple[I64, I64]  # times, in order, and how many packets of the tunnel 
 
 
 def of_flow(
-    t_in_ns: I64, t_out_ns: I64, out_near: I64 | None, in_far: I64 | None, path_ns: int, missed: Missed | None = None,
-    carried_ns: I64 | None = None, round_ns: int | None = None,
-) -> dict[str, Any]:  # fmt: skip
+    t_in_ns: I64,
+    t_out_ns: I64,
+    out_near: I64 | None,
+    in_far: I64 | None,
+    path_ns: int,
+    missed: Missed | None = None,
+    carried_ns: I64 | None = None,
+    round_ns: int | None = None,
+) -> dict[str, Any]:
     """Dwell and stalls of one connection, its segments in the order of the stream. ``out_near``, ``in_far``: sorted
     times of the tunnel's packets with data at gw1-out and gw2-in, each as often as it has wire packets; None where
     these were not captured. ``path_ns``: the path's own delay, before which no packet arrives. ``missed``: by the box's
@@ -118,9 +124,7 @@ class Tunnel:
     octets: I64
 
 
-def _sides(
-    t_in_ns: I64, t_out_ns: I64, octets: I64, near: Tunnel, far: Tunnel, path_ns: int
-) -> tuple[I64, int] | None:  # fmt: skip
+def _sides(t_in_ns: I64, t_out_ns: I64, octets: I64, near: Tunnel, far: Tunnel, path_ns: int) -> tuple[I64, int] | None:
     """Dwell of all segments of a trial on each side, rows as of `SIDES`, and its error. None where the amounts do not
     tell."""
     far = _since(far, int(t_in_ns.min()) + path_ns)
@@ -212,8 +216,9 @@ def write(folder: Path) -> None:
             each, error_ns = sides
             found[str(one)] |= {"dwell_error": error_ns} | {
                 f"{side}_dwell_{name}": value
-                for row, side in enumerate(SIDES) for name, value in _percentiles(each[row][own]).items()
-            }  # fmt: skip
+                for row, side in enumerate(SIDES)
+                for name, value in _percentiles(each[row][own]).items()
+            }
     write_json(folder / TABLE, {"v": VERSION, "stall_ns": STALL_NS, "flows": found})
 
 
@@ -239,9 +244,14 @@ def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
     """The columns of a flow: dwell of its connection with the most data, stalls of all its connections."""
     flows = (read_json(folder / TABLE) or {}).get("flows") or {}
     found = [flows[str(number)] for number in own if str(number) in flows]
-    names = [*(f"dwell_{name}_ns" for name in PERCENTILES), "stalls", *(f"stalls_{side}" for side in SIDES),
-             *(f"stall_{side}_max_ns" for side in SIDES),
-             *(f"dwell_{side}_{name}_ns" for side in SIDES for name in PERCENTILES), "dwell_error_ns"]  # fmt: skip
+    names = [
+        *(f"dwell_{name}_ns" for name in PERCENTILES),
+        "stalls",
+        *(f"stalls_{side}" for side in SIDES),
+        *(f"stall_{side}_max_ns" for side in SIDES),
+        *(f"dwell_{side}_{name}_ns" for side in SIDES for name in PERCENTILES),
+        "dwell_error_ns",
+    ]
     if not found:
         return dict.fromkeys(names)
     told: dict[str, int | None] = {f"dwell_{name}_ns": found[0][name] for name in PERCENTILES}

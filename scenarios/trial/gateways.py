@@ -69,12 +69,13 @@ def sites(setting: Scenario) -> list[Site]:
             found.setdefault(leader(setting, pair) if gateway.has_nodes else pair, []).append(pair)
     return [
         Site(
-            setting.model_copy(update={"gateway": flows.gateway_of(setting, first)}), tuple(pairs),
+            setting.model_copy(update={"gateway": flows.gateway_of(setting, first)}),
+            tuple(pairs),
             gateway_names(first) if flows.gateway_of(setting, first).has_nodes else host_names(first),
             tuple((one.number, one.pair) for one in known if one.pair in pairs),
         )
         for first, pairs in found.items()
-    ]  # fmt: skip
+    ]
 
 
 @dataclass
@@ -139,9 +140,7 @@ def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: L
         yield Running(pairs)
 
 
-def _started(
-    net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack
-) -> Pair:  # fmt: skip
+def _started(net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack) -> Pair:
     pair = Pair(site, {})
     fresh(site, scratch)
     ends: tuple[Which, Which] = ("far", "near")
@@ -163,9 +162,14 @@ def tool(net: Topology, site: Site, which: Which, scratch: Path, log: Path, ledg
         return Gateway(settings, netns_pid=pid, name=name, stderr_path=said, ledger=ledger)
     argv, folder = _command(net, site, which, _shared(site, scratch)), Path(gateway.folder or "/")
     return Tool(
-        argv, netns_pid=pid, name=name, stderr_path=said, ledger=ledger, json_lines=False,
+        argv,
+        netns_pid=pid,
+        name=name,
+        stderr_path=said,
+        ledger=ledger,
+        json_lines=False,
         cwd=folder if gateway.folder else None,
-    )  # fmt: skip
+    )
 
 
 def wait_ready(pair: Pair, net: Topology) -> None:
@@ -276,8 +280,9 @@ def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
     here = net.address_of(site.nodes[0], "left")
     return tuple(
         f"{_with_port(here, port)}={_with_port(net.receiver_address(pair), port)}"
-        for number, pair in site.flows for port in _ports(site, number)
-    )  # fmt: skip
+        for number, pair in site.flows
+        for port in _ports(site, number)
+    )
 
 
 def _ports(site: Site, number: int) -> tuple[int, ...]:

@@ -50,9 +50,10 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
     answers = {
-        "per_flow": {way: _per_flow(setting.path, way) for way in WAYS}, "in_front": in_front,
+        "per_flow": {way: _per_flow(setting.path, way) for way in WAYS},
+        "in_front": in_front,
         "policer": {way: _policer(setting.path, way) for way in WAYS},
-    }  # fmt: skip
+    }
     return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
 
 

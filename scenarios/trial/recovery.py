@@ -55,9 +55,13 @@ def of_arrivals(t_ns: I64, octets: I64) -> Series:
 
 
 def of_trial(
-    params: Mapping[str, Any], receiver: Mapping[str, Any], box: Mapping[str, Any], origin_ns: int,
-    came: arrivals.Series | None = None, concerned: Concerned | None = None,
-) -> list[dict[str, Any]]:  # fmt: skip
+    params: Mapping[str, Any],
+    receiver: Mapping[str, Any],
+    box: Mapping[str, Any],
+    origin_ns: int,
+    came: arrivals.Series | None = None,
+    concerned: Concerned | None = None,
+) -> list[dict[str, Any]]:
     """The outages that lie within a flow's transfer, in order: ``begin_ns`` and ``end_ns`` since ``origin_ns`` (the
     trial's, CLOCK_MONOTONIC), ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. From its params, the
     receiver's account and the box's end; ``came``: its arrivals, in CLOCK_REALTIME; ``concerned``: whether an outage is
@@ -82,8 +86,12 @@ def columns(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         return {}
     times = [one["recovery_ns"] for one in found]
     longest = None if None in times else max(times)
-    return {"outages": len(found), "recovery_ns": times[-1], "recovery_error_ns": found[-1].get("error_ns"),
-            "recovery_max_ns": longest}  # fmt: skip
+    return {
+        "outages": len(found),
+        "recovery_ns": times[-1],
+        "recovery_error_ns": found[-1].get("error_ns"),
+        "recovery_max_ns": longest,
+    }
 
 
 def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
@@ -101,10 +109,11 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
     if not outages(params) or origin_ns is None:
         return {}
     return {
-        name: of_trial(own, end.get("receiver") or {}, box, origin_ns, _came(folder, own, end, alone=not beside),
-                       by(own, end))
+        name: of_trial(
+            own, end.get("receiver") or {}, box, origin_ns, _came(folder, own, end, alone=not beside), by(own, end)
+        )
         for name, own, end in each
-    }  # fmt: skip
+    }
 
 
 def _came(folder: Path, params: Mapping[str, Any], end: Mapping[str, Any], *, alone: bool) -> arrivals.Series | None:
@@ -193,16 +202,14 @@ def _of_key(params: Mapping[str, Any], prefix: str, key: str) -> Iterator[Outage
 
 def _while_concerned(
     outage: Outage, params: Mapping[str, Any], prefix: str, concerned: Concerned | None
-) -> Iterator[Outage]:  # fmt: skip
+) -> Iterator[Outage]:
     """The parts of an outage in which the direction's filter chooses packets of the flow."""
     phases = _phases(params, prefix, "only", str(params.get(f"{prefix}only") or ALL))
     own = [phase for phase, text in phases if concerned is None or concerned(prefix, str(text))]
     return _overlaps(own, outage)
 
 
-def _phases(
-    params: Mapping[str, Any], prefix: str, key: str, first: int | str
-) -> Iterator[tuple[Outage, int | str]]:  # fmt: skip
+def _phases(params: Mapping[str, Any], prefix: str, key: str, first: int | str) -> Iterator[tuple[Outage, int | str]]:
     """The values of a direction's key, each with the time in which it holds."""
     values = [(0, first), *_changes(str(params.get("change") or "none"), prefix, key)]
     for (begin, value), (end, _) in zip(values, [*values[1:], (2**63, 0)], strict=True):

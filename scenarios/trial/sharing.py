@@ -85,9 +85,7 @@ def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> lis
     return known if len(known) == len(found) else []
 
 
-def _of_samples(
-    folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool
-) -> Count | None:  # fmt: skip
+def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool) -> Count | None:
     """From the last sample before a flow's first octet was acknowledged to the first one after its last. Where the
     first sample came later, from the transfer's beginning; to the sender's end where the last sample came later. None
     where these two are not known to the nanosecond (iperf3). The kernel counts the SYN and the FIN as an octet each."""

@@ -67,9 +67,14 @@ class _Flow:
 
 
 def run(
-    net: Network, trial: Trial, folder: Path, ledger: Ledger, boxes: Boxes, behind: gateways.Running,
+    net: Network,
+    trial: Trial,
+    folder: Path,
+    ledger: Ledger,
+    boxes: Boxes,
+    behind: gateways.Running,
     sleeper: Tool | None = None,
-) -> Ends:  # fmt: skip
+) -> Ends:
     """Runs all flows and waits for their ends. What they need starts side by side. ``behind``: the gateways that run;
     ``sleeper``: the witness, which has been started; None in virtual time."""
     setting = trial.setting
@@ -94,8 +99,10 @@ def run(
         more.run_until_end_of(ready[0].senders[0], _timeout_s(setting))
         ends = {flow.one.name: _finish(flow, boxes, behind, _timeout_s(setting)) for flow in ready}
         ends[flows.MAIN] |= more.ended(_timeout_s(setting))
-        _comment(capture, "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else
-                 "all transfers have ended")  # fmt: skip
+        _comment(
+            capture,
+            "the transfer has ended" if len(_each(ready[0].commands)) + len(ready) == 2 else "all transfers have ended",
+        )
         for flow in ready:
             with contextlib.suppress(ToolError):  # the sender's end object has the receiver's figures, too
                 own = flow.receivers[0].finish(2.0).get("receiver") or {}
@@ -108,14 +115,16 @@ def run(
 
 
 @contextlib.contextmanager
-def _started(
-    setting: Scenario, log: Path, ledger: Ledger, name: str, place: Place, argv: list[str]
-) -> Iterator[Tool]:  # fmt: skip
+def _started(setting: Scenario, log: Path, ledger: Ledger, name: str, place: Place, argv: list[str]) -> Iterator[Tool]:
     """A transfer tool, which has been started and ends with the context."""
     tool = Tool(
-        place.command(argv), netns_pid=place.netns, name=name, stderr_path=log / f"{name}.stderr", ledger=ledger,
+        place.command(argv),
+        netns_pid=place.netns,
+        name=name,
+        stderr_path=log / f"{name}.stderr",
+        ledger=ledger,
         stdin=place.is_remote,
-    )  # fmt: skip
+    )
     with contextlib.ExitStack() as own:
         with priced(setting.cpu, "hosts"):
             own.enter_context(tool)
@@ -129,7 +138,13 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
     router = gateways.made(net).address_of(beside.FAR, "left") if one.setting.transfer.plain else None
     back = None if rcv.is_remote else samples_back(folder, one)  # rttcp there may be older, and nothing is captured
     commands = transfer_tool.commands(
-        one.setting, profile, host, snd.file(samples(folder, one)), one.number, router, back,
+        one.setting,
+        profile,
+        host,
+        snd.file(samples(folder, one)),
+        one.number,
+        router,
+        back,
         gateways.proxy_of(net, setting, one.pair),
     )
     return _Flow(one, commands, snd, rcv, [], [])

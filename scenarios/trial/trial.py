@@ -57,9 +57,16 @@ def folder_of(run_dir: Path, number: int) -> Path:
 
 
 def run_trial(
-    net: Network, trial: Trial, run_dir: Path, scratch: Path, ledger: Ledger, *,
-    back_end: BackEnd = "comet", digested: bool = True, watched: bool = True,
-) -> dict[str, Any]:  # fmt: skip
+    net: Network,
+    trial: Trial,
+    run_dir: Path,
+    scratch: Path,
+    ledger: Ledger,
+    *,
+    back_end: BackEnd = "comet",
+    digested: bool = True,
+    watched: bool = True,
+) -> dict[str, Any]:
     """Measures, and writes the trial's folder; returns the content of status.json. A failed measurement is a result
     too. An error of status 2 or 3 (wrong input, something missing) is raised, because it would hit every trial.
     ``digested`` False: the caller calls `digest`. ``watched``: a witness of this machine's timers runs beside the
@@ -232,9 +239,14 @@ def _reader(record: Path, folder: Path, ledger: Ledger) -> Iterator[Tool]:
 
 @contextlib.contextmanager
 def path_up(
-    net: Network, trial: Trial, scratch: Path, log: Path, ledger: Ledger, back_end: BackEnd = "comet",
+    net: Network,
+    trial: Trial,
+    scratch: Path,
+    log: Path,
+    ledger: Ledger,
+    back_end: BackEnd = "comet",
     record: Path | None = None,
-) -> Iterator[Boxes]:  # fmt: skip
+) -> Iterator[Boxes]:
     """Runs the delay boxes between the routers, with addresses and routes. ``record``: see `delay_box.box`; of the
     first box."""
     limit_ns = lateness.limit_ns(trial.setting)
@@ -243,10 +255,16 @@ def path_up(
         for hop in net.hops:
             name = "box" if hop == 1 else f"box{hop}"
             made = delay_box.box(
-                net.wan_ports(hop), scratch / f"{name}.sock", trial.setting.path, seed=trial.seed + hop - 1,
-                log=log / ("comet-delay.stderr" if hop == 1 else f"comet-delay-{hop}.stderr"), ledger=ledger,
-                back_end=back_end, record=record if hop == 1 else None, lateness_limit_ns=limit_ns,
-            )  # fmt: skip
+                net.wan_ports(hop),
+                scratch / f"{name}.sock",
+                trial.setting.path,
+                seed=trial.seed + hop - 1,
+                log=log / ("comet-delay.stderr" if hop == 1 else f"comet-delay-{hop}.stderr"),
+                ledger=ledger,
+                back_end=back_end,
+                record=record if hop == 1 else None,
+                lateness_limit_ns=limit_ns,
+            )
             boxes[hop] = stack.enter_context(made)
         net.attach_wan(profiles.of(trial.setting.profile))
         yield Boxes(boxes)

@@ -128,8 +128,11 @@ def _first_buffers_bytes(setting: Scenario) -> int:
     values = profiles.of(setting.profile).sysctls.get("net.ipv4.tcp_wmem", "").split()
     first = int(values[1]) if len(values) == 3 else 0
     transfers = [one.setting.transfer for one in flows.of(setting)]
-    streams = sum(transfer.parallel * (2 if transfer.second or transfer.bidir else 1)
-                  for transfer in transfers if not transfer.window)  # fmt: skip
+    streams = sum(
+        transfer.parallel * (2 if transfer.second or transfer.bidir else 1)
+        for transfer in transfers
+        if not transfer.window
+    )
     return first * streams if first > _KERNELS_FIRST_BYTES else 0
 
 

@@ -116,11 +116,14 @@ class Server:
     def press(self, output: str, inputs: dict[str, str], state: list[tuple[str, str, object]], button: str) -> Any:
         """What a browser posts when a button is pressed; the answer's values."""
         body = {
-            "output": output, "outputs": outputs(output), "changedPropIds": [f"{button}.{inputs[button]}"],
-            "inputs": [{"id": name, "property": kind, "value": 1 if name == button else None}
-                       for name, kind in inputs.items()],
+            "output": output,
+            "outputs": outputs(output),
+            "changedPropIds": [f"{button}.{inputs[button]}"],
+            "inputs": [
+                {"id": name, "property": kind, "value": 1 if name == button else None} for name, kind in inputs.items()
+            ],
             "state": [{"id": name, "property": kind, "value": value} for name, kind, value in state],
-        }  # fmt: skip
+        }
         site = "/".join(self.url.split("/")[:3])
         request = urllib.request.Request(
             f"{site}/_dash-update-component", json.dumps(body).encode(), {"Content-Type": "application/json"}
@@ -175,9 +178,12 @@ def served(folder: Path, *options: str, home: Path | None = None, before: tuple[
     (run,) = (folder / "runs").iterdir()
     other = subprocess.Popen(["sleep", "600"], user=home.stat().st_uid if home else "nobody")  # of the server's user
     environment = os.environ | {
-        "PYTHONPATH": f"{folder / 'probe'}:{ROOT}", "LFP_PROBE_RUN": str(run), "LFP_PROBE_OTHER": str(other.pid),
-        "LFP_PROBE_SECRET": str(folder / "secret" / "file"), "XDG_CACHE_HOME": str(folder / "cache"),
-    }  # fmt: skip
+        "PYTHONPATH": f"{folder / 'probe'}:{ROOT}",
+        "LFP_PROBE_RUN": str(run),
+        "LFP_PROBE_OTHER": str(other.pid),
+        "LFP_PROBE_SECRET": str(folder / "secret" / "file"),
+        "XDG_CACHE_HOME": str(folder / "cache"),
+    }
     if not kernel.missing():
         environment[kernel.KERNEL_VARIABLE] = str(kernel.path())
     argv = [*before, sys.executable, "-P", "-m", "lfp", "dashboard", str(run), "--port", "0", *options]
@@ -298,9 +304,11 @@ FIELDS = [*((f"class-{name}", "value", getattr(Setting(), name)) for name in CHO
 
 def state_of(server: Server) -> str:
     asked = server.press(
-        "..class-state.children...class-drawn.data..", {"class-clock": "n_intervals"},
-        [("class-drawn", "data", None), ("url", "search", "")], "class-clock",
-    )  # fmt: skip
+        "..class-state.children...class-drawn.data..",
+        {"class-clock": "n_intervals"},
+        [("class-drawn", "data", None), ("url", "search", "")],
+        "class-clock",
+    )
     return str(asked["class-state"]["children"])
 
 
@@ -329,11 +337,15 @@ def test_every_page_and_file_is_served_from_inside_the_sandbox(folder: Path) -> 
         for address in ("/", f"/run/{run}", f"/run/{run}/trial/0", "/run/again", f"/compare/{run}/again", "/history",
                         f"/run/{run}/certificate", "/class"):  # fmt: skip
             body = {
-                "output": "page.children", "outputs": {"id": "page", "property": "children"},
-                "inputs": [{"id": "url", "property": "pathname", "value": address},
-                           {"id": "url", "property": "search", "value": ""}],
-                "changedPropIds": ["url.pathname"], "state": [],
-            }  # fmt: skip
+                "output": "page.children",
+                "outputs": {"id": "page", "property": "children"},
+                "inputs": [
+                    {"id": "url", "property": "pathname", "value": address},
+                    {"id": "url", "property": "search", "value": ""},
+                ],
+                "changedPropIds": ["url.pathname"],
+                "state": [],
+            }
             request = urllib.request.Request(
                 f"{site}/_dash-update-component", json.dumps(body).encode(), {"Content-Type": "application/json"}
             )

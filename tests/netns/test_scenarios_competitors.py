@@ -25,14 +25,19 @@ from scenarios.trial import legs
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
-]  # fmt: skip
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 LINE_BPS, S, MS = 100e6, 10**9, 10**6
 COMPETITOR = {
-    "transfer.duration": "9s", "flow.rival.start": "3s", "flow.rival.duration": "3s", "flow.rival.congestion": "bbr",
-}  # fmt: skip
+    "transfer.duration": "9s",
+    "flow.rival.start": "3s",
+    "flow.rival.duration": "3s",
+    "flow.rival.congestion": "bbr",
+}
 BEHIND = f"""
 [scenario]
 name = "behind"
@@ -49,8 +54,10 @@ settle = "300ms"
 [capture]
 points = ["snd", "gw1-in", "gw2-out", "rcv"]
 """
-DIES = BEHIND.replace('name = "behind"', 'name = "dies"').replace("    socat", "    timeout 2 socat", 2).replace(
-    "wait\"'''", "wait; echo the licence has expired >&2; exit 7\"'''", 1
+DIES = (
+    BEHIND.replace('name = "behind"', 'name = "dies"')
+    .replace("    socat", "    timeout 2 socat", 2)
+    .replace("wait\"'''", "wait; echo the licence has expired >&2; exit 7\"'''", 1)
 )
 
 
@@ -58,8 +65,7 @@ def run(folder: Path, scenario: Path, status: int = 0, sets: Mapping[str, str] |
     """A run in virtual time; gives its directory."""
     options = [word for key, value in (sets or {}).items() for word in ("--set", f"{key}={value}")]
     line = ["run", str(scenario), "--time", "virtual", "--seed", "1", "--runs-dir", str(folder), *options]
-    done = subprocess.run([sys.executable, "-m", "lfp", *line], cwd=ROOT, capture_output=True, text=True,
-                          timeout=400)  # fmt: skip
+    done = subprocess.run([sys.executable, "-m", "lfp", *line], cwd=ROOT, capture_output=True, text=True, timeout=400)
     assert done.returncode == status, done.stdout + done.stderr
     (found,) = folder.iterdir()
     return found

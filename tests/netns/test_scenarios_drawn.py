@@ -19,9 +19,11 @@ from dashboard.timeline import timeline
 from scenarios.virtual import kernel
 
 pytestmark = [
-    pytest.mark.netns, pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
+    pytest.mark.netns,
+    pytest.mark.virtual,
+    pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
     pytest.mark.timeout(TIMEOUT_S),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

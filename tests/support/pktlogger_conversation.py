@@ -47,16 +47,21 @@ class Conversation:
         mss = MSS + (12 if self.ts else 0)
         syn = Packet(0, self.a, self.b, ISN_S, 0, SYN | self.syns[0], 0, 60000, 0, self._options(0, mss))
         self._both(0, self.way_ms, syn)
-        back = Packet(0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK | self.syns[1], 0, 60000, 0,
-                      self._options(10, mss))  # fmt: skip
+        back = Packet(
+            0, self.b, self.a, ISN_R, ISN_S + 1, SYN | ACK | self.syns[1], 0, 60000, 0, self._options(10, mss)
+        )
         self._both(self.way_ms, self.way_ms, back, forward=False)
         third = Packet(0, self.a, self.b, ISN_S + 1, ISN_R + 1, ACK, 0, 60000, 0, self._options(20))
         self._both(20, self.way_ms, third)
 
     def _options(
-        self, t_ms: float, mss: int | None = None, sack: tuple[tuple[int, int], ...] = (),
-        accecn: tuple[int, ...] = (), echo_ms: float = 0,
-    ) -> bytes:  # fmt: skip
+        self,
+        t_ms: float,
+        mss: int | None = None,
+        sack: tuple[tuple[int, int], ...] = (),
+        accecn: tuple[int, ...] = (),
+        echo_ms: float = 0,
+    ) -> bytes:
         stamps = (int(t_ms) + 1, int(echo_ms) + 1) if self.ts else None
         return options(mss, None, self.sack and mss is not None, stamps, sack, accecn)
 
@@ -70,9 +75,15 @@ class Conversation:
         second.append(Packet(**{**packet.__dict__, "t_ns": T0_NS + int((t_ms + delay_ms) * MS)}))
 
     def send(
-        self, t_ms: float, seq: int, parts: int = 1, arrive: list[tuple[int, int, float]] | None = None,
-        flags: int = 0, ecn: int = 0, ces: tuple[int, ...] = (),
-    ) -> None:  # fmt: skip
+        self,
+        t_ms: float,
+        seq: int,
+        parts: int = 1,
+        arrive: list[tuple[int, int, float]] | None = None,
+        flags: int = 0,
+        ecn: int = 0,
+        ces: tuple[int, ...] = (),
+    ) -> None:
         """A super-packet; `arrive` lists (first part, number of parts, delay) of what the receiver sees. `ces`: which
         of these packets arrive with CE."""
         ip_id = self.next_id if self.ids else 0
@@ -102,9 +113,16 @@ class Conversation:
             self.receiver.append(Packet(**{**whole.__dict__, **change}))
 
     def ack(
-        self, t_ms: float, ack: int, window: int = 60000, sack: tuple[int, int] | None = None, lost: bool = False,
-        flags: int = 0, accecn: tuple[int, ...] = (), echo_ms: float = 0,
-    ) -> None:  # fmt: skip
+        self,
+        t_ms: float,
+        ack: int,
+        window: int = 60000,
+        sack: tuple[int, int] | None = None,
+        lost: bool = False,
+        flags: int = 0,
+        accecn: tuple[int, ...] = (),
+        echo_ms: float = 0,
+    ) -> None:
         """An acknowledgement that leaves the receiver at t_ms. `accecn`: the counters of the option. `echo_ms`: when
         the packet left whose time stamp it echoes."""
         blocks = ((((ISN_S + sack[0]) % 2**32), (ISN_S + sack[1]) % 2**32),) if sack else ()

@@ -28,9 +28,12 @@ CONTROLS = ["reno", "cubic"]
 def unasked(tmp_path: Path, swept: dict[str, list[Any]], report: dict[str, Any] | None = None) -> Run:
     """A run of a scenario that names no x."""
     values: dict[str, Any] = {
-        "scenario": {"name": "plain"}, "path": {"delay": "4ms", "rate": "45Mbit", "queue": "110KB"},
-        "transfer": {"bytes": "1MB"}, "run": {"repeat": 2}, "sweep": swept,
-    }  # fmt: skip
+        "scenario": {"name": "plain"},
+        "path": {"delay": "4ms", "rate": "45Mbit", "queue": "110KB"},
+        "transfer": {"bytes": "1MB"},
+        "run": {"repeat": 2},
+        "sweep": swept,
+    }
     plan = make_plan(Document(str(tmp_path / "plain.toml"), values | ({"report": report} if report else {})), 1)
     return load_run(synthetic_plan.write(tmp_path, plan, rows(plan, random.Random(5))))
 
@@ -71,8 +74,11 @@ def test_texts_alone_are_curves_over_the_one_with_most_values(tmp_path: Path) ->
 def test_names_are_points_without_lines_and_a_long_one_is_broken(tmp_path: Path) -> None:
     """A line between two models of loss would say that there is something between them."""
     flaps = "time:" + ",".join(f"{n}s-{n}.05s" for n in range(40, 48))
-    run = unasked(tmp_path, {"path.loss": ["time:40s-42s", flaps], "transfer.congestion": CONTROLS},
-                  {"x": "path.loss", "series": "congestion"})  # fmt: skip
+    run = unasked(
+        tmp_path,
+        {"path.loss": ["time:40s-42s", flaps], "transfer.congestion": CONTROLS},
+        {"x": "path.loss", "series": "congestion"},
+    )
     built = curves.build(run)
     assert built is not None
     figure = curves_figure(built)
@@ -117,8 +123,15 @@ def test_any_sweep_gets_a_plot_on_the_page_and_in_the_report(tmp_path: Path) -> 
         table = [row | {"valid": True} for row in rows(plan, rng)]
         run = load_run(synthetic_plan.write(tmp_path / str(number), plan, table))
         figures = [matrix.build(run), curves.build(run), sweep.build(run)]
-        several = len({tuple(str(value) for key, value in sorted(trial.setting.model_dump().items()))
-                       for trial in plan.trials}) > 1  # fmt: skip
+        several = (
+            len(
+                {
+                    tuple(str(value) for key, value in sorted(trial.setting.model_dump().items()))
+                    for trial in plan.trials
+                }
+            )
+            > 1
+        )
         assert any(figures) or not several, f"seed {seed}: {list(plan.sweep)}"
         said = [text for text in texts_of_page(page(run)) if " by " in text]
         assert said or not several, f"seed {seed}: {list(plan.sweep)}"

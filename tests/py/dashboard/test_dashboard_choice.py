@@ -30,9 +30,12 @@ GRID = {
 
 def run_of(tmp_path: Path, swept: dict[str, list[Any]], **report: Any) -> Run:
     values: dict[str, Any] = {
-        "scenario": {"name": "plain"}, "path": {"delay": "10ms", "rate": "45Mbit", "queue": "110KB"},
-        "transfer": {"bytes": "1MB"}, "run": {"repeat": 2}, "sweep": swept,
-    }  # fmt: skip
+        "scenario": {"name": "plain"},
+        "path": {"delay": "10ms", "rate": "45Mbit", "queue": "110KB"},
+        "transfer": {"bytes": "1MB"},
+        "run": {"repeat": 2},
+        "sweep": swept,
+    }
     plan = make_plan(Document(str(tmp_path / "plain.toml"), values | ({"report": report} if report else {})), 1)
     table = [row | {"valid": True} for row in rows(plan, random.Random(5))]
     return load_run(synthetic_plan.write(tmp_path, plan, table))
@@ -88,8 +91,11 @@ def test_the_page_follows_its_address_and_says_what_it_cannot_draw(tmp_path: Pat
 
 
 def test_theory_is_drawn_from_settings_and_can_be_hidden(tmp_path: Path) -> None:
-    run = run_of(tmp_path, {"path.loss": ["0.1%", "1%"], "transfer.window": ["16KB"], "transfer.congestion": ["reno"]},
-                 x="path.loss")  # fmt: skip
+    run = run_of(
+        tmp_path,
+        {"path.loss": ["0.1%", "1%"], "transfer.window": ["16KB"], "transfer.congestion": ["reno"]},
+        x="path.loss",
+    )
     built = curves.build(run)
     assert built is not None
     laws = {line.law: dict(line.points) for line in built.theory}
@@ -105,8 +111,11 @@ def test_theory_is_drawn_from_settings_and_can_be_hidden(tmp_path: Path) -> None
 
 
 def test_series_that_differ_in_what_a_law_depends_on_have_lines_of_their_own(tmp_path: Path) -> None:
-    run = run_of(tmp_path, {"path.loss": ["0.1%", "1%"], "path.delay": ["10ms", "50ms"],
-                            "transfer.congestion": ["reno"]}, x="path.loss")  # fmt: skip
+    run = run_of(
+        tmp_path,
+        {"path.loss": ["0.1%", "1%"], "path.delay": ["10ms", "50ms"], "transfer.congestion": ["reno"]},
+        x="path.loss",
+    )
     built = curves.build(run)
     assert built is not None
     own = {line.law: {other.series for other in built.theory if other.law == line.law} for line in built.theory}

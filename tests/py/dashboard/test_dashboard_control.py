@@ -113,8 +113,10 @@ def test_a_sweep_has_a_curve_for_each_of_what_the_report_names_with_intervals(tm
     rename(path, {0: "lfp_xys", 1: "lfp_xys", 2: "lfp_xys"}, {0: 0.9, 1: 1.0, 2: 1.1})
     built = sweep.build(load_run(path))
     assert built is not None and [curve.series for curve in built.curves] == [
-        "lfp_xys, bsd-1995", "reno, bsd-1995", "reno, modern",
-    ]  # fmt: skip
+        "lfp_xys, bsd-1995",
+        "reno, bsd-1995",
+        "reno, modern",
+    ]
     table = tables.interval_table(built)
     own = [row for row in table.rows if row[1] == "lfp_xys, bsd-1995"]
     # the t quantile for 2 degrees of freedom is 4.303, the standard error 4/sqrt(3)

@@ -26,8 +26,13 @@ from scenarios.plan.shared_settings import shared_settings
 
 UNITS = r"(?:[TGMk]?bit/s|[TGMK]?B|[GMk]?pps|ms|µs|ns|s|min|h|d|%)"
 AMOUNT = re.compile(rf"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) ?{UNITS}(?![\w/])")
-NEVER = (re.compile(r"\d(?:\.\d+)?[eE][+-]\d"), re.compile(r"–, "), re.compile(r"\[\]"), re.compile(r"\bNone\b"),
-         re.compile(r"\bnan\b", re.IGNORECASE))  # fmt: skip
+NEVER = (
+    re.compile(r"\d(?:\.\d+)?[eE][+-]\d"),
+    re.compile(r"–, "),
+    re.compile(r"\[\]"),
+    re.compile(r"\bNone\b"),
+    re.compile(r"\bnan\b", re.IGNORECASE),
+)
 
 
 def of_plan(parent: Path) -> None:
@@ -79,9 +84,12 @@ def test_every_report_is_readable(runs_dir: Path) -> None:
 
 def test_a_long_fat_path_has_units_of_its_size(tmp_path: Path) -> None:
     values: dict[str, Any] = {
-        "scenario": {"name": "fat"}, "path": {"delay": "250ms", "rate": "10Gbit", "queue": "800MB"},
-        "transfer": {"bytes": "10GB"}, "sweep": {"transfer.window": ["64MB", "256MB", "1GB"]}, "run": {"repeat": 2},
-    }  # fmt: skip
+        "scenario": {"name": "fat"},
+        "path": {"delay": "250ms", "rate": "10Gbit", "queue": "800MB"},
+        "transfer": {"bytes": "10GB"},
+        "sweep": {"transfer.window": ["64MB", "256MB", "1GB"]},
+        "run": {"repeat": 2},
+    }
     plan = make_plan(Document(str(tmp_path / "fat.toml"), values), 1)
     fast = [row | {"valid": True, "short_term_bps": 8e9 + row["trial"] * 1e8} for row in rows(plan, random.Random(1))]
     built = sweep.build(load_run(synthetic_plan.write(tmp_path, plan, fast)))
@@ -105,18 +113,27 @@ def named(runs_dir: Path, start: str) -> Run:
 
 def test_the_settings_of_all_trials_are_on_the_page_and_in_the_report(tmp_path: Path) -> None:
     values: dict[str, Any] = {
-        "scenario": {"name": "fec"}, "path": {"delay": "30ms", "rate": "45Mbit", "queue": "110KB", "ba_rate": "10Mbit"},
-        "transfer": {"bytes": "1MB", "nodelay": True}, "gateway": {"kind": "lft", "recovery": "fec"},
+        "scenario": {"name": "fec"},
+        "path": {"delay": "30ms", "rate": "45Mbit", "queue": "110KB", "ba_rate": "10Mbit"},
+        "transfer": {"bytes": "1MB", "nodelay": True},
+        "gateway": {"kind": "lft", "recovery": "fec"},
         "sweep": {"path.loss": ["0", "1%"]},
-    }  # fmt: skip
+    }
     plan = make_plan(Document(str(tmp_path / "fec.toml"), values), 1)
     path = synthetic_plan.write(tmp_path, plan, rows(plan, random.Random(1)))
     said = dict(shared_settings(load_run(path).rows))
     wanted = {
-        "path.delay": "30 ms", "path.rate": "45 Mbit/s", "path.ba_rate": "10 Mbit/s", "path.queue": "110 KB",
-        "gateway.kind": "lft", "gateway.recovery": "fec", "profile.name": "modern", "transfer.congestion": "cubic",
-        "transfer.nodelay": "yes", "transfer.bytes": "1 MB",
-    }  # fmt: skip
+        "path.delay": "30 ms",
+        "path.rate": "45 Mbit/s",
+        "path.ba_rate": "10 Mbit/s",
+        "path.queue": "110 KB",
+        "gateway.kind": "lft",
+        "gateway.recovery": "fec",
+        "profile.name": "modern",
+        "transfer.congestion": "cubic",
+        "transfer.nodelay": "yes",
+        "transfer.bytes": "1 MB",
+    }
     assert said == wanted, "what is swept (path.loss) and what nobody set are not among them"
     page = list(texts_of_page(page_at(Runs(tmp_path), f"/run/{path.name}")))
     html = Page(render(load_run(path))).text
@@ -128,9 +145,11 @@ def test_the_settings_of_all_trials_are_on_the_page_and_in_the_report(tmp_path: 
 def test_a_path_whose_rate_is_a_trace_is_not_said_to_have_none(tmp_path: Path, swept: bool) -> None:
     traces = ["rate:0s=20Mbit,2s=5Mbit", "rate:0s=40Mbit"]
     values: dict[str, Any] = {
-        "scenario": {"name": "trace"}, "path": {"delay": "30ms", "rate_trace": traces[0]}, "transfer": {"bytes": "1MB"},
+        "scenario": {"name": "trace"},
+        "path": {"delay": "30ms", "rate_trace": traces[0]},
+        "transfer": {"bytes": "1MB"},
         "sweep": {"path.rate_trace": traces} if swept else {},
-    }  # fmt: skip
+    }
     plan = make_plan(Document(str(tmp_path / "trace.toml"), values), 1)
     said = dict(shared_settings(load_run(synthetic_plan.write(tmp_path, plan, rows(plan, random.Random(1)))).rows))
     assert "path.rate" not in said and ("path.rate_trace" in said) == (not swept)
@@ -140,9 +159,10 @@ def test_a_path_whose_rate_is_a_trace_is_not_said_to_have_none(tmp_path: Path, s
 def test_a_queue_that_packets_bound_is_not_said_to_have_no_limit(tmp_path: Path) -> None:
     for packets, bound in ((60, None), (0, "no limit")):
         values: dict[str, Any] = {
-            "scenario": {"name": "packets"}, "path": {"delay": "30ms", "rate": "5Mbit", "queue_packets": packets},
+            "scenario": {"name": "packets"},
+            "path": {"delay": "30ms", "rate": "5Mbit", "queue_packets": packets},
             "transfer": {"bytes": "1MB"},
-        }  # fmt: skip
+        }
         plan = make_plan(Document(str(tmp_path / "packets.toml"), values), 1)
         path = synthetic_plan.write(tmp_path / str(packets), plan, rows(plan, random.Random(1)))
         said = dict(shared_settings(load_run(path).rows))
@@ -173,18 +193,27 @@ def test_a_trials_settings_have_the_scenarios_names(tmp_path: Path) -> None:
     run = load_run(synthetic_run.sweep(tmp_path, repeats=1))
     said = dict(facts.trial_facts(run, run.trial(0)))
     wanted = {
-        "profile.name": "bsd-1995", "transfer.window": "8 KB", "transfer.congestion": "reno", "path.rate": "45 Mbit/s",
-        "path.queue": "107.4 KB", "path.loss": "0 %", "path.access_rate": "100 Mbit/s", "path.mtu": "4352 B",
-    }  # fmt: skip
+        "profile.name": "bsd-1995",
+        "transfer.window": "8 KB",
+        "transfer.congestion": "reno",
+        "path.rate": "45 Mbit/s",
+        "path.queue": "107.4 KB",
+        "path.loss": "0 %",
+        "path.access_rate": "100 Mbit/s",
+        "path.mtu": "4352 B",
+    }
     assert {name: said.get(name) for name in wanted} == wanted
     assert not [name for name in said if name in columns.COLUMNS], "no column's name is shown to people"
 
 
 def test_tables_and_titles_name_what_was_swept_as_the_scenario_does(tmp_path: Path) -> None:
     values: dict[str, Any] = {
-        "scenario": {"name": "queues"}, "path": {"delay": "4ms", "rate": "45Mbit"}, "transfer": {"bytes": "1MB"},
-        "sweep": {"path.ab_queue": ["30KB", "60KB"], "gateway.recovery": ["gbn", "fec"]}, "gateway": {"kind": "lft"},
-    }  # fmt: skip
+        "scenario": {"name": "queues"},
+        "path": {"delay": "4ms", "rate": "45Mbit"},
+        "transfer": {"bytes": "1MB"},
+        "sweep": {"path.ab_queue": ["30KB", "60KB"], "gateway.recovery": ["gbn", "fec"]},
+        "gateway": {"kind": "lft"},
+    }
     plan = make_plan(Document(str(tmp_path / "queues.toml"), values), 1)
     run = load_run(synthetic_plan.write(tmp_path, plan, rows(plan, random.Random(1))))
     table = tables.trial_table(run)

@@ -101,8 +101,11 @@ def test_no_two_lines_of_a_panel_look_alike(tmp_path: Path, write: Callable[[Pat
     assert loaded.srtt.t_ns.size
     figure = timeline_figure(loaded, (0, loaded.duration_ns))
     lines = [trace for trace in figure.data if "lines" in trace.mode and trace.line.color]
-    looks = [(trace.yaxis or "y", trace.line.color, trace.line.dash) for trace in lines
-             if not str(trace.name).startswith("limited by")]  # fmt: skip
+    looks = [
+        (trace.yaxis or "y", trace.line.color, trace.line.dash)
+        for trace in lines
+        if not str(trace.name).startswith("limited by")
+    ]
     assert len(looks) > 5 and sorted({look for look in looks if looks.count(look) > 1}, key=str) == []
 
 

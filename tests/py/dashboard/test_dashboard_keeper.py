@@ -36,12 +36,18 @@ def kept(runs_dir: Path, *, read_only: bool = False, **sockets: Path) -> Iterato
     """A keeper as `lfp dashboard` starts it. At the end it has ended by itself."""
     names = [*([] if read_only else ["runs"]), *sockets]
     pairs = {name: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for name in names}
-    given = {"runs_dir": str(runs_dir), "read_only": read_only, "sockets": {n: str(p) for n, p in sockets.items()},
-             "channels": {name: theirs.fileno() for name, (_, theirs) in pairs.items()}}  # fmt: skip
+    given = {
+        "runs_dir": str(runs_dir),
+        "read_only": read_only,
+        "sockets": {n: str(p) for n, p in sockets.items()},
+        "channels": {name: theirs.fileno() for name, (_, theirs) in pairs.items()},
+    }
     process = subprocess.Popen(
-        [sys.executable, "-m", "dashboard.server.keeper", json.dumps(given)], cwd=ROOT,
-        pass_fds=[theirs.fileno() for _, theirs in pairs.values()], process_group=0,
-    )  # fmt: skip
+        [sys.executable, "-m", "dashboard.server.keeper", json.dumps(given)],
+        cwd=ROOT,
+        pass_fds=[theirs.fileno() for _, theirs in pairs.values()],
+        process_group=0,
+    )
     for _, theirs in pairs.values():
         theirs.close()
     channels = {name: Channel(ours.detach()) for name, (ours, _) in pairs.items()}
@@ -167,8 +173,13 @@ def test_messages_that_were_changed_at_random_do_what_the_page_may_or_nothing() 
     print(f"seed {SEED}")
     chance, recorded = random.Random(SEED), Recorded()
     changing = keeper.changing(recorded)  # type: ignore[arg-type]
-    right = [START, {"do": "state"}, {"do": "cancel"}, {"do": "delete", "name": "run-1"},
-             {"do": "tag", "name": "run-1", "add": ["a"], "remove": []}]  # fmt: skip
+    right = [
+        START,
+        {"do": "state"},
+        {"do": "cancel"},
+        {"do": "delete", "name": "run-1"},
+        {"do": "tag", "name": "run-1", "add": ["a"], "remove": []},
+    ]
     refused = 0
     for _ in range(4000):
         message = bytearray(json.dumps(chance.choice(right)).encode())
@@ -189,12 +200,16 @@ def test_messages_that_were_changed_at_random_do_what_the_page_may_or_nothing() 
 @pytest.mark.parametrize(
     "request_",
     [
-        {"op": "set", "values": {}}, {"op": "set", "values": {"rate": 5}}, {"op": "set", "values": {"psk-file": "/x"}},
-        {"op": "set", "values": {"rate": "x" * 201}}, {"op": "set", "values": {"rate\n": "1"}},
+        {"op": "set", "values": {}},
+        {"op": "set", "values": {"rate": 5}},
+        {"op": "set", "values": {"psk-file": "/x"}},
+        {"op": "set", "values": {"rate": "x" * 201}},
+        {"op": "set", "values": {"rate\n": "1"}},
         {"op": "stop", "now": 1},
-        {"op": "show", "values": {}}, {"op": "watch"},
+        {"op": "show", "values": {}},
+        {"op": "watch"},
     ],
-)  # fmt: skip
+)
 @pytest.mark.parametrize("allowed", [keeper.GATEWAY, keeper.BOX, keeper.READ_ONLY], ids=["gateway", "box", "read-only"])
 def test_tools_are_not_asked_for_anything_else(request_: dict[str, Any], allowed: Any, tmp_path: Path) -> None:
     pretending = PretendedGateway()

@@ -176,8 +176,13 @@ def set_rate(shown: live.Live, runs_dir: Path, mbit: float, *, read_only: bool =
     """The press of the button beside the rate limit."""
     server = make_app(runs_dir, read_only=read_only, live=shown).server
     refuse_other_sites(server, "127.0.0.1")
-    fields: dict[str, object] = {"gateway-rate": mbit, "gateway-host-rate": 0, "gateway-rate-mode": "fixed",
-                                 "gateway-redundancy": "on", "gateway-bypass": "auto"}  # fmt: skip
+    fields: dict[str, object] = {
+        "gateway-rate": mbit,
+        "gateway-host-rate": 0,
+        "gateway-rate-mode": "fixed",
+        "gateway-redundancy": "on",
+        "gateway-bypass": "auto",
+    }
     return pressed(server, "gateway-said.children", INPUTS, fields, "gateway-set-rate", **headers)
 
 

@@ -28,14 +28,17 @@ def read_bytes() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_inblock * 512
 
 
-@pytest.mark.parametrize("rows", [
-    slice(4_000_001, 4_020_000),
-    slice(7_999_999, 9_000_000),
-    slice(5, 5),
-    np.arange(0, VALUES, VALUES // 100),
-    np.array([7_999_999, 3, 3, 5_000_000]),
-    np.zeros(0, np.int64),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "rows",
+    [
+        slice(4_000_001, 4_020_000),
+        slice(7_999_999, 9_000_000),
+        slice(5, 5),
+        np.arange(0, VALUES, VALUES // 100),
+        np.array([7_999_999, 3, 3, 5_000_000]),
+        np.zeros(0, np.int64),
+    ],
+)
 def test_rows_come_with_little_around_them(rows: slice | NDArray[np.int64], tmp_path: Path) -> None:
     np.save(tmp_path / "of.npy", np.arange(VALUES))
     values = mapped(uncached(tmp_path / "of.npy"), whole=False)

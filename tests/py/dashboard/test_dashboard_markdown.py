@@ -91,8 +91,12 @@ def test_a_timeline_has_a_key_of_its_limits_and_as_a_picture_short_labels(tmp_pa
     path = synthetic_run.seqack(tmp_path)
     folder, run = path / "trials" / "0000", load_run(path)
     origin = timeline.load(run, run.trial(0)).origin_ns
-    spans = {"flow": np.full(2, run.trial(0).flows[0], np.uint32), "t0_ns": origin + np.asarray([0, 10**9]),
-             "t1_ns": origin + np.asarray([10**9, 8 * 10**9]), "cause": np.asarray([0, 9], np.uint8)}  # fmt: skip
+    spans = {
+        "flow": np.full(2, run.trial(0).flows[0], np.uint32),
+        "t0_ns": origin + np.asarray([0, 10**9]),
+        "t1_ns": origin + np.asarray([10**9, 8 * 10**9]),
+        "cause": np.asarray([0, 9], np.uint8),
+    }
     pq.write_table(pa.table(spans), folder / "limits.parquet")
     summary = json.loads((folder / "summary.json").read_text())
     (folder / "summary.json").write_text(json.dumps(summary | {"limit_causes": list(ALL_LIMITS)}))

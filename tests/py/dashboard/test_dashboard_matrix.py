@@ -59,8 +59,10 @@ def test_every_cell_is_drawn_with_its_number(run: Run) -> None:
 def test_a_tenth_less_is_nearly_the_same_colour_and_the_colours_have_numbers(run: Run) -> None:
     built = grids(run)
     panel = built.panels[1]
-    near = {place: replace(cell, median=169e6 + 22e6 * (number % 2)) for number, (place, cell) in
-            enumerate(panel.cells.items())}  # fmt: skip
+    near = {
+        place: replace(cell, median=169e6 + 22e6 * (number % 2))
+        for number, (place, cell) in enumerate(panel.cells.items())
+    }
     for shown in (built, replace(built, panels=(replace(panel, cells=near),))):
         colours = matrix_figure(shown).layout.coloraxis
         assert len(colours.colorbar.ticktext) >= 3

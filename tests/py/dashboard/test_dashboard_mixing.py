@@ -118,8 +118,12 @@ def assert_series_are_told_apart(figure: go.Figure, why: str) -> None:
 
 def plan_of(tmp_path: Path, sweep_table: dict[str, list[Any]], report: dict[str, Any], repeat: int = 3) -> Plan:
     values: dict[str, Any] = {
-        "scenario": {"name": "taught"}, "path": {"delay": "4ms", "rate": "45Mbit", "queue": "110KB"},
-        "transfer": {"bytes": "1MB"}, "run": {"repeat": repeat}, "sweep": sweep_table,     }  # fmt: skip
+        "scenario": {"name": "taught"},
+        "path": {"delay": "4ms", "rate": "45Mbit", "queue": "110KB"},
+        "transfer": {"bytes": "1MB"},
+        "run": {"repeat": repeat},
+        "sweep": sweep_table,
+    }
     plan = make_plan(Document(str(tmp_path / "taught.toml"), values), 1)
     plan.echo["report"] = report  # as an older manifest has it: the plan would refuse unknown names
     return plan
@@ -191,9 +195,14 @@ def test_copies_have_no_interval_and_the_table_says_so(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("key", "text", "hint"),
-    [("series", "nonsense", ""), ("series", "path.queu", "did you mean 'path.queue'?"), ("x", "queue", "path.queue"),
-     ("y", "shortterm_bps", "did you mean 'short_term_bps'?"), ("y", "state", "no trial has a number there")],
-)  # fmt: skip
+    [
+        ("series", "nonsense", ""),
+        ("series", "path.queu", "did you mean 'path.queue'?"),
+        ("x", "queue", "path.queue"),
+        ("y", "shortterm_bps", "did you mean 'short_term_bps'?"),
+        ("y", "state", "no trial has a number there"),
+    ],
+)
 def test_a_name_that_there_is_not_is_said_in_one_line(tmp_path: Path, key: str, text: str, hint: str) -> None:
     """Three queues became one line whose bars ran from 2 to 44 Mbit/s; now they are three, and the page says why."""
     report = {"kind": "sweep", "x": "transfer.window"} | {key: text}

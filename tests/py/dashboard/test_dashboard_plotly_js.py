@@ -8,11 +8,16 @@ from dashboard.core import plotly_js
 
 TRACE = 'var %s=W((a,b)=>{"use strict";b.exports={plot:P(),moduleType:"trace",name:"%s",meta:{}}});'
 LISTED = 'var %s=W((a,b)=>{"use strict";b.exports=%s()});'
-HEAD = "(function(root, factory) {} (typeof self !== \"undefined\" ? self : this, () => {\n"
+HEAD = '(function(root, factory) {} (typeof self !== "undefined" ? self : this, () => {\n'
 SCRIPT = (
-    HEAD + '"use strict";var Plotly=(()=>{' + TRACE % ("p$", "pie") + LISTED % ("Lp", "p$") + TRACE % ("h$", "heatmap")
-    + LISTED % ("L$", "h$") + "R.register([Lp(),L$()]);return R})();\nwindow.Plotly = Plotly;\nreturn Plotly;\n}));\n"
-)  # fmt: skip
+    HEAD
+    + '"use strict";var Plotly=(()=>{'
+    + TRACE % ("p$", "pie")
+    + LISTED % ("Lp", "p$")
+    + TRACE % ("h$", "heatmap")
+    + LISTED % ("L$", "h$")
+    + "R.register([Lp(),L$()]);return R})();\nwindow.Plotly = Plotly;\nreturn Plotly;\n}));\n"
+)
 
 
 def made(monkeypatch: pytest.MonkeyPatch, text: str) -> str:
@@ -21,7 +26,7 @@ def made(monkeypatch: pytest.MonkeyPatch, text: str) -> str:
 
 
 def test_other_traces_are_left_out_and_the_outermost_function_is_one_that_is_called_at_once(
-    monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found = made(monkeypatch, SCRIPT)
     assert "R.register([L$()]);" in found and " : this, (() => {" in found and found.endswith("return Plotly;\n})));\n")
@@ -29,8 +34,9 @@ def test_other_traces_are_left_out_and_the_outermost_function_is_one_that_is_cal
     assert undone == SCRIPT  # and nothing else is changed
 
 
-@pytest.mark.parametrize(("there", "other"), [('name:"heatmap"', 'name:"image"'), ("[Lp(),L$()]", "[Lp(),L$]"),
-                                              ("[Lp(),L$()]", "[Lp()]")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("there", "other"), [('name:"heatmap"', 'name:"image"'), ("[Lp(),L$()]", "[Lp(),L$]"), ("[Lp(),L$()]", "[Lp()]")]
+)
 def test_all_traces_stay_where_a_needed_one_is_not_found(
     monkeypatch: pytest.MonkeyPatch, there: str, other: str
 ) -> None:

@@ -39,8 +39,15 @@ def test_verdict_comes_first_and_numbers_are_text(syndrome: Path) -> None:
     text = Page(syndrome.read_text()).text
     assert text.index("This run: not valid") < text.index("Throughput by transfer.window")
     assert synthetic_run.INVALID_REASON in text
-    for words in ("3: LFP syndrome", "8 Mbit/s (LFP syndrome)", "line rate", "lfp-1995/fig3", "6.1.0-test",
-                  "retransmission time-out 1.02 s after a tail-drop burst of 23 packets", "s = 0."):  # fmt: skip
+    for words in (
+        "3: LFP syndrome",
+        "8 Mbit/s (LFP syndrome)",
+        "line rate",
+        "lfp-1995/fig3",
+        "6.1.0-test",
+        "retransmission time-out 1.02 s after a tail-drop burst of 23 packets",
+        "s = 0.",
+    ):
         assert words in text, words
 
 
@@ -113,7 +120,13 @@ def test_expectations_stand_with_what_was_measured(tmp_path: Path) -> None:
     assert re.search(
         r"Expectations.*fast <b>\s*transfer.window 64KB\s*5 Mbit/s\s*at least 9 Mbit/s\s*NO", text, re.DOTALL
     )
-    places = [text.index(part) for part in (
-        "This run: ", "0 of 1 expectations met; not met: fast <b>.", "Throughput by transfer.window", "Expectations",
-    )]  # fmt: skip
+    places = [
+        text.index(part)
+        for part in (
+            "This run: ",
+            "0 of 1 expectations met; not met: fast <b>.",
+            "Throughput by transfer.window",
+            "Expectations",
+        )
+    ]
     assert places == sorted(places), "what was found stands before how it was judged"

@@ -81,8 +81,10 @@ def test_two_runs_are_compared_as_lfp_compare_does(runs_dir: Path) -> None:
     said = list(texts_of_page(page_at(Runs(runs_dir), f"/compare/{first}/{again}", "?value=elapsed_ns")))
     assert any(text.startswith("elapsed_ns: ") for text in said) and any("Less is better" in text for text in said)
     other = next(runs_dir.glob("comet-fig1-*")).name
-    assert any(text.startswith("Not compared: ")
-               for text in texts_of_page(page_at(Runs(runs_dir), f"/compare/{first}/{other}")))  # fmt: skip
+    assert any(
+        text.startswith("Not compared: ")
+        for text in texts_of_page(page_at(Runs(runs_dir), f"/compare/{first}/{other}"))
+    )
 
 
 def test_settings_that_may_differ_are_offered_and_stand_in_the_address(runs_dir: Path) -> None:
@@ -142,8 +144,11 @@ def client_of(runs_dir: Path, *, read_only: bool = False) -> FlaskClient:
 
 def test_a_page_of_another_site_deletes_nothing(runs_dir: Path) -> None:
     client, name = client_of(runs_dir), next(runs_dir.glob("*-again")).name
-    for headers in ({"Origin": "http://evil.example"}, {"Origin": "null"},
-                    {"Host": "evil.example:8050", "Origin": "http://evil.example:8050"}):  # fmt: skip
+    for headers in (
+        {"Origin": "http://evil.example"},
+        {"Origin": "null"},
+        {"Host": "evil.example:8050", "Origin": "http://evil.example:8050"},
+    ):
         assert asked_to_delete(client, name, **headers).status_code == 403, headers
         assert (runs_dir / name / "manifest.json").is_file()
     answer = asked_to_delete(client, name, Origin="http://localhost")
@@ -181,12 +186,18 @@ def asked_to_tag(runs_dir: Path, name: str, *, read_only: bool = False, **header
     known = json.loads(client.get("/_dash-dependencies").text)
     output = next(one["output"] for one in known if "tag-said" in one["output"])
     body = {
-        "output": output, "outputs": outputs(output), "changedPropIds": ["tag-add.n_clicks"],
-        "inputs": [{"id": one, "property": "n_clicks", "value": 1 if one == "tag-add" else None}
-                   for one in ("tag-add", "tag-remove")],
-        "state": [{"id": "tag-words", "property": "value", "value": "fast, good"},
-                  {"id": "runs-table", "property": "selectedRows", "value": [{"id": name}]}],
-    }  # fmt: skip
+        "output": output,
+        "outputs": outputs(output),
+        "changedPropIds": ["tag-add.n_clicks"],
+        "inputs": [
+            {"id": one, "property": "n_clicks", "value": 1 if one == "tag-add" else None}
+            for one in ("tag-add", "tag-remove")
+        ],
+        "state": [
+            {"id": "tag-words", "property": "value", "value": "fast, good"},
+            {"id": "runs-table", "property": "selectedRows", "value": [{"id": name}]},
+        ],
+    }
     return client.post("/_dash-update-component", json=body, headers=headers)
 
 

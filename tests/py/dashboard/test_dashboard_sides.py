@@ -20,8 +20,13 @@ CELLS: list[tuple[int, str, tuple[float, ...], tuple[float, ...], float | None, 
 
 def built() -> Sides:
     settings = [{"loss_ppb": loss, "tcp_congestion": name} for loss, name, *_ in CELLS]
-    found = sides(HEADINGS, settings, [SidePoint(0, *rest) for *_, rest in ((c[0], c[2:]) for c in CELLS)],
-                  "short_term_bps", "Short-term throughput")  # fmt: skip
+    found = sides(
+        HEADINGS,
+        settings,
+        [SidePoint(0, *rest) for *_, rest in ((c[0], c[2:]) for c in CELLS)],
+        "short_term_bps",
+        "Short-term throughput",
+    )
     assert found is not None
     return found
 

@@ -27,8 +27,14 @@ from scenarios.run.progress import ProgressFile
 from scenarios.trial import connections, trial
 
 LATER_NS = 2 * 10**9
-SAMPLE = {"local": "10.77.0.1:40001", "remote": "10.77.2.2:5020", "sent_bytes": 0, "retransmits": 0,
-          "cwnd_bytes": 14480, "rtt_ns": 20_000_000}  # fmt: skip
+SAMPLE = {
+    "local": "10.77.0.1:40001",
+    "remote": "10.77.2.2:5020",
+    "sent_bytes": 0,
+    "retransmits": 0,
+    "cwnd_bytes": 14480,
+    "rtt_ns": 20_000_000,
+}
 
 
 def line(t_s: float, acked_bytes: int, **others: Any) -> str:

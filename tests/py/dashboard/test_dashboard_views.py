@@ -53,8 +53,11 @@ def answer(client: FlaskClient, run: Path, word: str, query: str = "") -> Any:
 
 def test_the_first_view_is_drawn_and_its_hover_texts_come_after_it(client: FlaskClient, run_path: Path) -> None:
     view, hover = answer(client, run_path, "view"), answer(client, run_path, "hover")
-    waiting = {row: trace["customdata"]["later"] for row, trace in enumerate(view["data"])
-               if isinstance(trace.get("customdata"), dict)}  # fmt: skip
+    waiting = {
+        row: trace["customdata"]["later"]
+        for row, trace in enumerate(view["data"])
+        if isinstance(trace.get("customdata"), dict)
+    }
     assert waiting and {row: len(texts) for row, texts in enumerate(hover) if texts is not None} == waiting
     sent = next(row for row, trace in enumerate(view["data"]) if trace["name"] == "sender: new data sent")
     assert hover[sent][0][0] == "new data" and hover[sent][0][5].startswith(("arrived ", "LOST"))
@@ -129,8 +132,9 @@ def test_next_and_previous_event_walk_through_all_of_them(loaded: timeline.Timel
     assert "no earlier event" in asked(loaded, 0, {"from": "-2", "to": "-1", "event": "previous"}).said
 
 
-def test_from_files_on_disk_a_timeline_is_the_same(run_path: Path, loaded: timeline.Timeline, tmp_path: Path,
-                                                   monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+def test_from_files_on_disk_a_timeline_is_the_same(
+    run_path: Path, loaded: timeline.Timeline, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run = load_run(run_path)
     trial = run.trial(0)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -159,8 +163,10 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
     old = timeline.load(run, run.trial(0))
     edges = old.origin_ns + np.linspace(0, old.duration_ns, 2001).astype(np.int64)
     flow, cause = np.full(2000, run.trial(0).flows[0], np.uint32), np.where(np.arange(2000) % 4 == 0, 0, 7)
-    pq.write_table(pa.table({"flow": flow, "t0_ns": edges[:-1], "t1_ns": edges[1:], "cause": cause.astype(np.uint8)}),
-                   folder / "limits.parquet")  # fmt: skip
+    pq.write_table(
+        pa.table({"flow": flow, "t0_ns": edges[:-1], "t1_ns": edges[1:], "cause": cause.astype(np.uint8)}),
+        folder / "limits.parquet",
+    )
     lost = old.lost_rows
     pq.write_table(pa.table({
         "flow": flow[: lost.size], "t_sent_ns": old.sent_ns[lost] + old.origin_ns, "seq": old.seq[lost],
@@ -187,8 +193,9 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
     assert bands == ["limited by slow start", "limited by the path's rate, which was in full use"]
     listed = answer(client, path, "events", "visit=whole")["rows"]
     assert next(row[2:] for row in listed if row[1] == "segment lost") == [
-        "a full queue", f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms"
-    ]  # fmt: skip
+        "a full queue",
+        f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms",
+    ]
     page = str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
     assert "What limited the transfer" in page and said in page, "the page says what analyse and legs say"
 

@@ -68,8 +68,13 @@ def test_the_boxs_record_says_what_was_lost_on_a_path_that_becomes_longer(lost: 
     longer = 25 * MS * (np.arange(COUNT) >= AT - 500)
     arrives, dropped = in_far + longer, np.arange(COUNT) == lost
     metadata = {"pktlogger.record": json.dumps({"fates": ["sent", "queue"]})}
-    record = {"direction": [0] * COUNT, "fate": dropped.astype(int), "wire_len": [1500] * COUNT,
-              "t_arrival_ns": out_near, "t_release_ns": arrives}  # fmt: skip
+    record = {
+        "direction": [0] * COUNT,
+        "fate": dropped.astype(int),
+        "wire_len": [1500] * COUNT,
+        "t_arrival_ns": out_near,
+        "t_release_ns": arrives,
+    }
     parquet.write_table(pa.table(record).replace_schema_metadata(metadata), tmp_path / "box.parquet")
     missed = dwell._missed(tmp_path)
     found = dwell.of_flow(came, left + longer, out_near, arrives[~dropped], PATH_NS, missed)
@@ -96,7 +101,7 @@ def in_order(gone: list[int], repair_ns: int, held_ns: int = 0) -> tuple[np.ndar
 @pytest.mark.parametrize("recorded", [True, False])
 def test_a_gateway_that_waits_for_the_repair_of_an_earlier_loss_waits_for_the_tunnel(
     held_ns: int, recorded: bool
-) -> None:  # fmt: skip
+) -> None:
     """Two frames are lost 20 ms apart. The first repair comes after 150 ms, the second 150 ms later: the second wait
     begins when both were lost long ago, and nothing is lost meanwhile."""
     gone = [AT, AT + 20]

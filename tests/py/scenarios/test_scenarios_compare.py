@@ -145,15 +145,16 @@ def test_beyond_chance_and_yet_perhaps_within_the_margin(make: Callable[..., Pat
     assert compare(base, run, metric="short_term_bps", margin=0.0).cells[0].verdict == "worse"
 
 
-@pytest.mark.parametrize(("base", "run", "verdict"), [
-    ([0.0] * 4, [0.0] * 4, "same"),
-    ([0.0] * 4, [5.0, 6.0, 7.0, 8.0], "better"),
-    ([5.0, 6.0, 7.0, 8.0], [0.0] * 4, "worse"),
-    ([-1.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], "undecided"),
-])  # fmt: skip
-def test_zeros_have_a_ratio_and_negative_values_none(
-    base: list[float], run: list[float], verdict: str
-) -> None:
+@pytest.mark.parametrize(
+    ("base", "run", "verdict"),
+    [
+        ([0.0] * 4, [0.0] * 4, "same"),
+        ([0.0] * 4, [5.0, 6.0, 7.0, 8.0], "better"),
+        ([5.0, 6.0, 7.0, 8.0], [0.0] * 4, "worse"),
+        ([-1.0, 1.0, 2.0, 3.0], [1.0, 2.0, 3.0, 4.0], "undecided"),
+    ],
+)
+def test_zeros_have_a_ratio_and_negative_values_none(base: list[float], run: list[float], verdict: str) -> None:
     sides = [Side(tuple(values), tuple(values)) for values in (base, run)]
     assert judge([{}], [(sides[0], sides[1])], 0.05, False)[0].verdict == verdict
 
@@ -282,9 +283,11 @@ def test_what_differs_is_named_once_in_the_scenarios_words(tmp_path: Path) -> No
 
 
 TWO_QUEUES: dict[str, Any] = {
-    "scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"},
+    "scenario": {"name": "x"},
+    "path": {"delay": "5ms"},
+    "transfer": {"bytes": "1MB"},
     "sweep": {"path.queue": ["30KB", "60KB"]},
-}  # fmt: skip
+}
 
 
 def test_programs_and_kernels_that_are_not_the_same_are_named(
@@ -293,9 +296,12 @@ def test_programs_and_kernels_that_are_not_the_same_are_named(
     """Python and its packages are not compared, nor is a run of an earlier version, which does not say what it ran."""
     base, run = (make(name, {0: noisy(100e6, 8, 1)}) for name in ("base", "run"))
     said: dict[str, Any] = {
-        "hashes": {"rttcp": "1", "comet-delay": "2"}, "virtual": {"kernel_sha256": "3"}, "commits": {"lfp": "4"},
-        "versions": {"python": "3.11.7", "libc": "glibc 2.36"}, "system": {"iperf3": "6", "libiperf.so.0": "7"},
-    }  # fmt: skip
+        "hashes": {"rttcp": "1", "comet-delay": "2"},
+        "virtual": {"kernel_sha256": "3"},
+        "commits": {"lfp": "4"},
+        "versions": {"python": "3.11.7", "libc": "glibc 2.36"},
+        "system": {"iperf3": "6", "libiperf.so.0": "7"},
+    }
     (base / "manifest.json").write_text(json.dumps(said))
     for other, names in (
         ({"versions": {"python": "3.13.0", "libc": "glibc 2.36"}}, None),

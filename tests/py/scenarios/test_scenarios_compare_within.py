@@ -23,10 +23,13 @@ from scenarios.run.compare_within import compare_within
 from scenarios.run.judgement import Side, judge
 
 TWO_RATES: dict[str, Any] = {
-    "scenario": {"name": "x"}, "path": {"delay": "5ms", "jitter": "20us"}, "transfer": {"bytes": "1MB"},
-    "gateway": {"kind": "lft"}, "run": {"repeat": 5},
+    "scenario": {"name": "x"},
+    "path": {"delay": "5ms", "jitter": "20us"},
+    "transfer": {"bytes": "1MB"},
+    "gateway": {"kind": "lft"},
+    "run": {"repeat": 5},
     "sweep": {"gateway.rate": ["100Mbit", "99Mbit", "50Mbit"], "path.loss": ["0", "1%", "gilbert:1%,10"]},
-}  # fmt: skip
+}
 TWO_CASES: dict[str, Any] = {
     "scenario": {"name": "x"},
     "transfer": {"bytes": "1MB"},
@@ -57,8 +60,10 @@ def test_one_per_cent_less_in_one_run_is_a_regression(rates: Path, capsys: pytes
     assert cli.run([*line, "--json"]) == 1
     cells = [json.loads(one) for one in capsys.readouterr().out.splitlines()]
     assert [(cell["setting"]["path.loss"], cell["verdict"]) for cell in cells] == [
-        ("0", "worse"), ("1%", "worse"), ("gilbert:1%,10", "worse")
-    ]  # fmt: skip
+        ("0", "worse"),
+        ("1%", "worse"),
+        ("gilbert:1%,10", "worse"),
+    ]
     for cell in cells:
         assert cell["by"] == {"setting": "gateway.rate", "base": "100Mbit", "run": "99Mbit"}
         assert cell["ratio"] == pytest.approx(0.99, abs=0.003)
@@ -166,10 +171,12 @@ def test_p_is_exact_and_the_interval_excludes_1_where_p_is_small(repeats: tuple[
         (cell,) = judge([{}], [(Side(base, base), Side(run, run))], 0.0, False)
         logs = np.log(run), np.log(base)
         p = min(
-            max(stats.mannwhitneyu(run, base, method="exact", alternative=side).pvalue,
-                stats.ttest_ind(*logs, equal_var=False, alternative=side).pvalue)
+            max(
+                stats.mannwhitneyu(run, base, method="exact", alternative=side).pvalue,
+                stats.ttest_ind(*logs, equal_var=False, alternative=side).pvalue,
+            )
             for side in ("less", "greater")
-        )  # fmt: skip
+        )
         assert cell.p == pytest.approx(min(1, 2 * p)), f"seed {seed}"
         ends = np.exp(stats.ttest_ind(*logs, equal_var=False).confidence_interval())
         assert cell.interval is not None and cell.p is not None

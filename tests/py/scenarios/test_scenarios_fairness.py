@@ -43,10 +43,17 @@ def test_a_flow_that_comes_and_goes_is_compared_while_both_run() -> None:
     assert found and found.common_ns == 10 * S
     for name, share in (("main", 0.25), ("rival", 0.75)):
         told = fairness.of_flow(found, name)
-        assert told == pytest.approx({
-            "flows_common_ns": 10 * S, "flows_bps": 96e6, "flow_share": share, "flow_jain": 1 / (2 * (1 / 16 + 9 / 16)),
-            "flow_share_error": 0.0,
-        }, rel=1e-6, abs=1e-9)  # fmt: skip
+        assert told == pytest.approx(
+            {
+                "flows_common_ns": 10 * S,
+                "flows_bps": 96e6,
+                "flow_share": share,
+                "flow_jain": 1 / (2 * (1 / 16 + 9 / 16)),
+                "flow_share_error": 0.0,
+            },
+            rel=1e-6,
+            abs=1e-9,
+        )
     columns = found.columns()
     assert columns["flow_name"].count("rival") == 10 and columns["flow_name"].count("main") == 30
     assert max(columns["flows_bps"]) <= LINE
@@ -118,16 +125,21 @@ def test_what_a_flow_had_in_a_span_is_as_certain_as_its_counts() -> None:
         rng = np.random.default_rng(seed)
         starts = rng.integers(0, 3 * S, 2)
         times = [np.sort(start + rng.integers(0, int(rng.uniform(1, 30) * S), 3000)) for start in starts]
-        octets = [rng.integers(1, 65536, 3000) * (1 + np.sin(t_ns / rng.uniform(0.1, 3) / S) > rng.random())
-                  for t_ns in times]  # fmt: skip
+        octets = [
+            rng.integers(1, 65536, 3000) * (1 + np.sin(t_ns / rng.uniform(0.1, 3) / S) > rng.random()) for t_ns in times
+        ]
         octets = [np.append(1, np.append(own[1:-1], 1)) for own in octets]  # a flow lasts from its first to its last
         begin, finish = max(t_ns[0] for t_ns in times), min(t_ns[-1] for t_ns in times)
         if begin >= finish:
             continue
         had = [int(own[(t_ns >= begin) & (t_ns <= finish)].sum()) for t_ns, own in zip(times, octets, strict=True)]
         exact = fairness.shared(
-            [fairness.Count.of_arrivals(name, t_ns, np.cumsum(own))
-             for name, t_ns, own in zip("ab", times, octets, strict=True)], 1e12)  # fmt: skip
+            [
+                fairness.Count.of_arrivals(name, t_ns, np.cumsum(own))
+                for name, t_ns, own in zip("ab", times, octets, strict=True)
+            ],
+            1e12,
+        )
         told = fairness.of_flow(exact, "a")
         assert told["flow_share"] == pytest.approx(had[0] / sum(had), abs=1e-12), f"seed {seed}"
         assert told["flows_bps"] == pytest.approx(sum(had) * 8e9 / (finish - begin), rel=1e-6), f"seed {seed}"
@@ -235,9 +247,11 @@ def test_what_iperf3s_server_counted_is_on_the_same_clock() -> None:
     rows = [{"sum": total | {"start": n, "end": n + 1.0, "seconds": 1.0, "bytes": 10**6}} for n in range(4)]
     connected = {"local_host": "10.0.0.1", "local_port": 40001, "remote_host": "10.0.0.2", "remote_port": 5010}
     document = {
-        "start": {"connected": [connected]}, "intervals": rows, "server_output_json": {"intervals": rows},
+        "start": {"connected": [connected]},
+        "intervals": rows,
+        "server_output_json": {"intervals": rows},
         "end": {"sum_sent": total | {"retransmits": 0}, "sum_received": total},
-    }  # fmt: skip
+    }
     got = end_event(json.dumps(document), Ran(began_ns=7 * S, ended_ns=12 * S, offset_ns=1000 * S))
     receiver = got["receiver"]
     assert receiver["t0_monotonic_ns"] == 7.5 * S and receiver["t0_error_ns"] == 0.5 * S
@@ -266,8 +280,11 @@ def test_equal_amounts_of_streams_are_compared_when_the_first_has_ended() -> Non
 
 def test_a_trial_keeps_its_seconds(tmp_path: Path) -> None:
     transfer = end(5 * S, [60e6] * 30) | {"flows": {"rival": end(6 * S, [30e6] * 20)}}
-    files = {"params": {"rate_bps": 10**8, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
-             "transfer": transfer}  # fmt: skip
+    files = {
+        "params": {"rate_bps": 10**8, "topology": "dumbbell"},
+        "flows": [{"flow_name": "rival"}],
+        "transfer": transfer,
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     sharing.write(tmp_path)
@@ -288,17 +305,30 @@ def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path
         {"sender": names[1], "receiver": {}, "summary": {}},
     ]
     to = {"address": "10.0.0.2", "port": 5010}
-    flows = [{"flow": number, "unseen": 0, "sender": {"address": "10.0.0.1", "port": port}, "receiver": to}
-             for number, port in enumerate(ports.values())]  # fmt: skip
-    files = {"params": {"rate_bps": 10**8, "topology": "dumbbell"}, "flows": [{"flow_name": "iperf"}],
-             "transfer": ends[0] | {"flows": {"iperf": ends[1]}}, "summary": {"flows": flows}}  # fmt: skip
+    flows = [
+        {"flow": number, "unseen": 0, "sender": {"address": "10.0.0.1", "port": port}, "receiver": to}
+        for number, port in enumerate(ports.values())
+    ]
+    files = {
+        "params": {"rate_bps": 10**8, "topology": "dumbbell"},
+        "flows": [{"flow_name": "iperf"}],
+        "transfer": ends[0] | {"flows": {"iperf": ends[1]}},
+        "summary": {"flows": flows},
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     octets, each = np.arange(0, 3_000_000, 1000), [0, 1]
-    parquet.write_table(pa.table({
-        "flow": np.repeat(each, octets.size), "seq": np.tile(octets, 2), "len": np.full(2 * octets.size, 1000),
-        "t_received_ns": np.tile(day + 2 * S + octets * 1000, 2),
-    }), tmp_path / "segments.parquet")  # fmt: skip
+    parquet.write_table(
+        pa.table(
+            {
+                "flow": np.repeat(each, octets.size),
+                "seq": np.tile(octets, 2),
+                "len": np.full(2 * octets.size, 1000),
+                "t_received_ns": np.tile(day + 2 * S + octets * 1000, 2),
+            }
+        ),
+        tmp_path / "segments.parquet",
+    )
     found = sharing.of_trial(tmp_path)
     assert found is not None and found.edges_ns[0] == 2 * S - 1 and len(found.edges_ns) == 4
     assert found.common_bps == pytest.approx([8e6, 8e6], rel=1e-3)
@@ -308,8 +338,9 @@ def test_a_second_has_no_more_than_the_line_when_counts_are_a_second_apart() -> 
     """Two flows of iperf3 on 5 Mbit/s. In which half of a second the other one had its octets is a guess; the line
     says more about that than an even rate."""
     ms = S // 1000
-    main = fairness.Count("main", np.asarray([0, 1000, 2000, 3000, 3683]) * ms,
-                          np.cumsum([0.0, 610_876, 518_520, 286_080, 17_880]))  # fmt: skip
+    main = fairness.Count(
+        "main", np.asarray([0, 1000, 2000, 3000, 3683]) * ms, np.cumsum([0.0, 610_876, 518_520, 286_080, 17_880])
+    )
     other = fairness.Count("other", np.asarray([1310, 2310, 2798]) * ms, np.cumsum([0.0, 306_916, 134_100]))
     found = fairness.shared([main, other], 4.98e6)
     assert found is not None
@@ -322,16 +353,22 @@ def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) ->
     """On a short path 11 KB were gone when the first sample was taken. The SYN and the FIN count in the kernel."""
     each: dict[str, dict[str, Any]] = {}
     for name, t0_ns, first in (("main", 5 * S, 2_000_001), ("rival", 6 * S, 0)):
-        samples = {"t_ns": [t0_ns + S // 100, t0_ns + S, t0_ns + 2 * S], "stream": [0, 0, 0],
-                   "bytes_acked": [first, 8_000_001, 10_000_002]}  # fmt: skip
+        samples = {
+            "t_ns": [t0_ns + S // 100, t0_ns + S, t0_ns + 2 * S],
+            "stream": [0, 0, 0],
+            "bytes_acked": [first, 8_000_001, 10_000_002],
+        }
         sender = {"t0_monotonic_ns": t0_ns, "elapsed_ns": 2 * S, "bytes": 10**7, "streams": [{"stream": 0}]}
         each[name] = {"sender": sender, "receiver": {}, "summary": {}}
         folder = tmp_path / "flows" / name if name != "main" else tmp_path
         folder.mkdir(parents=True, exist_ok=True)
         parquet.write_table(pa.table(samples), folder / "tcp_info.parquet")
     transfer = each["main"] | {"flows": {"rival": each["rival"]}}
-    files = {"params": {"rate_bps": 10**9, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
-             "transfer": transfer}  # fmt: skip
+    files = {
+        "params": {"rate_bps": 10**9, "topology": "dumbbell"},
+        "flows": [{"flow_name": "rival"}],
+        "transfer": transfer,
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     sharing.write(tmp_path)
@@ -347,15 +384,23 @@ def test_what_was_acknowledged_behind_a_lost_packet_has_arrived(tmp_path: Path) 
     each: dict[str, dict[str, Any]] = {}
     for name, t0_ns in (("main", 6 * S), ("rival", 5 * S)):
         acked, sacked = lines[name]
-        samples = {"t_ns": [t0_ns, t0_ns + S, t0_ns + 2 * S], "stream": [0] * 3, "bytes_acked": acked,
-                   "sacked": sacked, "snd_mss": [1448] * 3}  # fmt: skip
+        samples = {
+            "t_ns": [t0_ns, t0_ns + S, t0_ns + 2 * S],
+            "stream": [0] * 3,
+            "bytes_acked": acked,
+            "sacked": sacked,
+            "snd_mss": [1448] * 3,
+        }
         sender = {"t0_monotonic_ns": t0_ns, "elapsed_ns": 2 * S, "bytes": 5_000_000, "streams": [{"stream": 0}]}
         each[name] = {"sender": sender, "receiver": {}, "summary": {}}
         folder = tmp_path / "flows" / name if name != "main" else tmp_path
         folder.mkdir(parents=True, exist_ok=True)
         parquet.write_table(pa.table(samples), folder / "tcp_info.parquet")
-    files = {"params": {"rate_bps": 10**9, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
-             "transfer": each["main"] | {"flows": {"rival": each["rival"]}}}  # fmt: skip
+    files = {
+        "params": {"rate_bps": 10**9, "topology": "dumbbell"},
+        "flows": [{"flow_name": "rival"}],
+        "transfer": each["main"] | {"flows": {"rival": each["rival"]}},
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     found = sharing.of_trial(tmp_path)
@@ -379,8 +424,11 @@ def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: P
         folder = tmp_path / "flows" / name if name != "main" else tmp_path
         folder.mkdir(parents=True, exist_ok=True)
         parquet.write_table(pa.table(samples), folder / "tcp_info.parquet")
-    files = {"params": {"rate_bps": 10**9, "topology": "dumbbell"}, "flows": [{"flow_name": "rival"}],
-             "transfer": each["main"] | {"flows": {"rival": each["rival"]}}}  # fmt: skip
+    files = {
+        "params": {"rate_bps": 10**9, "topology": "dumbbell"},
+        "flows": [{"flow_name": "rival"}],
+        "transfer": each["main"] | {"flows": {"rival": each["rival"]}},
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     found = sharing.of_trial(tmp_path)
@@ -392,8 +440,11 @@ def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path)
     """Its samples say that all arrived at once; the receivers counted otherwise."""
     rival = end(6 * S, [30e6] * 20)
     transfer = end(5 * S, [60e6] * 30) | {"flows": {"rival": rival}}
-    files = {"params": {"rate_bps": 10**8, "topology": "dumbbell", "gateway": "lft", "gateway_model": "host"},
-             "flows": [{"flow_name": "rival"}], "transfer": transfer}  # fmt: skip
+    files = {
+        "params": {"rate_bps": 10**8, "topology": "dumbbell", "gateway": "lft", "gateway_model": "host"},
+        "flows": [{"flow_name": "rival"}],
+        "transfer": transfer,
+    }
     for one, folder in ((transfer, tmp_path), (rival, tmp_path / "flows" / "rival")):
         one["sender"] = {"t0_monotonic_ns": 5 * S, "elapsed_ns": 5 * S, "bytes": 10**7, "streams": [{"stream": 0}]}
         folder.mkdir(parents=True, exist_ok=True)
@@ -407,14 +458,22 @@ def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path)
 
 
 def test_no_line_of_text_adds_averages_of_different_spans() -> None:
-    flows: list[dict[str, Any]] = [{"flow_name": "main", "short_term_bps": 47.8e6},
-                                   {"flow_name": "rival", "short_term_bps": 78e6}]  # fmt: skip
+    flows: list[dict[str, Any]] = [
+        {"flow_name": "main", "short_term_bps": 47.8e6},
+        {"flow_name": "rival", "short_term_bps": 78e6},
+    ]
     row = {"state": "done", "valid": True, "short_term_bps": 47.8e6, "flows": flows}
     told = {"flows_common_ns": 10 * S, "flows_bps": 96.5e6, "flow_jain": 0.71}
     assert outcome(row | told) == "main 47.8 Mbit/s, rival 78 Mbit/s; all for 10 s: 96.5 Mbit/s, Jain 0.71  valid"
     assert "shares not known" in outcome(row | {"flows_common_ns": None})
-    flows[1] |= {"short_term_bps": 7e3, "exchanges_per_s": 4.5, "request_bps": 7e3, "response_bps": 11e6,
-                 "latency_p50_ns": 10**8, "latency_p99_ns": 2 * 10**8}  # fmt: skip
+    flows[1] |= {
+        "short_term_bps": 7e3,
+        "exchanges_per_s": 4.5,
+        "request_bps": 7e3,
+        "response_bps": 11e6,
+        "latency_p50_ns": 10**8,
+        "latency_p99_ns": 2 * 10**8,
+    }
     assert "rival 4.5 exchanges/s, median 100 ms, p99 200 ms, responses 11 Mbit/s; all" in outcome(row | told)
     assert COLUMNS["flows_common_ns"].role == "outcome"
 
@@ -426,18 +485,26 @@ def test_lfp_show_says_once_what_flows_share_and_nothing_of_a_flow_that_is_alone
     assert show._measured(one, captured=False, several=True)[-2:] == ("", " 47.8 Mbit/s  valid")
     both = one | {"params": {"beside": "bbr"}, "metrics": metrics | told}
     assert show._measured(both, captured=False, several=True)[-2:] == (
-        "18.1 %; all for 10 s: 96.5 Mbit/s, Jain 0.71", " 47.8 Mbit/s  valid"
-    )  # fmt: skip
+        "18.1 %; all for 10 s: 96.5 Mbit/s, Jain 0.71",
+        " 47.8 Mbit/s  valid",
+    )
 
 
 def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
     """With `bidir` the samples hold the sockets of the other direction, too, whose RTT stays that of the handshake."""
-    columns = {"stream": [0, 1, 0, 1], "t_ns": [1, 1, 2, 2], "rtt_us": [47_000, 40_000, 49_000, 40_000],
-               "min_rtt_us": [40_100, 40_000, 40_100, 40_000]}  # fmt: skip
+    columns = {
+        "stream": [0, 1, 0, 1],
+        "t_ns": [1, 1, 2, 2],
+        "rtt_us": [47_000, 40_000, 49_000, 40_000],
+        "min_rtt_us": [40_100, 40_000, 40_100, 40_000],
+    }
     parquet.write_table(pa.table(columns), tmp_path / "tcp_info.parquet")
     one = {"stream": 0, "bytes": 1, "last_byte_ns": 1}
-    files = {"params": {"trial": 0, "gateway": "none"}, "status": {"state": "done", "verdict": VALID},
-             "transfer": {"sender": {"streams": [one], "tcp_info": {}}, "receiver": {"streams": [one]}}}  # fmt: skip
+    files = {
+        "params": {"trial": 0, "gateway": "none"},
+        "status": {"state": "done", "verdict": VALID},
+        "transfer": {"sender": {"streams": [one], "tcp_info": {}}, "receiver": {"streams": [one]}},
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     row = results.row(tmp_path)
@@ -447,13 +514,23 @@ def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
 def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
     """The sender's own TCP_INFO is of its first stream: time-outs of the others were left out."""
     samples = tmp_path / "tcp_info.parquet"
-    columns = {"stream": [0, 1, 0, 1], "t_ns": [1, 1, 2, 2], "bytes_acked": [0, 0, 9, 8], "total_rto": [0, 1, 2, 3],
-               "bytes_sent": [50, 50, 100, 100], "bytes_retrans": [0, 0, 10, 30], "rtt_us": [1, 1, 1, 1]}  # fmt: skip
+    columns = {
+        "stream": [0, 1, 0, 1],
+        "t_ns": [1, 1, 2, 2],
+        "bytes_acked": [0, 0, 9, 8],
+        "total_rto": [0, 1, 2, 3],
+        "bytes_sent": [50, 50, 100, 100],
+        "bytes_retrans": [0, 0, 10, 30],
+        "rtt_us": [1, 1, 1, 1],
+    }
     parquet.write_table(pa.table(columns), samples)
     streams = [{"stream": n, "bytes": 1, "last_byte_ns": 1} for n in (0, 1)]
     sender = {"streams": streams, "tcp_info": {"total_rto": 2, "bytes_sent": 100, "bytes_retrans": 10}}
-    files = {"params": {"trial": 0, "gateway": "none"}, "status": {"state": "done", "verdict": VALID},
-             "transfer": {"sender": sender, "receiver": {"streams": streams}}}  # fmt: skip
+    files = {
+        "params": {"trial": 0, "gateway": "none"},
+        "status": {"state": "done", "verdict": VALID},
+        "transfer": {"sender": sender, "receiver": {"streams": streams}},
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     row = results.row(tmp_path)
@@ -471,8 +548,11 @@ def test_the_interfaces_of_two_senders_are_not_one_line(tmp_path: Path, pair: in
     """Each sends 2 Mbit/s, then 15, through an interface of 20 Mbit/s. Of one host together no more than 20 pass."""
     rival = end(5 * S, [2e6] * 10 + [15e6] * 10)
     transfer = end(5 * S, [2e6] * 10 + [15e6] * 10) | {"flows": {"rival": rival}}
-    files = {"params": {"rate_bps": 10**8, "nic_rate_bps": 20 * 10**6, "topology": "dumbbell", "gateway": "none"},
-             "flows": [{"flow_name": "rival", "pair": pair}], "transfer": transfer}  # fmt: skip
+    files = {
+        "params": {"rate_bps": 10**8, "nic_rate_bps": 20 * 10**6, "topology": "dumbbell", "gateway": "none"},
+        "flows": [{"flow_name": "rival", "pair": pair}],
+        "transfer": transfer,
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     found = sharing.of_trial(tmp_path)

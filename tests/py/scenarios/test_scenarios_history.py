@@ -59,9 +59,13 @@ def test_cells_from_the_oldest_run_to_the_newest(folder: Path, capsys: pytest.Ca
     found = history(folder, capsys, "--scenario", "x")
     seen = [(one["run"], one["setting"]["queue_bytes"] // 1024, one["median"] / 1e6, one["trials"]) for one in found]
     assert seen == [
-        ("x-a", 30, 10, 3), ("x-a", 60, 20, 3), ("x-b", 30, 11, 3), ("x-b", 60, 20, 3), ("x-v", 30, 50, 3),
+        ("x-a", 30, 10, 3),
+        ("x-a", 60, 20, 3),
+        ("x-b", 30, 11, 3),
+        ("x-b", 60, 20, 3),
+        ("x-v", 30, 50, 3),
         ("x-v", 60, 60, 3),
-    ]  # fmt: skip
+    ]
     ratios = [one["ratio"] for one in found]
     assert ratios[:2] == [None, None] and ratios[2:4] == pytest.approx([1.1, 1])
     assert ratios[4:] == [None, None]  # virtual time is never set against real time

@@ -69,7 +69,13 @@ def test_what_a_capture_cannot_know_is_null_and_not_zero(tmp_path: Path) -> None
     trial = run / "trials/0000"
     params = json.loads((trial / "params.json").read_text())
     assert {name for name, value in params.items() if value is not None} == {
-        "v", "trial", "repeat", "topology", "capture", "gateway"}  # fmt: skip
+        "v",
+        "trial",
+        "repeat",
+        "topology",
+        "capture",
+        "gateway",
+    }
     assert not [name for name in ("delay", "transfer", "gateway") if (trial / f"{name}.json").exists()]
     (row,) = lfp.load(run).results().to_pylist()
     unknown = ("peak_bps", "cpu_sender_ns", "cpu_receiver_ns", "ecn_marks_box", "ce_marked", "verified", "rate_bps",
@@ -103,8 +109,14 @@ def test_everything_that_reads_runs_reads_it(tmp_path: Path, capsys: pytest.Capt
     run = made(tmp_path, *FULL)
     said = capsys.readouterr().out
     assert "clock of rcv" in said and str(run) in said
-    for verb in (["show", run], ["show", run, "--json"], ["show", run, "--summary", "short_term_bps"], ["legs", run],
-                 ["compare", run, run], ["history"]):  # fmt: skip
+    for verb in (
+        ["show", run],
+        ["show", run, "--json"],
+        ["show", run, "--summary", "short_term_bps"],
+        ["legs", run],
+        ["compare", run, run],
+        ["history"],
+    ):
         assert cli.run([*map(str, verb), "--runs-dir", str(tmp_path / "runs")]) == 0, verb
     assert "Capture snd: " in capsys.readouterr().out
     loaded = load_run(run)
@@ -278,8 +290,15 @@ def forms(address: str) -> list[bytes]:
     """How an address may stand in a file."""
     known = ipaddress.ip_address(address)
     whole, packed = int(known), known.packed
-    return [packed, packed[::-1], address.encode(), known.exploded.encode(), packed.hex().encode(),
-            known.reverse_pointer.encode(), *([str(whole).encode()] if known.version == 4 else [])]  # fmt: skip
+    return [
+        packed,
+        packed[::-1],
+        address.encode(),
+        known.exploded.encode(),
+        packed.hex().encode(),
+        known.reverse_pointer.encode(),
+        *([str(whole).encode()] if known.version == 4 else []),
+    ]
 
 
 def addresses(summary: dict[str, Any]) -> set[str]:
@@ -326,8 +345,10 @@ def test_prefixes_are_kept_and_one_key_is_one_mapping(tmp_path: Path) -> None:
     key.write_text("00" * 31 + "01")
     key.chmod(0o600)
     with_key: list[str | Path] = ["--key", key]
-    runs_made = [made(tmp_path / name, *FULL, "--anonymise", *more)
-                 for name, more in (("a", with_key), ("b", with_key), ("c", list[str | Path]()))]  # fmt: skip
+    runs_made = [
+        made(tmp_path / name, *FULL, "--anonymise", *more)
+        for name, more in (("a", with_key), ("b", with_key), ("c", list[str | Path]()))
+    ]
     hidden = [json.loads((run / "trials/0000/summary.json").read_text()) for run in runs_made]
     assert addresses(hidden[0]) == addresses(hidden[1]) != addresses(hidden[2])
     lengths = [common_bits(*sorted(addresses(one))) for one in (both(tmp_path, FULL), *hidden)]

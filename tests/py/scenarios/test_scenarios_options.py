@@ -219,9 +219,10 @@ def test_a_paragraph_of_the_manual_that_states_another_bound_is_found(
 def test_what_a_tool_refuses_is_refused_before_the_trial(tmp_path: Path) -> None:
     """These three validated once, and their trials failed."""
     for override, words in (
-        ("transfer.window=512B", "allowed is 2KB to 1GB"), ("path.rate=800Gbit", "to 400Gbit"),
+        ("transfer.window=512B", "allowed is 2KB to 1GB"),
+        ("path.rate=800Gbit", "to 400Gbit"),
         ("transfer.length=128MB", "to 64MB"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(UsageError, match=words):
             plan_with(tmp_path, override)
     assert plan_with(tmp_path, "path.delay=10min").base.path.delay == 600 * 10**9

@@ -62,8 +62,11 @@ def test_every_outage_has_its_recovery_and_the_longest_is_a_column() -> None:
     assert [one["recovery_ns"] for one in told] == [0, 2 * S, 400 * MS]
     assert [one["error_ns"] for one in told] == [100 * MS] * 3
     assert recovery.columns(told) == {
-        "outages": 3, "recovery_ns": 400 * MS, "recovery_error_ns": 100 * MS, "recovery_max_ns": 2 * S,
-    }  # fmt: skip
+        "outages": 3,
+        "recovery_ns": 400 * MS,
+        "recovery_error_ns": 100 * MS,
+        "recovery_max_ns": 2 * S,
+    }
 
 
 def test_the_rate_may_come_back_shortly_before_the_end_or_the_next_outage() -> None:
@@ -101,8 +104,11 @@ def test_a_flow_that_begins_after_an_outage_has_only_those_it_met() -> None:
     told = outages_of(intervals((30, 1000), (10, 0), (30, 1000)), loss="time:500ms-800ms,4s-5s")
     assert [one["begin_ns"] for one in told] == [3 * S]
     assert recovery.columns(told) == {
-        "outages": 1, "recovery_ns": 0, "recovery_error_ns": 100 * MS, "recovery_max_ns": 0,
-    }  # fmt: skip
+        "outages": 1,
+        "recovery_ns": 0,
+        "recovery_error_ns": 100 * MS,
+        "recovery_max_ns": 0,
+    }
 
 
 def test_one_outage_begins_at_one_time_in_all_flows_of_a_trial(tmp_path: Path) -> None:
@@ -115,9 +121,11 @@ def test_one_outage_begins_at_one_time_in_all_flows_of_a_trial(tmp_path: Path) -
 
     main, rival = end(101 * S, 101 * S + 700_000), end(103 * S, 103 * S + 400_000)
     files = {
-        "params": {"loss": "time:12s-13s"}, "transfer": main | {"flows": {"rival": rival}},
-        "delay": {"clock": {"monotonic_ns": 100 * S}}, "flows": [{"flow_name": "rival"}],
-    }  # fmt: skip
+        "params": {"loss": "time:12s-13s"},
+        "transfer": main | {"flows": {"rival": rival}},
+        "delay": {"clock": {"monotonic_ns": 100 * S}},
+        "flows": [{"flow_name": "rival"}],
+    }
     for name, content in files.items():
         (tmp_path / f"{name}.json").write_text(json.dumps(content))
     found = recovery.of_flows(tmp_path)

@@ -36,9 +36,13 @@ def setting_of(**path: str) -> Scenario:
 
 @pytest.mark.parametrize(
     ("path", "share", "rtt_s"),
-    [({"ab_loss": "1%"}, 0.01, 0.08), ({"ab_loss": "1%", "change": "800ms delay=80ms"}, 0.01, 0.16),
-     ({"ab_loss": "gilbert:2%,5"}, 0.02, 0.08), ({"change": "1s ab_loss_after=0.5%"}, 0.005, 0.08)],
-)  # fmt: skip
+    [
+        ({"ab_loss": "1%"}, 0.01, 0.08),
+        ({"ab_loss": "1%", "change": "800ms delay=80ms"}, 0.01, 0.16),
+        ({"ab_loss": "gilbert:2%,5"}, 0.02, 0.08),
+        ({"change": "1s ab_loss_after=0.5%"}, 0.005, 0.08),
+    ],
+)
 def test_the_limit_leaves_a_lossy_path_the_time_that_theory_asks_for(
     path: dict[str, str], share: float, rtt_s: float
 ) -> None:
