@@ -112,7 +112,7 @@ static int take_part(struct pl_arrived *a, const struct pl_arrival *part, const 
         .ecn_received = part->ecn,
         .box_fate = PL_NO_FATE,
     };
-    pl_tables_put_segment(a->tables, t, &segment);
+    pl_tables_put_segments(a->tables, t, &segment, 1);
     const struct pl_rates_send moment = {.t_ns = part->t_ns, .window = a->window};
     if (pl_rates_send(a->rates, &moment) < 0)
         return -1;
@@ -184,7 +184,7 @@ static int on_ack(struct pl_arrived *a, const struct pl_row *row)
         .ace = NC_TCP_ACE(row->flags),
         .box_fate = PL_NO_FATE,
     };
-    pl_tables_put_ack(a->tables, t, &ack);
+    pl_tables_put_acks(a->tables, t, &ack, 1);
     if (row->flags & (NC_TCP_SYN | NC_TCP_RST))
         return 0;
     note_window(a, row);

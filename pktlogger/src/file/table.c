@@ -24,8 +24,6 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "columns are written a
 
 enum { STAGE_ROWS = 64, BLOCK_ROWS = 8192, HEADER_BYTES = 128, PAGE_BYTES = 4096 };
 
-_Static_assert(BLOCK_ROWS % STAGE_ROWS == 0, "a block is full when a stage has been moved into it");
-
 struct column_file {
     struct pl_column column;
     int fd;
@@ -238,37 +236,53 @@ static inline void gather(uint8_t *to, const uint8_t *from, size_t stride, size_
         memcpy(to + i * bytes, from + i * stride, bytes);
 }
 
-/* Moves the staged rows into the columns. The sizes are constants here, so that each copy is one instruction. */
-static void unstage(struct pl_table *table)
+/* Moves rows into the columns of the block, which has room for them. The sizes are constants here, so that each copy is
+ * one instruction. */
+static void move_rows(struct pl_table *table, const uint8_t *rows, size_t stride, size_t n)
 {
     for (size_t i = 0; i < table->n; i++) {
         const struct column_file *file = &table->files[i];
         uint8_t *to = file->blocks[table->current] + table->block_rows * file->bytes;
-        const uint8_t *from = table->stage + file->column.offset;
+        const uint8_t *from = rows + file->column.offset;
         switch (file->bytes) {
         case 1:
-            gather(to, from, table->stride, table->staged, 1);
+            gather(to, from, stride, n, 1);
             break;
         case 2:
-            gather(to, from, table->stride, table->staged, 2);
+            gather(to, from, stride, n, 2);
             break;
         case 4:
-            gather(to, from, table->stride, table->staged, 4);
+            gather(to, from, stride, n, 4);
             break;
         case 8:
-            gather(to, from, table->stride, table->staged, 8);
+            gather(to, from, stride, n, 8);
             break;
         case 32:
-            gather(to, from, table->stride, table->staged, 32);
+            gather(to, from, stride, n, 32);
             break;
         default:
-            gather(to, from, table->stride, table->staged, file->bytes);
+            gather(to, from, stride, n, file->bytes);
         }
     }
-    table->block_rows += table->staged;
-    table->staged = 0;
+    table->block_rows += n;
     if (table->block_rows == BLOCK_ROWS)
         turn(table);
+}
+
+/* Not more at once than stays in the processor's cache. */
+static void take_rows(struct pl_table *table, const uint8_t *rows, size_t stride, size_t n)
+{
+    for (size_t moved; n; n -= moved, rows += moved * stride) {
+        size_t room = BLOCK_ROWS - table->block_rows, most = room < STAGE_ROWS ? room : STAGE_ROWS;
+        moved = n < most ? n : most;
+        move_rows(table, rows, stride, moved);
+    }
+}
+
+static void unstage(struct pl_table *table)
+{
+    take_rows(table, table->stage, table->stride, table->staged);
+    table->staged = 0;
 }
 
 void pl_table_put(struct pl_table *table, const void *row)
@@ -276,6 +290,18 @@ void pl_table_put(struct pl_table *table, const void *row)
     memcpy(table->stage + table->staged * table->stride, row, table->stride);
     if (++table->staged == STAGE_ROWS)
         unstage(table);
+}
+
+void pl_table_put_rows(struct pl_table *table, const void *rows, size_t stride, size_t n)
+{
+    const uint8_t *at = rows;
+    if (n < STAGE_ROWS / 4) {
+        for (size_t i = 0; i < n; i++)
+            pl_table_put(table, at + i * stride);
+        return;
+    }
+    unstage(table);
+    take_rows(table, at, stride, n);
 }
 
 static int write_columns_json(const struct pl_table *table)

@@ -33,6 +33,9 @@ void pl_table_keep_whole(struct pl_table *table);
 /* Appends one row. Errors are reported when the table is closed. */
 void pl_table_put(struct pl_table *table, const void *row);
 
+/* The same for `n` rows that lie `stride` bytes apart. */
+void pl_table_put_rows(struct pl_table *table, const void *rows, size_t stride, size_t n);
+
 /* Finishes the files and releases the table. Returns 0, or -1 with errno of the first failure. */
 int pl_table_close(struct pl_table *table);
 

@@ -1,5 +1,8 @@
 /* Joins one block of a connection (join.h): all that is open below a cut.
  *
+ * Most parts are plain: sent once and in order, arrived once and in order, with the same borders, touched by no other
+ * part of either capture. Those are pairs, and joined at once. They leave nothing to be found out about others: what
+ * follows is about the rest.
  * Parts are cut into pieces at every border of any part in either capture. The resulting pieces are the same in both
  * captures and are paired by pl_match. A part has arrived when all its pieces have arrived.
  * Overlapping parts could be cut into quadratically many pieces. A budget limits this; `unresolved` counts the parts
@@ -18,28 +21,128 @@ static int add_borders(struct pl_block *block, uint64_t start, uint64_t end)
     return PL_APPEND(&block->borders, end);
 }
 
-/* Collects the parts below the cut. */
+static int collect_part(struct pl_block *block, size_t i)
+{
+    const struct pl_segment *segment = &block->join->segments.at[i];
+    struct pl_member member = {.segment = i};
+    return PL_APPEND(&block->members, member) < 0 ? -1 : add_borders(block, segment->seq, segment->seq + segment->len);
+}
+
+static int collect_arrival(struct pl_block *block, struct pl_arrival *part)
+{
+    part->taken = true;
+    return PL_APPEND(&block->arrivals, *part) < 0 ? -1 : add_borders(block, part->number, part->number + part->len);
+}
+
+/* A part that nothing else touches was sent once and arrived once. */
+static void join_plain(struct pl_join *join, struct pl_segment *segment, struct pl_arrival *arrival)
+{
+    segment->t_received_ns = arrival->t_ns;
+    segment->delay_ns = arrival->t_ns - segment->t_sent_ns;
+    segment->receiver_frame = arrival->frame;
+    segment->ecn_received = arrival->ecn;
+    segment->sent_once = segment->seq >= join->first;
+    segment->transmission += segment->seq < join->first;
+    segment->joined = arrival->taken = true;
+    if (segment->delay_ns < join->parts_min_delay_ns)
+        join->parts_min_delay_ns = segment->delay_ns;
+}
+
+/* Goes through what is below the cut, in order of sending and of arrival. */
+struct parts {
+    struct pl_block *block;
+    struct pl_stretches again; /* what was not sent, or did not arrive, once and in order */
+    size_t touched;            /* its place */
+    size_t sent, arrived;      /* the next ones */
+    uint64_t clear;            /* below it are parts that were collected */
+};
+
+/* The next part that was sent behind all before it; NULL at the end. Others are collected. */
+static int next_sent(struct parts *parts, struct pl_segment **next)
+{
+    struct pl_join *join = parts->block->join;
+    uint64_t cut = parts->block->cut;
+    size_t n = join->segments.n;
+    for (; (parts->sent = pl_lowest_below(&join->lowest_segments, parts->sent, n, cut)) < n; parts->sent++) {
+        *next = &join->segments.at[parts->sent];
+        if ((*next)->seq >= cut || (*next)->joined)
+            continue;
+        if (!(*next)->again)
+            return 0;
+        if (collect_part(parts->block, parts->sent) < 0)
+            return -1;
+    }
+    *next = NULL;
+    return 0;
+}
+
+/* The same of arrivals. */
+static int next_arrived(struct parts *parts, struct pl_arrival **next)
+{
+    struct pl_arrivals *arrivals = &parts->block->join->parts_arrived;
+    uint64_t cut = parts->block->cut;
+    size_t n = arrivals->list.n;
+    for (; (parts->arrived = pl_lowest_below(&arrivals->lowest, parts->arrived, n, cut)) < n; parts->arrived++) {
+        *next = &arrivals->list.at[parts->arrived];
+        if ((*next)->number >= cut || (*next)->taken)
+            continue;
+        if (!(*next)->again)
+            return 0;
+        if (collect_arrival(parts->block, *next) < 0)
+            return -1;
+    }
+    *next = NULL;
+    return 0;
+}
+
+static bool is_plain(struct parts *parts, const struct pl_segment *segment, const struct pl_arrival *arrival)
+{
+    return segment->seq == arrival->number && segment->len == arrival->len && segment->seq >= parts->clear &&
+           arrival->t_ns >= segment->t_sent_ns &&
+           !pl_stretches_touch(&parts->again, &parts->touched, segment->seq, segment->seq + segment->len);
+}
+
+/* Collects the one of two parts that ends first, or both: they are not plain, or not of each other. */
+static int collect_first(struct parts *parts, const struct pl_segment *segment, struct pl_arrival *arrival)
+{
+    uint64_t sent_end = segment ? segment->seq + segment->len : UINT64_MAX;
+    uint64_t arrived_end = arrival ? arrival->number + arrival->len : UINT64_MAX;
+    uint64_t end = sent_end < arrived_end ? sent_end : arrived_end;
+    if (sent_end == end && collect_part(parts->block, parts->sent++) < 0)
+        return -1;
+    if (arrived_end == end) {
+        parts->arrived++;
+        if (collect_arrival(parts->block, arrival) < 0)
+            return -1;
+    }
+    parts->clear = end > parts->clear ? end : parts->clear;
+    return 0;
+}
+
+/* Joins what is plain below the cut, which is nearly all, and collects the other parts. */
 static int collect_parts(struct pl_block *block)
 {
     struct pl_join *join = block->join;
-    for (size_t i = join->segments_written; (i = pl_join_below(join, i, block->cut)) < join->segments.n; i++) {
-        const struct pl_segment *segment = &join->segments.at[i];
-        struct pl_member member = {.segment = i};
-        if (segment->joined || segment->seq >= block->cut)
-            continue;
-        if (PL_APPEND(&block->members, member) < 0 || add_borders(block, segment->seq, segment->seq + segment->len) < 0)
-            return -1;
+    struct parts parts = {
+        .block = block, .sent = join->segments_written, .arrived = join->parts_arrived.first, .clear = join->joined};
+    bool plain = join->t->ends == PL_BOTH_ENDS && !join->t->box && !join->by_borders;
+    struct pl_segment *segment;
+    struct pl_arrival *arrival;
+    int result = pl_stretches_take(&join->parts_again, block->cut, &parts.again);
+    while (result == 0) {
+        if (next_sent(&parts, &segment) < 0 || next_arrived(&parts, &arrival) < 0)
+            result = -1;
+        else if (plain && segment && arrival && is_plain(&parts, segment, arrival)) {
+            join_plain(join, segment, arrival);
+            parts.sent++;
+            parts.arrived++;
+        } else if (segment || arrival)
+            result = collect_first(&parts, segment, arrival);
+        else
+            break;
     }
-    size_t kept = 0;
-    for (size_t i = 0; i < join->parts_arrived.n; i++) {
-        struct pl_arrival part = join->parts_arrived.at[i];
-        if (part.number >= block->cut)
-            join->parts_arrived.at[kept++] = part;
-        else if (PL_APPEND(&block->arrivals, part) < 0 || add_borders(block, part.number, part.number + part.len) < 0)
-            return -1;
-    }
-    join->parts_arrived.n = kept;
-    return 0;
+    free(parts.again.list.at);
+    return result;
 }
 
 static int compare_u64(const void *left, const void *right)
@@ -249,9 +352,12 @@ int pl_join_block(struct pl_join *join, uint64_t cut)
     int result = join_parts(&block);
     if (result == 0 && join->t->ends == PL_BOTH_ENDS)
         result = pl_block_acks(&block);
+    else
+        join->acks_again.list.n = 0; /* nothing is paired */
     if (result == 0 && join->t->box)
         result = pl_block_acks_seen(&block);
-    for (size_t i = join->acks_written; i < join->acks.n; i++)
+    for (size_t i = join->acks_written; (i = pl_lowest_below(&join->lowest_acks, i, join->acks.n, cut)) < join->acks.n;
+         i++)
         join->acks.at[i].joined = join->acks.at[i].joined || join->acks.at[i].ack < cut;
     if (cut != UINT64_MAX && cut > join->joined)
         join->joined = cut;

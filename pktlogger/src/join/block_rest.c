@@ -1,41 +1,90 @@
 /* The rest of a block: acknowledgements, and what the box did with both. All are paired by pl_match as parts are. */
 #include "block.h"
 
-/* Makes pieces of the acknowledgements below the cut: a packet with data has the same acknowledgement in each of its
- * parts, and each part may be lost by itself. */
-static int collect_acks(struct pl_block *block)
+/* Makes pieces of an acknowledgement: a packet with data has the same acknowledgement in each of its parts, and each part
+ * may be lost by itself. */
+static int collect_ack(struct pl_block *block, size_t i)
 {
     const struct pl_join *join = block->join;
-    block->sent.n = block->received.n = 0;
-    for (size_t i = join->acks_written; i < join->acks.n; i++) {
-        const struct pl_ack *ack = &join->acks.at[i];
-        struct pl_piece piece = {.start = ack->ack, .t_ns = ack->t_sent_ns, .owner = i};
-        if (ack->joined || ack->ack >= block->cut)
-            continue;
-        for (uint32_t part = 0; part < ack->parts; part++) {
-            piece.token = join->t->ack_ids ? (uint16_t)(ack->token + part) : ack->token;
-            if (PL_APPEND(&block->sent, piece) < 0)
-                return -1;
-        }
+    const struct pl_ack *ack = &join->acks.at[i];
+    struct pl_piece piece = {.start = ack->ack, .t_ns = ack->t_sent_ns, .owner = i};
+    for (uint32_t part = 0; part < ack->parts; part++) {
+        piece.token = join->t->ack_ids ? (uint16_t)(ack->token + part) : ack->token;
+        if (PL_APPEND(&block->sent, piece) < 0)
+            return -1;
     }
     return 0;
 }
 
-static int take_arrived_acks(struct pl_block *block)
+static int collect_arrived(struct pl_block *block, struct pl_arrival *ack)
+{
+    struct pl_piece piece = {
+        .start = ack->number, .t_ns = ack->t_ns, .owner = (uint64_t)ack->t_ns, .token = ack->token};
+    ack->taken = true;
+    return PL_APPEND(&block->received, piece);
+}
+
+/* The next acknowledgement below the cut, from *i on; NULL: there is none. */
+static struct pl_ack *next_ack(const struct pl_block *block, size_t *i)
 {
     struct pl_join *join = block->join;
-    size_t kept = 0;
-    for (size_t i = 0; i < join->acks_arrived.n; i++) {
-        struct pl_arrival ack = join->acks_arrived.at[i];
-        struct pl_piece piece = {
-            .start = ack.number, .t_ns = ack.t_ns, .owner = (uint64_t)ack.t_ns, .token = ack.token};
-        if (ack.number >= block->cut)
-            join->acks_arrived.at[kept++] = ack;
-        else if (PL_APPEND(&block->received, piece) < 0)
-            return -1;
+    for (; (*i = pl_lowest_below(&join->lowest_acks, *i, join->acks.n, block->cut)) < join->acks.n; ++*i)
+        if (join->acks.at[*i].ack < block->cut && !join->acks.at[*i].joined)
+            return &join->acks.at[*i];
+    return NULL;
+}
+
+/* The same of those that reached the sender. */
+static struct pl_arrival *next_arrived(const struct pl_block *block, size_t *i)
+{
+    struct pl_arrivals *arrivals = &block->join->acks_arrived;
+    for (; (*i = pl_lowest_below(&arrivals->lowest, *i, arrivals->list.n, block->cut)) < arrivals->list.n; ++*i)
+        if (arrivals->list.at[*i].number < block->cut && !arrivals->list.at[*i].taken)
+            return &arrivals->list.at[*i];
+    return NULL;
+}
+
+/* Joins an acknowledgement at once if it was sent once and arrived once, as block.c does with parts. */
+static bool join_plain(struct pl_join *join, struct pl_ack *ack, struct pl_arrival *arrival)
+{
+    bool plain = ack && arrival && ack->ack == arrival->number && ack->parts == 1 && arrival->t_ns >= ack->t_sent_ns &&
+                 join->t->ends == PL_BOTH_ENDS && !join->t->box && !join->by_borders;
+    if (!plain)
+        return false;
+    ack->t_received_ns = arrival->t_ns;
+    ack->joined = arrival->taken = true;
+    if (ack->t_received_ns - ack->t_sent_ns < join->acks_min_delay_ns)
+        join->acks_min_delay_ns = ack->t_received_ns - ack->t_sent_ns;
+    return true;
+}
+
+/* Joins what is plain below the cut, and makes pieces of the others. */
+static int collect_acks(struct pl_block *block)
+{
+    struct pl_stretches again = {.list.n = 0};
+    size_t s = block->join->acks_written, a = block->join->acks_arrived.first, touched = 0;
+    int result = pl_stretches_take(&block->join->acks_again, block->cut, &again);
+    block->sent.n = block->received.n = 0;
+    while (result == 0) {
+        struct pl_ack *ack = next_ack(block, &s);
+        struct pl_arrival *arrival = next_arrived(block, &a);
+        uint64_t sent = !ack ? UINT64_MAX : ack->again ? 0 : ack->ack;
+        uint64_t arrived = !arrival ? UINT64_MAX : arrival->again ? 0 : arrival->number;
+        if (!ack && !arrival)
+            break;
+        if (sent == arrived && sent > 0 && !pl_stretches_touch(&again, &touched, sent, sent + 1) &&
+            join_plain(block->join, ack, arrival)) {
+            s++;
+            a++;
+            continue;
+        }
+        if (sent <= arrived)
+            result = collect_ack(block, s++);
+        if (result == 0 && arrived <= sent)
+            result = collect_arrived(block, arrival), a++;
     }
-    join->acks_arrived.n = kept;
-    return 0;
+    free(again.list.at);
+    return result;
 }
 
 /* Finds when each acknowledgement reached the sender, which is with the first part of its packet that does. They are
@@ -44,9 +93,8 @@ int pl_block_acks(struct pl_block *block)
 {
     struct pl_join *join = block->join;
     bool tokens = join->t->ack_ids || pl_flow_timestamps(join->t->flow);
-    if (collect_acks(block) < 0 || take_arrived_acks(block) < 0 ||
-        pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n, tokens,
-                 &join->acks_min_delay_ns) < 0)
+    if (collect_acks(block) < 0 || pl_match(block->sent.at, block->sent.n, block->received.at, block->received.n,
+                                            tokens, &join->acks_min_delay_ns) < 0)
         return -1;
     for (size_t i = 0; i < block->sent.n; i++) {
         struct pl_ack *ack = &join->acks.at[block->sent.at[i].owner];

@@ -28,10 +28,15 @@ void pl_join_free(struct pl_join *join)
         return;
     pl_tally_free(&join->tally);
     free(join->segments.at);
-    free(join->lowest.at);
+    free(join->lowest_segments.at);
     free(join->acks.at);
-    free(join->parts_arrived.at);
-    free(join->acks_arrived.at);
+    free(join->lowest_acks.at);
+    free(join->parts_arrived.list.at);
+    free(join->parts_arrived.lowest.at);
+    free(join->acks_arrived.list.at);
+    free(join->acks_arrived.lowest.at);
+    free(join->parts_again.list.at);
+    free(join->acks_again.list.at);
     free(join->parts_seen.at);
     free(join->acks_seen.at);
     free(join->shown.list.at);
@@ -76,14 +81,23 @@ static uint16_t ack_parts(const struct pl_transfer *t, const struct pl_row *row)
     return row->len ? (uint16_t)((row->len - 1) / step_of(t, row) + 1) : 1;
 }
 
-/* Notes where the segment that comes next begins. Returns 0, or -1 without memory. */
-static int note_lowest(struct pl_join *join, uint64_t seq)
+/* Notes what comes behind others, of which *high is the end. Sets *again where it begins below that. Returns 0, or -1
+ * without memory. */
+static int note_again(struct pl_stretches *stretches, uint64_t *high, uint64_t start, uint64_t end, bool *again)
 {
-    if (join->segments.n % PL_GROUP == 0)
-        return PL_APPEND(&join->lowest, seq);
-    uint64_t *lowest = &join->lowest.at[join->lowest.n - 1];
-    *lowest = seq < *lowest ? seq : *lowest;
-    return 0;
+    *again = start < *high;
+    *high = end > *high ? end : *high;
+    return *again ? pl_stretches_add(stretches, start, end) : 0;
+}
+
+/* Takes what arrived, up to `end`. Returns 0, or -1 without memory. */
+static int arrive(struct pl_arrivals *arrivals, struct pl_arrival *arrival, uint64_t end,
+                  struct pl_stretches *stretches)
+{
+    if (note_again(stretches, &arrivals->high, arrival->number, end, &arrival->again) < 0 ||
+        pl_lowest_note(&arrivals->lowest, arrivals->list.n, arrival->number) < 0)
+        return -1;
+    return PL_APPEND(&arrivals->list, *arrival);
 }
 
 static int send_parts(struct pl_join *join, const struct pl_row *row)
@@ -91,9 +105,12 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
     struct pl_arrival part;
     if (!join->first && !join->t->flow->side[join->t->dir].syn)
         join->first = row->seq;
-    join->high = row->seq + row->len > join->high ? row->seq + row->len : join->high;
     for (uint32_t i = 0; pl_part_of(join->t, row, i, &part); i++) {
-        struct pl_segment *segment = note_lowest(join, part.number) < 0 ? NULL : PL_MORE(&join->segments);
+        uint64_t end = part.number + part.len;
+        struct pl_segment *segment = NULL;
+        if (note_again(&join->parts_again, &join->high, part.number, end, &part.again) == 0 &&
+            pl_lowest_note(&join->lowest_segments, join->segments.n, part.number) == 0)
+            segment = PL_MORE(&join->segments);
         if (!segment)
             return -1;
         *segment = (struct pl_segment){
@@ -114,6 +131,7 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
             .t_box_in_ns = -1,
             .t_box_exit_ns = -1,
             .t_box_out_ns = -1,
+            .again = part.again,
         };
         ++*join->open;
     }
@@ -124,52 +142,60 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
 static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
 {
     uint64_t lowest = cut;
-    for (size_t i = join->segments_written; (i = pl_join_below(join, i, cut)) < join->segments.n; i++) {
+    const struct pl_arrivals *arrived = &join->parts_arrived;
+    size_t sent_n = join->segments.n, arrived_n = arrived->list.n;
+    for (size_t i = join->segments_written; (i = pl_lowest_below(&join->lowest_segments, i, sent_n, cut)) < sent_n;
+         i++) {
         const struct pl_segment *segment = &join->segments.at[i];
-        if (!segment->joined && segment->seq < lowest && segment->seq + segment->len > cut)
+        if (segment->seq < lowest && segment->seq + segment->len > cut && !segment->joined)
             lowest = segment->seq;
     }
-    for (size_t i = 0; i < join->parts_arrived.n; i++) {
-        const struct pl_arrival *part = &join->parts_arrived.at[i];
-        if (part->number < lowest && part->number + part->len > cut)
+    for (size_t i = arrived->first; (i = pl_lowest_below(&arrived->lowest, i, arrived_n, cut)) < arrived_n; i++) {
+        const struct pl_arrival *part = &arrived->list.at[i];
+        if (part->number < lowest && part->number + part->len > cut && !part->taken)
             lowest = part->number;
     }
     return lowest;
 }
 
-/* Gives back the room of segments that are written. Groups stay whole. */
-static void forget_written(struct pl_join *join)
+/* Gives back the room of the first elements of a list, which are gone, once they are many. Groups stay whole. */
+#define FORGET(list, first, lowest)                                                                                    \
+    do {                                                                                                               \
+        size_t gone_ = *(first) / PL_GROUP * PL_GROUP;                                                                 \
+        if (*(first) >= COMPACT_FROM && *(first) * SPARE > (list)->n) {                                                \
+            (list)->n -= gone_;                                                                                        \
+            memmove((list)->at, (list)->at + gone_, (list)->n * sizeof *(list)->at);                                   \
+            *(first) -= gone_;                                                                                         \
+            pl_lowest_forget(lowest, gone_ / PL_GROUP);                                                                \
+        }                                                                                                              \
+    } while (0)
+
+static void forget_taken(struct pl_arrivals *arrivals)
 {
-    size_t groups = join->segments_written / PL_GROUP, segments = groups * PL_GROUP;
-    join->segments.n -= segments;
-    memmove(join->segments.at, join->segments.at + segments, join->segments.n * sizeof *join->segments.at);
-    join->segments_written -= segments;
-    join->lowest.n -= groups;
-    memmove(join->lowest.at, join->lowest.at + groups, join->lowest.n * sizeof *join->lowest.at);
+    while (arrivals->first < arrivals->list.n && arrivals->list.at[arrivals->first].taken)
+        arrivals->first++;
+    FORGET(&arrivals->list, &arrivals->first, &arrivals->lowest);
 }
 
 static int write_joined(struct pl_join *join, struct pl_tables *tables)
 {
     size_t first = join->segments_written;
-    for (; first < join->segments.n && join->segments.at[first].joined; first++) {
+    for (; first < join->segments.n && join->segments.at[first].joined; first++)
         if (pl_tally_segment(&join->tally, &join->segments.at[first]) < 0)
             return -1;
-        pl_tables_put_segment(tables, join->t, &join->segments.at[first]);
-    }
+    pl_tables_put_segments(tables, join->t, &join->segments.at[join->segments_written], first - join->segments_written);
     *join->open -= first - join->segments_written;
     join->segments_written = first;
-    if (first >= COMPACT_FROM && first * SPARE > join->segments.n)
-        forget_written(join);
+    FORGET(&join->segments, &join->segments_written, &join->lowest_segments);
     first = join->acks_written;
-    for (; first < join->acks.n && join->acks.at[first].joined; first++)
-        pl_tables_put_ack(tables, join->t, &join->acks.at[first]);
+    while (first < join->acks.n && join->acks.at[first].joined)
+        first++;
+    pl_tables_put_acks(tables, join->t, &join->acks.at[join->acks_written], first - join->acks_written);
     *join->open -= first - join->acks_written;
     join->acks_written = first;
-    if (first >= COMPACT_FROM && first * SPARE > join->acks.n) {
-        join->acks.n -= first;
-        memmove(join->acks.at, join->acks.at + first, join->acks.n * sizeof *join->acks.at);
-        join->acks_written = 0;
-    }
+    FORGET(&join->acks, &join->acks_written, &join->lowest_acks);
+    forget_taken(&join->parts_arrived);
+    forget_taken(&join->acks_arrived);
     return 0;
 }
 
@@ -227,7 +253,11 @@ static int force(struct pl_join *join, struct pl_tables *tables)
 static int hold_ack(struct pl_join *join, const struct pl_row *row, uint64_t number, int64_t t_sent_ns,
                     int64_t t_received_ns)
 {
-    struct pl_ack *ack = PL_MORE(&join->acks);
+    bool again;
+    struct pl_ack *ack = NULL;
+    if (note_again(&join->acks_again, &join->acks_high, number, number + 1, &again) == 0 &&
+        pl_lowest_note(&join->lowest_acks, join->acks.n, number) == 0)
+        ack = PL_MORE(&join->acks);
     if (!ack)
         return -1;
     *ack = (struct pl_ack){
@@ -241,6 +271,7 @@ static int hold_ack(struct pl_join *join, const struct pl_row *row, uint64_t num
         .t_box_in_ns = -1,
         .t_box_out_ns = -1,
         .ace = NC_TCP_ACE(row->flags),
+        .again = again,
         .parts = ack_parts(join->t, row),
         .token = ack_token(join->t, row, 0),
     };
@@ -265,7 +296,7 @@ static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl
     for (uint32_t i = 0; !alone && i < ack_parts(join->t, row); i++) {
         struct pl_arrival ack = {
             .number = row->ack, .frame = row->frame, .t_ns = row->t_ns, .token = ack_token(join->t, row, i)};
-        if (PL_APPEND(&join->acks_arrived, ack) < 0)
+        if (arrive(&join->acks_arrived, &ack, ack.number + 1, &join->acks_again) < 0)
             return -1;
     }
     if (row->ack > join->acked) {
@@ -339,7 +370,7 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
     if (data)
         for (uint32_t i = 0; pl_part_of(t, row, i, &part); i++) {
             part.number += (uint64_t)t->delta;
-            if (PL_APPEND(&join->parts_arrived, part) < 0)
+            if (arrive(&join->parts_arrived, &part, part.number + part.len, &join->parts_again) < 0)
                 return -1;
         }
     uint64_t number = row->ack + (uint64_t)t->delta;

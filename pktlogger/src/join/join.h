@@ -17,12 +17,14 @@
 #ifndef PL_JOIN_H
 #define PL_JOIN_H
 
+#include "lowest.h"
 #include "shown.h"
+#include "stretches.h"
 #include "tables.h"
 #include "tally.h"
 #include "transfer.h"
 
-enum { PL_MARKS = 6, PL_GROUP = 64 };
+enum { PL_MARKS = 6 };
 
 /* A part that arrived, or an acknowledgement that reached the sender (len 0). */
 struct pl_arrival {
@@ -30,6 +32,16 @@ struct pl_arrival {
     int64_t t_ns;
     uint32_t len, token;
     uint8_t ecn;
+    bool taken; /* it was joined */
+    bool again; /* it begins below the end of what came before it */
+};
+
+/* What arrived and is not joined: from `first` on, but for what is taken. */
+struct pl_arrivals {
+    PL_VECTOR(struct pl_arrival) list; /* in order of arrival */
+    size_t first;
+    pl_lowest lowest; /* numbers */
+    uint64_t high;    /* end of all that ever came; an acknowledgement ends behind its number */
 };
 
 /* A packet in the box's record. */
@@ -46,9 +58,12 @@ struct pl_join {
 
     PL_VECTOR(struct pl_segment) segments; /* in order of sending, from `written` on not yet in the table */
     PL_VECTOR(struct pl_ack) acks;
-    PL_VECTOR(uint64_t) lowest; /* where the first byte is in each PL_GROUP of the segments */
+    pl_lowest lowest_segments, lowest_acks;
     size_t segments_written, acks_written;
-    PL_VECTOR(struct pl_arrival) parts_arrived, acks_arrived;
+    struct pl_arrivals parts_arrived, acks_arrived;
+    struct pl_stretches parts_again, acks_again; /* of what was sent or arrived and is not joined */
+    uint64_t acks_high;                          /* behind the highest number that the receiver sent */
+    bool by_borders;                             /* for tests: nothing is joined at once (block.c) */
     PL_VECTOR(struct pl_seen) parts_seen, acks_seen;
     struct pl_shown_list shown; /* with the sender's capture alone */
 
@@ -67,15 +82,6 @@ struct pl_join {
     unsigned mark_n;
     int64_t parts_min_delay_ns, acks_min_delay_ns, parts_min_seen_ns, acks_min_seen_ns; /* of certain pairs (match.h) */
 };
-
-/* The number of the first segment from `i` on that may begin below `cut`: groups that lie above are passed over, which
- * is most of what is open. */
-static inline size_t pl_join_below(const struct pl_join *join, size_t i, uint64_t cut)
-{
-    while (i < join->segments.n && i % PL_GROUP == 0 && join->lowest.at[i / PL_GROUP] >= cut)
-        i += PL_GROUP;
-    return i;
-}
 
 /* Makes part `i` of a packet with data, as wide as a wire packet; false when there is none. */
 bool pl_part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t i, struct pl_arrival *part);

@@ -40,8 +40,10 @@ int pl_order_add(struct pl_order *order, int64_t t_sent_ns, int64_t t_received_n
         return 0; /* it has overtaken more than is counted */
     if (PL_APPEND(&order->open, part) < 0)
         return -1;
-    memmove(order->open.at + place + 1, order->open.at + place, (order->open.n - 1 - place) * sizeof part);
-    order->open.at[place] = part;
+    if (place + 1 < order->open.n) { /* else it is where it belongs */
+        memmove(order->open.at + place + 1, order->open.at + place, (order->open.n - 1 - place) * sizeof part);
+        order->open.at[place] = part;
+    }
     return 0;
 }
 

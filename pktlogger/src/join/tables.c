@@ -169,16 +169,18 @@ int pl_tables_create(struct pl_tables *tables, int dir_fd, bool alone, bool boxe
     return tables->trips ? 0 : -1;
 }
 
-/* Adds the row to the transfer's last run, or to a new one. */
-static void chain(struct pl_tables *tables, int table, struct pl_transfer *t)
+/* Adds the rows to the transfer's last run, or to a new one. */
+static void chain(struct pl_tables *tables, int table, struct pl_transfer *t, size_t rows)
 {
-    uint64_t row = tables->rows[table]++;
+    uint64_t row = tables->rows[table];
     uint32_t last = t->last_run[table];
-    if (last != PL_NO_RUN && tables->last_owner[table] == t->number && tables->runs[table].at[last].rows < UINT32_MAX) {
-        tables->runs[table].at[last].rows++;
+    tables->rows[table] += rows;
+    if (last != PL_NO_RUN && tables->last_owner[table] == t->number &&
+        tables->runs[table].at[last].rows <= UINT32_MAX - rows) {
+        tables->runs[table].at[last].rows += (uint32_t)rows;
         return;
     }
-    struct pl_run run = {.first = row, .rows = 1, .next = PL_NO_RUN};
+    struct pl_run run = {.first = row, .rows = (uint32_t)rows, .next = PL_NO_RUN};
     uint32_t number = (uint32_t)tables->runs[table].n;
     if (number == PL_NO_RUN || PL_APPEND(&tables->runs[table], run) < 0) {
         tables->out_of_memory = true;
@@ -192,17 +194,23 @@ static void chain(struct pl_tables *tables, int table, struct pl_transfer *t)
     tables->last_owner[table] = t->number;
 }
 
-void pl_tables_put_segment(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segment)
+void pl_tables_put_segments(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segments,
+                            size_t n)
 {
-    segment->kind = segment->transmission == 1 ? PL_NEW : segment->repeats ? PL_SPURIOUS : PL_FAST;
-    pl_table_put(tables->tables[PL_SEGMENTS], segment);
-    chain(tables, PL_SEGMENTS, transfer);
+    for (size_t i = 0; i < n; i++)
+        segments[i].kind = segments[i].transmission == 1 ? PL_NEW : segments[i].repeats ? PL_SPURIOUS : PL_FAST;
+    if (n == 0)
+        return;
+    pl_table_put_rows(tables->tables[PL_SEGMENTS], segments, sizeof *segments, n);
+    chain(tables, PL_SEGMENTS, transfer, n);
 }
 
-void pl_tables_put_ack(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *ack)
+void pl_tables_put_acks(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *acks, size_t n)
 {
-    pl_table_put(tables->tables[PL_ACKS], ack);
-    chain(tables, PL_ACKS, transfer);
+    if (n == 0)
+        return;
+    pl_table_put_rows(tables->tables[PL_ACKS], acks, sizeof *acks, n);
+    chain(tables, PL_ACKS, transfer, n);
 }
 
 void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event)
@@ -271,6 +279,14 @@ int pl_tables_map(struct pl_tables *tables, struct nc_error *error)
             0 ||
         open_columns(tables, "acks", tables->acks, ack_columns, ack_column_n(tables), error) < 0)
         return -1;
+    if (!tables->alone && !tables->boxed) {
+        const struct pl_column_map *maps = tables->segments;
+        tables->passage.seq = maps[SEQ].values;
+        tables->passage.len = maps[LEN].values;
+        tables->passage.t_sent_ns = maps[T_SENT_NS].values;
+        tables->passage.t_received_ns = maps[T_RECEIVED_NS].values;
+        tables->passage.unseen = maps[UNSEEN].values;
+    }
     return map_kinds(tables, error);
 }
 
@@ -356,8 +372,8 @@ bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer 
     return true;
 }
 
-bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
-                       struct pl_segment *segment)
+bool pl_tables_any_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                           struct pl_segment *segment)
 {
     uint64_t at = row_at(tables, PL_SEGMENTS, transfer, cursor);
     if (at == UINT64_MAX)

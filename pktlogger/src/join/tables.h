@@ -4,6 +4,8 @@
 #ifndef PL_TABLES_H
 #define PL_TABLES_H
 
+#include <string.h>
+
 #include "column.h"
 #include "table.h"
 #include "transfer.h"
@@ -25,6 +27,9 @@ struct pl_tables {
     uint32_t last_owner[PL_CHAINED_N];
     PL_VECTOR(struct pl_run) runs[PL_CHAINED_N];
     struct pl_column_map segments[PL_SEGMENT_COLUMNS], acks[PL_ACK_COLUMNS];
+    struct {
+        const uint8_t *seq, *len, *t_sent_ns, *t_received_ns, *unseen;
+    } passage;      /* values of columns; NULL: there are more to take, or no rows */
     uint8_t *kinds; /* the column, mapped for writing */
     size_t kinds_len;
 };
@@ -44,10 +49,11 @@ struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number);
  * pl_tables_free is allowed after either. */
 int pl_tables_create(struct pl_tables *tables, int dir_fd, bool alone, bool boxed);
 
-/* Appends a row. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
+/* Append rows. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
  * is known: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */
-void pl_tables_put_segment(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segment);
-void pl_tables_put_ack(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *ack);
+void pl_tables_put_segments(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segments,
+                            size_t n);
+void pl_tables_put_acks(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *acks, size_t n);
 void pl_tables_put_event(struct pl_tables *tables, const struct pl_event *event);
 void pl_tables_put_limit(struct pl_tables *tables, const struct pl_limit *limit);
 void pl_tables_put_loss(struct pl_tables *tables, const struct pl_loss *loss);
@@ -70,8 +76,25 @@ bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer 
 
 /* The same with seq, len, t_sent_ns, t_received_ns, unseen and box_fate alone, which tell arrivals from losses, and with
  * the sender's capture alone t_acked_ns and rtt_ns. Other members stay as they were. */
-bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
-                       struct pl_segment *segment);
+bool pl_tables_any_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
+                           struct pl_segment *segment);
+static inline bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer,
+                                     struct pl_cursor *cursor, struct pl_segment *segment)
+{
+    const struct pl_run *run =
+        cursor->begun && cursor->run != PL_NO_RUN ? &tables->runs[PL_SEGMENTS].at[cursor->run] : NULL;
+    if (!run || cursor->row >= run->rows || !tables->passage.seq)
+        return pl_tables_any_passage(tables, transfer, cursor, segment);
+    uint64_t at = run->first + cursor->row;
+    memcpy(&segment->seq, tables->passage.seq + at * sizeof segment->seq, sizeof segment->seq);
+    memcpy(&segment->len, tables->passage.len + at * sizeof segment->len, sizeof segment->len);
+    memcpy(&segment->t_sent_ns, tables->passage.t_sent_ns + at * sizeof at, sizeof segment->t_sent_ns);
+    memcpy(&segment->t_received_ns, tables->passage.t_received_ns + at * sizeof at, sizeof segment->t_received_ns);
+    segment->unseen = tables->passage.unseen[at];
+    segment->box_fate = PL_NO_FATE;
+    segment->t_acked_ns = segment->rtt_ns = 0;
+    return true;
+}
 
 /* Whether the transfer's row at the cursor is there and a part of that frame of the sender's capture. */
 bool pl_tables_is_of_frame(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,

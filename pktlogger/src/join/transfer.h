@@ -51,6 +51,7 @@ struct pl_segment {
     bool sent_once; /* no other copy of any of its bytes was sent */
     bool repeats;   /* an earlier copy of all its bytes arrived */
     bool joined;    /* all of the above is final */
+    bool again;     /* it begins below the end of what was sent before it */
     uint32_t token;
 };
 
@@ -60,7 +61,8 @@ struct pl_ack {
     int64_t t_sent_ns, t_received_ns;
     int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
     uint8_t box_fate, ace;
-    bool joined; /* not in the table, nor are parts and token */
+    bool joined; /* not in the table, nor is what follows */
+    bool again;  /* its number is not above that of all before it */
     uint16_t parts;
     uint32_t token;
 };

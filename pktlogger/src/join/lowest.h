@@ -1,0 +1,40 @@
+/* Beside a list of what is held: the lowest number in each PL_GROUP of its elements. Groups that lie above a cut are
+ * passed over, which is most of what is held. */
+#ifndef PL_LOWEST_H
+#define PL_LOWEST_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include "vector.h"
+
+enum { PL_GROUP = 64 };
+
+typedef PL_VECTOR(uint64_t) pl_lowest;
+
+/* Notes the number of element `i`, which comes last. Returns 0, or -1 without memory. */
+static inline int pl_lowest_note(pl_lowest *lowest, size_t i, uint64_t number)
+{
+    if (i % PL_GROUP == 0)
+        return PL_APPEND(lowest, number);
+    uint64_t *last = &lowest->at[lowest->n - 1];
+    *last = number < *last ? number : *last;
+    return 0;
+}
+
+/* The number of the first element from `i` on, of `n`, that may lie below `cut`; `n` or more: there is none. */
+static inline size_t pl_lowest_below(const pl_lowest *lowest, size_t i, size_t n, uint64_t cut)
+{
+    while (i < n && i % PL_GROUP == 0 && lowest->at[i / PL_GROUP] >= cut)
+        i += PL_GROUP;
+    return i;
+}
+
+/* Forgets the first groups, whose elements are gone. */
+static inline void pl_lowest_forget(pl_lowest *lowest, size_t groups)
+{
+    lowest->n -= groups;
+    memmove(lowest->at, lowest->at + groups, lowest->n * sizeof *lowest->at);
+}
+
+#endif
