@@ -7,12 +7,10 @@
 static void fill(struct pl_feed *feed, struct pl_feed_block *block)
 {
     enum pl_row_status status = PL_ROW;
-    for (block->n = 0; block->n < PL_FEED_ROWS; block->n++) {
-        struct pl_row *row = &block->rows[block->n];
-        if ((status = pl_index_next(&feed->index, row, &feed->error)) != PL_ROW)
-            break;
-        row->t_ns = pl_clock_map(feed->clock, feed->end, row->frame, row->t_ns);
-    }
+    for (block->n = 0; block->n < PL_FEED_ROWS && status == PL_ROW;)
+        block->n += pl_index_rows(&feed->index, block->rows + block->n, PL_FEED_ROWS - block->n, &status, &feed->error);
+    for (size_t i = 0; feed->clock->piece_n && i < block->n; i++)
+        block->rows[i].t_ns = pl_clock_map(feed->clock, feed->end, block->rows[i].frame, block->rows[i].t_ns);
     feed->status = status;
 }
 

@@ -33,19 +33,23 @@ static int note(struct pl_survey *survey, const struct pl_row *row)
 enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, bool sample,
                              struct nc_error *error)
 {
-    struct pl_row row;
-    enum pl_row_status next;
+    enum { ROWS = 64 };
+    struct pl_row rows[ROWS];
+    enum pl_row_status next = PL_ROW;
     survey->facts.at = NULL;
     survey->facts.n = survey->facts.room = 0;
     survey->samples = (struct pl_clock_samples){.mask = 0};
     enum pl_status status = pl_index_open_source(&survey->index, capture, error);
     if (status != PL_OK)
         return status;
-    while ((next = pl_index_next(&survey->index, &row, error)) == PL_ROW) {
-        const struct pl_flow *flow = &survey->index.flows.at[row.flow];
-        if (note(survey, &row) < 0 || (sample && pl_clock_samples_add(&survey->samples, &row, flow) < 0)) {
-            nc_fail(error, NC_EXIT_FAILED, "out of memory");
-            return PL_NO_MEMORY;
+    while (next == PL_ROW) {
+        size_t n = pl_index_rows(&survey->index, rows, ROWS, &next, error);
+        for (size_t i = 0; i < n; i++) {
+            const struct pl_flow *flow = &survey->index.flows.at[rows[i].flow];
+            if (note(survey, &rows[i]) < 0 || (sample && pl_clock_samples_add(&survey->samples, &rows[i], flow) < 0)) {
+                nc_fail(error, NC_EXIT_FAILED, "out of memory");
+                return PL_NO_MEMORY;
+            }
         }
     }
     return next == PL_ROWS_END ? PL_OK : PL_DAMAGED;

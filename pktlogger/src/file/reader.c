@@ -196,7 +196,7 @@ static void parse_statistics(struct pl_reader *reader, const uint8_t *body, size
 static enum pl_next fill(struct pl_reader *reader, struct pl_frame *frame, const struct pl_interface *interface,
                          int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire)
 {
-    pl_reader_fill(reader, frame, interface, t_ns, data, captured, wire);
+    pl_reader_fill(reader, frame, (uint32_t)(interface - reader->interfaces), t_ns, data, captured, wire);
     return PL_FRAME;
 }
 

@@ -96,18 +96,18 @@ int pl_reader_open_input(struct pl_reader *reader, struct pl_input *input, struc
 enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame);
 
 /* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
-int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
+__attribute__((noinline)) int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
 
-/* Fills in a frame of `interface`, which is the next one. */
-static inline void pl_reader_fill(struct pl_reader *reader, struct pl_frame *frame,
-                                  const struct pl_interface *interface, int64_t t_ns, const uint8_t *data,
-                                  uint32_t captured, uint32_t wire)
+/* Fills in a frame of interface `id`, which is the next one. */
+static inline void pl_reader_fill(struct pl_reader *reader, struct pl_frame *frame, uint32_t id, int64_t t_ns,
+                                  const uint8_t *data, uint32_t captured, uint32_t wire)
 {
+    const struct pl_interface *interface = &reader->interfaces[id];
     frame->number = ++reader->frames;
     frame->t_ns = t_ns;
     frame->wire = wire;
     frame->captured = captured < wire ? captured : wire; /* bytes beyond the packet's length are padding */
-    frame->interface = (uint32_t)(interface - reader->interfaces);
+    frame->interface = id;
     frame->link = interface->link;
     frame->data = data;
     if (interface->link == PL_LINK_UNKNOWN) {
@@ -144,8 +144,7 @@ static inline bool pl_reader_usual(struct pl_reader *reader, struct pl_frame *fr
     uint64_t ticks = (uint64_t)pl_get32(at + 12, false) << 32 | pl_get32(at + 16, false);
     reader->block = at;
     reader->at = at + total;
-    pl_reader_fill(reader, frame, interface, pl_reader_ns(interface, ticks), at + HEAD, captured,
-                   pl_get32(at + 24, false));
+    pl_reader_fill(reader, frame, id, pl_reader_ns(interface, ticks), at + HEAD, captured, pl_get32(at + 24, false));
     return true;
 }
 

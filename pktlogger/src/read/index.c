@@ -7,6 +7,7 @@
 
 #include "nc_log.h"
 #include "nc_tunnel.h"
+#include "usual.h"
 
 enum taken { TAKEN, COUNTED, NO_MEMORY };
 
@@ -43,9 +44,16 @@ static void add_sack(struct pl_row *row, struct pl_side *peer, const struct nc_t
     }
 }
 
+/* Once side 0 has answered the SYN+ACK, all of the beginning is known. */
 static inline __attribute__((always_inline)) void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row)
 {
     struct pl_side *side = &flow->side[dir];
+    if (flow->third_ns) {
+        flow->last_ns = row->t_ns > flow->last_ns ? row->t_ns : flow->last_ns;
+        side->packets++;
+        side->bytes += row->len;
+        return;
+    }
     if (!flow->side[0].packets && !flow->side[1].packets)
         flow->first_ns = flow->last_ns = row->t_ns;
     if (row->t_ns > flow->last_ns)
@@ -59,9 +67,8 @@ static inline __attribute__((always_inline)) void account(struct pl_flow *flow, 
     side->bytes += row->len;
 }
 
-/* Inlined into both callers, so that a packet of the usual form stays in registers between its headers and the row. */
-static inline __attribute__((always_inline)) void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir,
-                                                           const struct pl_frame *frame, const struct nc_packet *packet)
+static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
+                     const struct nc_packet *packet)
 {
     const struct nc_tcp *tcp = &packet->tcp;
     struct pl_side *side = &flow->side[dir], *peer = &flow->side[!dir];
@@ -176,9 +183,8 @@ static bool is_tcp(enum nc_decoded decoded, const struct nc_packet *packet)
     return whole && packet->l4 == NC_L4_TCP && !packet->fragment;
 }
 
-static inline __attribute__((always_inline)) enum taken put_row(struct pl_index *index, struct pl_flow *flow,
-                                                                unsigned dir, const struct pl_frame *frame,
-                                                                const struct nc_packet *packet, struct pl_row *row)
+static enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct pl_frame *frame,
+                          const struct nc_packet *packet, struct pl_row *row)
 {
     make_row(row, flow, dir, frame, packet);
     row->flow = (uint32_t)(flow - index->flows.at);
@@ -193,23 +199,55 @@ static bool is_plain(const struct pl_index *index)
     return !index->tunnels && !index->source.interface && (index->keep_copies || index->copies.are == PL_COPIES_NONE);
 }
 
-/* Makes a row of a packet of the usual form, or does nothing. */
-static inline bool take_usual(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
+static __attribute__((noinline)) void unwrap_sack(struct pl_row *row, struct pl_side *peer)
 {
-    struct nc_packet packet;
-    unsigned dir;
-    uint32_t flow;
-    if (frame->t_ns < 0 || !is_plain(index) || !pl_usual_read(index->usual, frame, &packet, &flow, &dir))
+    for (unsigned i = 0; i < row->sack_n; i++) {
+        row->sack_left[i] = pl_unwrap(peer, (uint32_t)row->sack_left[i], false);
+        row->sack_right[i] = pl_unwrap(peer, (uint32_t)row->sack_right[i], false);
+    }
+}
+
+/* Learns what the flags say of marks. */
+static __attribute__((noinline)) void learn_marks(struct pl_flow *flow, const struct pl_row *row)
+{
+    const struct nc_tcp tcp = {.flags = row->flags};
+    if (pl_flow_teaches(&tcp))
+        pl_flow_learn(flow, row->dir, &tcp);
+}
+
+/* Makes a row of a packet of the usual form, or does nothing. */
+static inline __attribute__((always_inline)) bool take_usual(struct pl_index *index, const struct pl_frame *frame,
+                                                             struct pl_row *row)
+{
+    const struct pl_usual_slot *slot = frame->t_ns < 0 ? NULL : pl_usual_read(index->usual, frame, row);
+    if (!slot)
         return false;
-    index->flows.recent = flow;
+    struct pl_flow *flow = &index->flows.at[slot->flow];
+    struct pl_side *side = &flow->side[slot->dir], *peer = &flow->side[!slot->dir];
+    uint32_t part = slot->mss_option ? pl_part_len(slot->mss_option, row->options) : 0;
+    row->frame = frame->number;
+    row->t_ns = frame->t_ns;
+    row->wire_len = frame->wire;
+    row->flow = index->flows.recent = slot->flow;
+    row->dir = slot->dir;
+    row->parts = parts_of(row->len, part);
+    row->window <<= slot->shift;
+    row->seq = pl_unwrap(side, (uint32_t)row->seq, true);
+    row->ack = row->flags & NC_TCP_ACK ? pl_unwrap(peer, (uint32_t)row->ack, true) : PL_NO_ACK;
+    if (row->sack_n)
+        unwrap_sack(row, peer);
+    if (NC_TCP_ACE(row->flags))
+        learn_marks(flow, row);
+    account(flow, slot->dir, row);
     index->counts.frames++;
+    index->counts.tcp++;
     note_time(&index->counts, frame->t_ns);
-    put_row(index, &index->flows.at[flow], dir, frame, &packet, row);
     return true;
 }
 
 /* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
-static enum taken take_frame(struct pl_index *index, const struct pl_frame *frame, struct pl_row *row)
+static __attribute__((noinline)) enum taken take_frame(struct pl_index *index, const struct pl_frame *frame,
+                                                       struct pl_row *row)
 {
     struct pl_counts *counts = &index->counts;
     struct nc_packet packet;
@@ -243,10 +281,11 @@ static enum taken take_frame(struct pl_index *index, const struct pl_frame *fram
     struct pl_flow *flow = pl_flows_find(&index->flows, &packet, &dir);
     if (!flow)
         return NO_MEMORY;
-    pl_usual_note(index->usual, &packet, (uint32_t)(flow - index->flows.at), dir);
     if (index->late_n && flow->side[0].packets + flow->side[1].packets == 0)
         learn_late(index, flow, dir, &packet);
-    return put_row(index, flow, dir, frame, &packet, row);
+    enum taken taken = put_row(index, flow, dir, frame, &packet, row);
+    pl_usual_note(index->usual, &packet, flow, row->flow, dir);
+    return taken;
 }
 
 static void begin(struct pl_index *index, struct nc_error *error)
@@ -344,33 +383,73 @@ void pl_index_judge_as(struct pl_index *index, const struct pl_index *first)
     index->late_n = first->late_n;
 }
 
-enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
+static void end_rows(const struct pl_index *index, enum pl_next next, enum pl_row_status *status,
+                     struct nc_error *error)
 {
-    struct pl_frame usual, frame;
-    enum pl_next next = PL_FRAME;
+    *status = next == PL_END ? PL_ROWS_END : PL_ROWS_FAILED;
+    if (next != PL_END)
+        nc_fail(error, NC_EXIT_FAILED, "damaged at %s", index->reader.why);
+}
+
+/* Takes frames of the usual form while there are any and room for their rows. It is a function of its own, so that what
+ * is known of a packet stays in registers between its block and its row. */
+static __attribute__((noinline)) size_t take_run(struct pl_index *index, struct pl_row *rows, size_t n, size_t most)
+{
+    struct pl_frame frame;
+    while (n < most && pl_reader_usual(&index->reader, &frame)) {
+        if (!take_usual(index, &frame, &rows[n])) {
+            index->held = frame;
+            index->holds = true;
+            break;
+        }
+        n++;
+    }
+    return n;
+}
+
+static __attribute__((noinline)) bool take_held(struct pl_index *index, struct pl_row *row)
+{
+    return take_usual(index, &index->held, row);
+}
+
+size_t pl_index_rows(struct pl_index *index, struct pl_row *rows, size_t most, enum pl_row_status *status,
+                     struct nc_error *error)
+{
     if (!index->judged)
         judge_copies(index);
-    for (;;) {
-        if (!pl_reader_usual(&index->reader, &usual)) {
-            if ((next = pl_reader_next(&index->reader, &frame)) != PL_FRAME)
-                break;
-            usual = frame;
+    const bool plain = is_plain(index);
+    *status = PL_ROW;
+    for (size_t n = 0; n < most;) {
+        if (plain && !index->holds && (n = take_run(index, rows, n, most)) == most)
+            break;
+        if (!index->holds) {
+            enum pl_next next = pl_reader_next(&index->reader, &index->held);
+            if (next != PL_FRAME)
+                return end_rows(index, next, status, error), n;
+            if (plain && take_held(index, &rows[n])) {
+                n++;
+                continue;
+            }
         }
-        if (take_usual(index, &usual, row))
-            return PL_ROW;
-        frame = usual;
-        enum taken taken = take_frame(index, &frame, row);
-        if (taken == TAKEN)
-            return PL_ROW;
+        index->holds = n > 0;
+        if (n)
+            return n;
+        enum taken taken = take_frame(index, &index->held, rows);
         if (taken == NO_MEMORY) {
             nc_fail(error, NC_EXIT_FAILED, "out of memory");
-            return PL_ROWS_FAILED;
+            *status = PL_ROWS_FAILED;
+            return 0;
         }
+        n = taken == TAKEN;
     }
-    if (next == PL_END)
-        return PL_ROWS_END;
-    nc_fail(error, NC_EXIT_FAILED, "damaged at %s", index->reader.why);
-    return PL_ROWS_FAILED;
+    return most;
+}
+
+enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error)
+{
+    enum pl_row_status status;
+    pl_index_rows(index, row, 1, &status, error);
+    return status;
 }
 
 enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,

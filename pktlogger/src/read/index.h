@@ -7,20 +7,9 @@
 #include "flows.h"
 #include "nc_error.h"
 #include "reader.h"
-#include "usual.h"
+#include "row.h"
 
-/* One captured TCP packet. The members are the columns of the index table in FORMAT.md. */
-struct pl_row {
-    uint64_t frame;
-    int64_t t_ns;
-    uint64_t seq, ack;
-    uint64_t sack_left[NC_SACK_MAX], sack_right[NC_SACK_MAX];
-    uint32_t flow, len, wire_len, window, tsval, tsecr;
-    uint32_t ee0b, eceb, ee1b;
-    uint16_t parts, flags, ip_id;
-    uint8_t dir, sack_n, ecn, accecn;
-    uint8_t options; /* bytes of TCP options; no column */
-};
+struct pl_usual;
 
 /* The number of frames of each kind. `frames` is the sum of the others, apart from `options_cut` and
  * `tunnelled`: TCP inside tunnels.
@@ -65,6 +54,8 @@ struct pl_index {
     struct nc_packet late[16]; /* SYNs of the beginning that stand behind other packets of their connection */
     unsigned late_n;
     struct pl_usual *usual;
+    struct pl_frame held; /* comes next; with `holds` */
+    bool holds;
     bool judged;      /* `copies` knows the beginning of the capture */
     bool tunnels;     /* look for TCP inside tunnels; the caller sets it after pl_index_open */
     bool keep_copies; /* give copies rows, too; as `tunnels` */
@@ -84,6 +75,11 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
 /* For a second reading of a capture, just opened: takes over what `first`, which has read it, knows of its beginning. */
 void pl_index_judge_as(struct pl_index *index, const struct pl_index *first);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
+
+/* The same for up to `most` rows. Returns how many there are; *status is PL_ROW while more may follow. What the index
+ * knows of a connection is the same for all of them: a packet that may say more of it comes first. */
+size_t pl_index_rows(struct pl_index *index, struct pl_row *rows, size_t most, enum pl_row_status *status,
+                     struct nc_error *error);
 
 /* The push side: reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has
  * the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */

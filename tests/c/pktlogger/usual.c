@@ -67,33 +67,37 @@ static size_t put_packet(uint8_t *frame, bool ipv6, bool ethernet, uint32_t *wir
     return (size_t)(at - frame) + header + 20 + options;
 }
 
-static void check_equal(const struct nc_packet *usual, const struct nc_packet *general)
+static void check_equal(const struct pl_row *row, const struct nc_packet *general)
 {
-    const struct nc_tcp *a = &usual->tcp, *b = &general->tcp;
-    CHECK_EQ(usual->ip_version, general->ip_version);
-    CHECK_EQ(usual->ecn, general->ecn);
-    CHECK_EQ(usual->ip_id, general->ip_id);
-    CHECK_EQ(usual->payload_len, general->payload_len);
-    CHECK(a->seq == b->seq && a->ack == b->ack && a->flags == b->flags && a->window == b->window);
-    CHECK_EQ(a->has_timestamps, b->has_timestamps);
-    CHECK(!a->has_timestamps || (a->tsval == b->tsval && a->tsecr == b->tsecr));
-    CHECK_EQ(a->options_len, b->options_len);
-    CHECK_EQ(a->sack_n, b->sack_n);
-    CHECK(memcmp(a->sack, b->sack, a->sack_n * sizeof *a->sack) == 0);
-    CHECK(!b->cut && !b->has_accecn && !b->accecn);
+    const struct nc_tcp *tcp = &general->tcp;
+    CHECK_EQ(row->ecn, general->ecn);
+    CHECK_EQ(row->ip_id, general->ip_version == 4 ? general->ip_id : 0);
+    CHECK_EQ(row->len, general->payload_len);
+    CHECK(row->seq == tcp->seq && row->ack == tcp->ack && row->flags == tcp->flags && row->window == tcp->window);
+    CHECK_EQ(row->tsval, tcp->has_timestamps ? tcp->tsval : 0);
+    CHECK_EQ(row->tsecr, tcp->has_timestamps ? tcp->tsecr : 0);
+    CHECK_EQ(row->options, tcp->options_len);
+    CHECK_EQ(row->sack_n, tcp->sack_n);
+    for (unsigned i = 0; i < NC_SACK_MAX; i++) {
+        CHECK_EQ(row->sack_left[i], i < tcp->sack_n ? tcp->sack[i].left : 0);
+        CHECK_EQ(row->sack_right[i], i < tcp->sack_n ? tcp->sack[i].right : 0);
+    }
+    CHECK(!row->accecn && !row->ee0b && !row->eceb && !row->ee1b);
+    CHECK(!tcp->cut && !tcp->has_accecn && !tcp->accecn);
 }
 
 static void what_is_read_is_what_the_general_decoder_reads(void)
 {
     static struct pl_usual usual;
-    struct nc_packet general, read;
+    static const struct pl_flow flow = {.ip_version = 4};
+    struct nc_packet general;
+    struct pl_row read;
     uint8_t frame[ROOM];
-    uint32_t wire, flow, seen = 0, whole = 0;
-    unsigned dir;
+    uint32_t wire, seen = 0, whole = 0;
     for (int ipv6 = 0; ipv6 < 2; ipv6++) { /* the connections are known */
         size_t captured = put_packet(frame, ipv6, true, &wire);
         nc_packet_decode(NC_LINK_ETHERNET, frame, captured, wire, &general);
-        pl_usual_note(&usual, &general, (uint32_t)(7 + ipv6), 1);
+        pl_usual_note(&usual, &general, &flow, (uint32_t)(7 + ipv6), 1);
     }
     for (int i = 0; i < DRAWS; i++) {
         bool ipv6 = draw(2), ethernet = draw(3);
@@ -112,14 +116,15 @@ static void what_is_read_is_what_the_general_decoder_reads(void)
                                        .data = frame};
         enum nc_decoded decoded = nc_packet_decode(given.link, frame, captured, wire, &general);
         whole += damage < 2 && decoded == NC_DECODED && !(general.tcp.flags & NC_TCP_SYN);
-        if (!pl_usual_read(&usual, &given, &read, &flow, &dir))
+        const struct pl_usual_slot *slot = pl_usual_read(&usual, &given, &read);
+        if (!slot)
             continue;
         seen++;
         CHECK_EQ(decoded, NC_DECODED);
         CHECK(general.l4 == NC_L4_TCP && !general.fragment && !(general.tcp.flags & NC_TCP_SYN));
         CHECK(general.src_port == 1000 && general.dst_port == 2000);
-        CHECK_EQ(flow, ipv6 ? 8 : 7);
-        CHECK_EQ(dir, 1);
+        CHECK_EQ(slot->flow, ipv6 ? 8 : 7);
+        CHECK_EQ(slot->dir, 1);
         check_equal(&read, &general);
     }
     printf("%u of %d packets were of the usual form\n", seen, DRAWS);
@@ -129,25 +134,27 @@ static void what_is_read_is_what_the_general_decoder_reads(void)
 static void a_new_connection_of_the_same_ends_replaces_the_old_one_both_ways(void)
 {
     static struct pl_usual usual;
-    struct nc_packet packet, read;
+    static const struct pl_flow flow = {.ip_version = 4};
+    struct nc_packet packet;
+    struct pl_row read;
     uint8_t frame[ROOM];
-    uint32_t wire, flow;
-    unsigned dir;
+    uint32_t wire;
     size_t captured = put_packet(frame, false, true, &wire);
     nc_put16(frame + 14 + 20 + 12, 0x5010);
     nc_packet_decode(NC_LINK_ETHERNET, frame, captured, wire, &packet);
-    pl_usual_note(&usual, &packet, 1, 0);
+    pl_usual_note(&usual, &packet, &flow, 1, 0);
     struct nc_packet back = packet;
     memcpy(back.src, packet.dst, 16);
     memcpy(back.dst, packet.src, 16);
     back.src_port = packet.dst_port;
     back.dst_port = packet.src_port;
-    pl_usual_note(&usual, &back, 2, 0);
+    pl_usual_note(&usual, &back, &flow, 2, 0);
     const struct pl_frame given = {
         .captured = (uint32_t)captured, .wire = wire, .link = NC_LINK_ETHERNET, .data = frame};
-    CHECK(pl_usual_read(&usual, &given, &read, &flow, &dir));
-    CHECK_EQ(flow, 2);
-    CHECK_EQ(dir, 1);
+    const struct pl_usual_slot *slot = pl_usual_read(&usual, &given, &read);
+    CHECK(slot);
+    CHECK_EQ(slot->flow, 2);
+    CHECK_EQ(slot->dir, 1);
 }
 
 int main(void)
