@@ -1,6 +1,8 @@
 /* Implements clock_samples.h. */
 #include "clock_samples.h"
 
+#include <string.h>
+
 #include "sort.h"
 
 enum { PARTS_MAX = 1024 };
@@ -93,6 +95,45 @@ static int by_key(const void *left, const void *right)
     return (a->key > b->key) - (a->key < b->key);
 }
 
+enum { DIGIT = 11 };
+
+/* The digit number `digit` of what samples are sorted by: first those of the key, without its lowest bits, then those of
+ * the flow. */
+static inline size_t digit_of(const struct pl_clock_sample *sample, unsigned digit)
+{
+    uint64_t key = sample->key >> (64 - 3 * DIGIT), flow = sample->flow;
+    return (digit < 3 ? key >> digit * DIGIT : flow >> (digit - 3) * DIGIT) & ((1 << DIGIT) - 1);
+}
+
+/* Puts keys in order that are random, by their digits: of the few that are equal so far, by_key decides. Returns 0, or -1
+ * without memory. */
+static int sort(struct pl_clock_samples *samples)
+{
+    size_t n = samples->list.n;
+    struct pl_clock_sample *from = samples->list.at, *spare = malloc((n + 1) * sizeof *spare), *to = spare;
+    for (unsigned digit = 0; spare && digit < 6; digit++) {
+        size_t places[1 << DIGIT] = {0}, sum = 0;
+        for (size_t i = 0; i < n; i++)
+            places[digit_of(&from[i], digit)]++;
+        if (n && places[digit_of(&from[0], digit)] == n)
+            continue; /* all have the same digit */
+        for (size_t d = 0; d < sizeof places / sizeof *places; d++) {
+            size_t count = places[d];
+            places[d] = sum;
+            sum += count;
+        }
+        for (size_t i = 0; i < n; i++)
+            to[places[digit_of(&from[i], digit)]++] = from[i];
+        struct pl_clock_sample *sorted = to;
+        to = from;
+        from = sorted;
+    }
+    if (spare && n && from != samples->list.at)
+        memcpy(samples->list.at, from, n * sizeof *from);
+    free(spare);
+    return spare ? pl_sort(samples->list.at, n, sizeof *samples->list.at, by_key) : -1;
+}
+
 /* Numbers the samples as the flows that are in both captures, and whether they lead away as their direction. Sorts
  * them. */
 static int translate(struct pl_clock_samples *samples, const struct pl_clock_flow *flows, uint64_t mask)
@@ -109,7 +150,7 @@ static int translate(struct pl_clock_samples *samples, const struct pl_clock_flo
         samples->list.at[kept++] = sample;
     }
     samples->list.n = kept;
-    return pl_sort(samples->list.at, kept, sizeof *samples->list.at, by_key);
+    return sort(samples);
 }
 
 /* The number of samples from i on that look the same. */
