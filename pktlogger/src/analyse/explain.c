@@ -161,6 +161,7 @@ static int study_losses(struct pl_explain *explain)
     if (result < 0 || pl_loss_study_begin(&explain->study, t, pl_path_base_line(t, ns_a_byte)) < 0)
         return -1;
     t->service_ns = ns_a_byte;
+    explain->own_ns_a_byte = explain->study.service;
     for (struct pl_cursor cursor = {0};
          result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
         result = study_part(explain, &policer, &part);
@@ -177,13 +178,17 @@ static int judge_losses(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
     struct pl_loss_causes causes;
-    struct pl_segment part;
+    struct pl_segment part = {.t_box_in_ns = -1, .t_box_exit_ns = -1, .t_box_out_ns = -1};
+    struct pl_cursor cursor = {0};
     uint64_t at;
     int result = 0;
     pl_loss_causes_begin(&causes, t, &explain->study, &explain->down, put_loss, explain);
-    for (struct pl_cursor cursor = {0};
-         result == 0 && t->not_arrived && pl_tables_segment(explain->tables, t, &cursor, &part, &at); cursor.row++)
+    while (result == 0 && t->not_arrived &&
+           (explain->tables->boxed ? pl_tables_segment(explain->tables, t, &cursor, &part, &at)
+                                   : pl_tables_passage(explain->tables, t, &cursor, &part))) {
         result = pl_loss_causes_add(&causes, &part);
+        cursor.row++;
+    }
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
@@ -316,7 +321,7 @@ static double work_ns(const struct pl_explain *explain, const struct pl_segment 
     const struct pl_transfer *t = explain->t;
     return pl_line_known(t->line)
                ? pl_line_packet_ns(t->line, segment->t_sent_ns, segment->len + pl_transfer_headers(t))
-               : pl_path_base_own_ns(t, segment, t->service_ns);
+               : explain->own_ns_a_byte * (segment->len + PL_HEADERS);
 }
 
 /* With a record: the wait in the box's queue and, where packets may queue behind it, the extra delay on the rest of the

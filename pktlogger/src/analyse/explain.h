@@ -15,6 +15,7 @@ struct pl_explain {
     struct pl_time_spans down;    /* when nothing passed the path */
     size_t down_at;               /* index of the first outage that is not over */
     size_t silence_at;            /* the same index into the silences of all connections */
+    double own_ns_a_byte;         /* the bottleneck's time for a byte of any flow (path_base.h) */
     int64_t box_exit_ns;          /* when a part last left the box's queue, by the record */
     uint64_t high;                /* end of the last byte sent */
 };

@@ -56,20 +56,16 @@ double pl_path_base_line(const struct pl_transfer *t, double service)
     return fmin(service, fmax(t->serial_ns, service * own / (own + others)));
 }
 
-double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service)
-{
-    return work_of(part, pl_path_base_line(t, service));
-}
-
 /* By the captures: the flow's own work is in the queue. */
 static int over_captures(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
 {
     struct pl_segment part;
+    double own = pl_path_base_line(t, service);
     int result = 0;
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(tables, t, &cursor, &part); cursor.row++) {
         double work_ns = work_of(&part, service), way_ns = (double)(part.t_received_ns - part.t_sent_ns);
         const struct pl_base_part arrived = {.t_ns = part.t_sent_ns,
-                                             .delay_ns = way_ns - pl_path_base_own_ns(t, &part, service),
+                                             .delay_ns = way_ns - work_of(&part, own),
                                              .work_ns = work_ns,
                                              .queued = service > 0};
         if (part.t_received_ns < 0)

@@ -17,11 +17,8 @@ int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, dou
  * take longer (`service`), by the inverse of its share of all octets while the line is busy. In the quickest rows the
  * flow's share was above average, so the line's time is at least service × share. It is also at least the time of a
  * packet that follows another at once (serial_ns), unless time stamps are late. Both are lower bounds; the larger one
- * counts. */
+ * counts. The path is no shorter than a packet's delay minus this time for it. */
 double pl_path_base_line(const struct pl_transfer *t, double service);
-
-/* The bottleneck's time for the part alone. The path is no shorter than a packet's delay minus this time. */
-double pl_path_base_own_ns(const struct pl_transfer *t, const struct pl_segment *part, double service);
 
 /* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's
  * previous part left at `before_exit_ns`, and until its own bits, which take work_ns (0: not known), had to be sent,

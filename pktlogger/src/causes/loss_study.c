@@ -16,7 +16,7 @@ static int note_gap(struct pl_loss_study *study, const struct pl_queue_place *pl
         (next && next->place <= place->place + PL_QUEUES_AROUND) ||
         (last && last->place + PL_QUEUES_AROUND >= place->place))
         return 0;
-    struct pl_gap_seen seen = {place->steady_ns, place->gap_ns};
+    struct pl_gap_seen seen = {place->steady_ns, pl_queues_gap_ns(study->queues, place->place)};
     return PL_APPEND(&study->gaps, seen);
 }
 
@@ -28,7 +28,7 @@ static int take_place(void *context, const struct pl_queue_place *place)
         run->queue_ns = place->delay_ns;
         run->left_ns = place->place ? (double)(place->before_ns - run->first_sent_ns) : -INFINITY;
         run->steady_ns = place->steady_ns;
-        run->gap_ns = place->gap_ns;
+        run->gap_ns = pl_queues_gap_ns(study->queues, place->place);
         run->gap_known = place->gap_known;
     }
     if (place->shortfall_ns >= 0 && (pl_sample_add(&study->shortfalls, place->shortfall_ns) < 0 ||

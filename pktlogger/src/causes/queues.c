@@ -48,8 +48,10 @@ static uint64_t before(uint64_t place, uint64_t by)
 
 /* How much later the arrivals after a place came than the bottleneck alone would make them. On each side, the part with
  * the least late time stamp counts. */
-static double gap(struct pl_queues *q, uint64_t place)
+double pl_queues_gap_ns(struct pl_queues *q, uint64_t place)
 {
+    if (place < AROUND || place + AROUND > q->n)
+        return 0;
     double end_ns = INFINITY, begin_ns = INFINITY, middle = part(q, place - 1)->bytes;
     for (uint64_t i = place - AROUND; i < place; i++)
         end_ns = lesser(end_ns, part(q, i)->received_ns + q->service * (middle - part(q, i)->bytes));
@@ -73,7 +75,6 @@ static int tell(struct pl_queues *q)
         .delay_ns = part(q, place)->longest_ns,
         .shortfall_ns = place < q->n ? part(q, place)->longest_ns - part(q, place)->delay_ns : -1,
         .moved_ns = place < q->n ? part(q, place)->moved_ns : -1,
-        .gap_ns = part(q, place)->gap_ns,
         .gap_known = q->service > 0 && place >= AROUND && place + AROUND <= q->n,
     };
     found.steady_ns =
@@ -86,11 +87,27 @@ static int find_place(struct pl_queues *q)
 {
     uint64_t place = q->placed++, end = place + AROUND < q->corrected ? place + AROUND : q->corrected;
     double longest_ns = -INFINITY;
-    for (uint64_t i = before(place, AROUND); i < end; i++)
-        longest_ns = larger(longest_ns, part(q, i)->delay_ns);
+    if (place >= AROUND && end == place + AROUND)
+        longest_ns = larger(part(q, place - AROUND)->longest_of_8, part(q, place)->longest_of_8);
+    else
+        for (uint64_t i = before(place, AROUND); i < end; i++)
+            longest_ns = larger(longest_ns, part(q, i)->delay_ns);
     part(q, place)->longest_ns = longest_ns;
-    part(q, place)->gap_ns = place >= AROUND && place + AROUND <= q->n ? gap(q, place) : 0;
     return place >= AROUND ? tell(q) : 0;
+}
+
+/* Notes the longest of the last 2, 4 and 8 delays at the first of each. */
+static void note_longest(struct pl_queues *q, uint64_t number)
+{
+    _Static_assert(AROUND == 8, "the longest delay around a place is that of twice 8");
+    if (number >= 1)
+        part(q, number - 1)->longest_of_2 = larger(part(q, number - 1)->delay_ns, part(q, number)->delay_ns);
+    if (number >= 3)
+        part(q, number - 3)->longest_of_4 =
+            larger(part(q, number - 3)->longest_of_2, part(q, number - 1)->longest_of_2);
+    if (number >= 7)
+        part(q, number - 7)->longest_of_8 =
+            larger(part(q, number - 7)->longest_of_4, part(q, number - 3)->longest_of_4);
 }
 
 static int correct(struct pl_queues *q)
@@ -103,6 +120,7 @@ static int correct(struct pl_queues *q)
     double corrected_ns = q->service > 0 ? earliest_ns : part(q, number)->received_ns;
     part(q, number)->delay_ns = corrected_ns - part(q, number)->sent_ns;
     part(q, number)->moved_ns = part(q, number)->received_ns - corrected_ns;
+    note_longest(q, number);
     return q->corrected >= AROUND ? find_place(q) : 0;
 }
 

@@ -22,15 +22,15 @@ struct pl_queue_place {
     double steady_ns;    /* the least of delay_ns here, PL_QUEUES_AROUND places before and as many behind */
     double shortfall_ns; /* delay_ns minus the corrected delay of the next arrival; -1: none */
     double moved_ns;     /* (actual − corrected) time of the next arrival; -1: none */
-    double gap_ns;       /* between the arrivals before and behind it, beyond the bottleneck's time for the latter */
-    bool gap_known;
+    bool gap_known;      /* pl_queues_gap_ns() */
 };
 
 typedef int pl_queue_sink(void *context, const struct pl_queue_place *place);
 
 struct pl_queue_part {
     double sent_ns, received_ns, bytes; /* `bytes`: all up to its end */
-    double delay_ns, longest_ns, gap_ns, moved_ns;
+    double delay_ns, longest_ns, moved_ns;
+    double longest_of_2, longest_of_4, longest_of_8; /* delays from this arrival on */
 };
 
 struct pl_queues {
@@ -50,6 +50,10 @@ struct pl_queues *pl_queues_new(double service, pl_queue_sink *sink, void *conte
 /* Takes the next part in order of sending that arrived. Places are told in order, some arrivals later. Returns 0, or
  * what the sink returned. */
 int pl_queues_add(struct pl_queues *queues, int64_t t_sent_ns, int64_t t_received_ns, uint32_t bytes);
+
+/* At a place that is being told: the time between the arrivals before and behind it, beyond the bottleneck's time for the
+ * latter; 0: not known. */
+double pl_queues_gap_ns(struct pl_queues *queues, uint64_t place);
 
 /* Tells all places that are left. */
 int pl_queues_end(struct pl_queues *queues);

@@ -13,10 +13,8 @@ static void thin(struct pl_sample *sample)
     sample->stride_less_one = 2 * sample->stride_less_one + 1;
 }
 
-int pl_sample_add(struct pl_sample *sample, double value)
+int pl_sample_keep(struct pl_sample *sample, double value)
 {
-    if (sample->given++ & sample->stride_less_one)
-        return 0;
     if (PL_APPEND(&sample->kept, value) < 0)
         return -1;
     if (sample->kept.n == PL_SAMPLE_MOST)

@@ -17,7 +17,11 @@ struct pl_sample {
 };
 
 /* Returns 0, or -1 without memory. */
-int pl_sample_add(struct pl_sample *sample, double value);
+int pl_sample_keep(struct pl_sample *sample, double value);
+static inline int pl_sample_add(struct pl_sample *sample, double value)
+{
+    return sample->given++ & sample->stride_less_one ? 0 : pl_sample_keep(sample, value);
+}
 void pl_sample_sort(struct pl_sample *sample);
 
 /* Sorts `n` numbers, smallest first. */

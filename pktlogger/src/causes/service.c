@@ -5,11 +5,9 @@
 
 #include "thresholds.h"
 
-static const unsigned lengths[PL_SERVICE_LENGTHS] = {128, 32, 8};
-
-static int look_back(struct pl_service *s, int i)
+/* `length` is a constant, so that nothing is divided. */
+static inline __attribute__((always_inline)) int look_back(struct pl_service *s, int i, unsigned length)
 {
-    unsigned length = lengths[i];
     if (s->n < length || s->n % (length / 4))
         return 0;
     const struct pl_service_mark *then = &s->marks[(s->n - length) % PL_SERVICE_RING];
@@ -33,9 +31,8 @@ int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64
     s->now.bytes += segment->len + PL_HEADERS;
     s->now.idle_ns += idle_ns > 0 ? (double)idle_ns : 0;
     s->now.queued_bytes += idle_ns > 0 ? 0 : segment->len + PL_HEADERS;
-    for (int i = 0; i < PL_SERVICE_LENGTHS; i++)
-        if (look_back(s, i) < 0)
-            return -1;
+    if (look_back(s, 0, 128) < 0 || look_back(s, 1, 32) < 0 || look_back(s, 2, 8) < 0)
+        return -1;
     s->marks[s->n++ % PL_SERVICE_RING] = s->now;
     return 0;
 }
