@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "arrived.h"
+#include "aside.h"
 #include "feed.h"
 #include "join.h"
 #include "others.h"
@@ -124,7 +125,7 @@ static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, str
 
 /* Follows the senders of all connections that were captured there. */
 static int walk_rows(struct pl_analysis *analysis, struct source *source, struct pl_tables *tables,
-                     struct nc_error *error)
+                     struct pl_aside *aside, struct nc_error *error)
 {
     for (uint32_t i = 0; i < analysis->n; i++)
         analysis->transfers[i].rows_left = analysis->transfers[i].sender_rows;
@@ -133,9 +134,9 @@ static int walk_rows(struct pl_analysis *analysis, struct source *source, struct
         if (number == UINT32_MAX || analysis->transfers[number].ends == PL_RECEIVER_ALONE)
             continue;
         struct pl_transfer *t = &analysis->transfers[number];
-        if (pl_walk(t, source->row, tables) < 0)
+        if (pl_walk(t, source->row, tables, aside) < 0)
             return -1;
-        if (--t->rows_left == 0 && pl_walk_end(t, tables) < 0)
+        if (--t->rows_left == 0 && pl_walk_end(t, tables, aside) < 0)
             return -1;
     }
     return pl_feed_failed(&source->feed, error) ? -1 : 0;
@@ -145,8 +146,11 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
 {
     struct source source = {.row = NULL};
     int result = open_source(&source, analysis, pl_has_end(analysis, PL_SENDER) ? PL_SENDER : PL_RECEIVER, error);
-    if (result == 0)
-        result = walk_rows(analysis, &source, tables, error);
+    struct pl_aside aside;
+    if (result == 0) {
+        result = pl_aside_open(&aside) < 0 ? -1 : walk_rows(analysis, &source, tables, &aside, error);
+        result = pl_aside_close(&aside) < 0 ? -1 : result;
+    }
     pl_feed_close(&source.feed);
     return result;
 }

@@ -82,9 +82,17 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     } else if (behind_holes(packet) || (duplicate && !packet->sack_n))
         s->hint = true;
     s->t->duplicate_acks += duplicate && !(packet->flags & NC_TCP_FIN);
-    if (pl_rates_ack(s->rates, packet->t_ns, s->una - una, s->window, rtt_ns) < 0)
+    struct pl_told *told = pl_aside_next(s->aside, PL_TELL_RATES_ACK);
+    told->of.rates = s->rates;
+    told->what.rates_ack.t_ns = packet->t_ns;
+    told->what.rates_ack.rtt_ns = rtt_ns;
+    told->what.rates_ack.bytes = s->una - una;
+    told->what.rates_ack.window = s->window;
+    if (pl_aside_tell(s->aside) < 0)
         return -1;
-    const struct pl_limits_ack ack = {
+    told = pl_aside_next(s->aside, PL_TELL_LIMITS_ACK);
+    told->of.limits = s->explain.limits;
+    told->what.limits_ack = (struct pl_limits_ack){
         .t_ns = packet->t_ns,
         .una = s->una,
         .high = s->high,
@@ -94,7 +102,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
         .missed = s->una > s->high + 1, /* a FIN counts as a byte */
         .answer = packet->len > 0,
     };
-    return pl_limits_ack(s->explain.limits, &ack);
+    return pl_aside_tell(s->aside);
 }
 
 static int64_t silent_ns(const struct pl_walk *s, int64_t now_ns)
@@ -293,18 +301,26 @@ static int take_parts(struct pl_walk *s)
 /* Passes a data packet on to the rates, and the arrivals of its parts. */
 static int note_rates(struct pl_walk *s, const struct pl_row *packet)
 {
-    const struct pl_rates_send sent = {
+    struct pl_told *told = pl_aside_next(s->aside, PL_TELL_RATES_SEND);
+    told->of.rates = s->rates;
+    told->what.rates_send = (struct pl_rates_send){
         .t_ns = packet->t_ns,
         .flight = flight_of(s),
         .window = s->window,
         .bytes = packet->len,
         .n = (uint32_t)s->parts.n,
     };
-    if (pl_rates_send(s->rates, &sent) < 0)
+    if (pl_aside_tell(s->aside) < 0)
         return -1;
     for (size_t i = 0; s->t->ends == PL_BOTH_ENDS && i < s->parts.n; i++) {
         const struct pl_segment *segment = &s->parts.at[i].segment;
-        if (segment->t_received_ns >= 0 && pl_rates_arrival(s->rates, segment->t_received_ns, segment->len) < 0)
+        if (segment->t_received_ns < 0)
+            continue;
+        told = pl_aside_next(s->aside, PL_TELL_RATES_ARRIVAL);
+        told->of.rates = s->rates;
+        told->what.arrival.t_ns = segment->t_received_ns;
+        told->what.arrival.bytes = segment->len;
+        if (pl_aside_tell(s->aside) < 0)
             return -1;
     }
     return 0;
@@ -348,7 +364,9 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     after_send(s, packet->t_ns);
     if (note_rates(s, packet) < 0)
         return -1;
-    const struct pl_limits_send sent = {
+    struct pl_told *told = pl_aside_next(s->aside, PL_TELL_LIMITS_SEND);
+    told->of.limits = s->explain.limits;
+    told->what.limits_send = (struct pl_limits_send){
         .t_ns = packet->t_ns,
         .queue_ns = queue_ns,
         .line_ns = line_ns,
@@ -365,7 +383,7 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         .reduced = reduced,
         .mode = s->mode,
     };
-    return pl_limits_send(s->explain.limits, &sent);
+    return pl_aside_tell(s->aside);
 }
 
 /* Reads the rows of one packet from the table. */
@@ -384,13 +402,14 @@ static int fetch_parts(struct pl_walk *s, uint64_t frame)
     return 0;
 }
 
-static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
+static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables, struct pl_aside *aside)
 {
     struct pl_walk *walk = calloc(1, sizeof *walk);
     if (!walk)
         return NULL;
     walk->t = t;
     walk->tables = tables;
+    walk->aside = aside;
     walk->marks = pl_marks_begin(t);
     walk->trips = pl_round_trips_begin(t->flow);
     walk->limited_ns = walk->closed_ns = walk->drained_ns = -1;
@@ -405,9 +424,9 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables)
     return walk;
 }
 
-int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *tables)
+int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *tables, struct pl_aside *aside)
 {
-    if (!t->walk && !(t->walk = begin(t, tables)))
+    if (!t->walk && !(t->walk = begin(t, tables, aside)))
         return -1;
     struct pl_walk *s = t->walk;
     struct pl_row packet = *row;
@@ -457,20 +476,28 @@ static int finish(struct pl_walk *s)
     return note_stop(s, now_ns, NULL, false);
 }
 
-int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables)
+static void release(void *ended)
 {
-    if (!t->walk && !(t->walk = begin(t, tables)))
+    struct pl_walk *walk = ended;
+    pl_explain_end(&walk->explain);
+    pl_rates_free(walk->rates);
+    pl_round_trips_free(&walk->trips);
+    free(walk->losses.bursts.at);
+    free(walk->losses.parts.at);
+    free(walk->parts.at);
+    free(walk);
+}
+
+int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables, struct pl_aside *aside)
+{
+    if (!t->walk && !(t->walk = begin(t, tables, aside)))
         return -1;
     int result = finish(t->walk);
-    pl_explain_end(&t->walk->explain);
-    pl_rates_free(t->walk->rates);
-    pl_round_trips_free(&t->walk->trips);
-    free(t->walk->losses.bursts.at);
-    free(t->walk->losses.parts.at);
-    free(t->walk->parts.at);
-    free(t->walk);
+    struct pl_told *told = pl_aside_next(aside, PL_TELL_END);
+    told->of.ended = t->walk;
+    told->what.release = release;
     t->walk = NULL;
-    return result;
+    return pl_aside_tell(aside) < 0 ? -1 : result;
 }
 
 int64_t pl_stop_threshold_ns(const struct pl_transfer *t, int64_t t_ns)

@@ -54,10 +54,13 @@ struct pl_resume {
 };
 int pl_add_stop(struct pl_transfer *transfer, const struct pl_resume *resume);
 
-/* Takes a packet of the transfer from the sender's capture. Returns 0, or -1 without memory. */
-int pl_walk(struct pl_transfer *transfer, const struct pl_row *row, struct pl_tables *tables);
+struct pl_aside;
 
-/* Ends what is under way when the capture ends, and releases transfer->walk. */
-int pl_walk_end(struct pl_transfer *transfer, struct pl_tables *tables);
+/* Takes a packet of the transfer from the sender's capture. Limits and rates get their part of it by `aside`. Returns 0, or
+ * -1 without memory. */
+int pl_walk(struct pl_transfer *transfer, const struct pl_row *row, struct pl_tables *tables, struct pl_aside *aside);
+
+/* Ends what is under way when the capture ends. transfer->walk is released once limits and rates have got all. */
+int pl_walk_end(struct pl_transfer *transfer, struct pl_tables *tables, struct pl_aside *aside);
 
 #endif

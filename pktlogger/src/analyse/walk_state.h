@@ -2,6 +2,7 @@
 #ifndef PL_WALK_STATE_H
 #define PL_WALK_STATE_H
 
+#include "aside.h"
 #include "explain.h"
 #include "marks.h"
 #include "offers.h"
@@ -23,6 +24,7 @@ struct pl_walk {
     struct pl_losses losses;
     struct pl_explain explain;
     struct pl_rates *rates;
+    struct pl_aside *aside;
     struct pl_round_trips trips;
     struct pl_marks marks;
     uint64_t segment;         /* number of the next segment to be sent */
