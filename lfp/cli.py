@@ -16,6 +16,7 @@ import click
 
 from netcommon import extras, unprivileged
 from netcommon.errors import EXIT_INTERRUPTED, EXIT_USAGE, LfpError
+from netcommon.printable import printable
 from scenarios.run import plugins
 from scenarios.run.interrupt import Interrupted, orderly
 
@@ -123,7 +124,7 @@ def run(arguments: list[str]) -> int:
     except click.ClickException as error:
         hint = getattr(error, "ctx", None)
         where = f" (see '{hint.command_path} --help')" if hint else ""
-        click.echo(f"lfp: {error.format_message()}{where}", err=True)
+        click.echo(printable(f"lfp: {error.format_message()}{where}"), err=True)
         return EXIT_USAGE
     except (click.Abort, Interrupted) as abort:  # click turns a KeyboardInterrupt into Abort
         interrupted = abort if isinstance(abort, Interrupted) else abort.__cause__

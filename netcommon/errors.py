@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from netcommon.printable import printable
+
 EXIT_DONE = 0
 EXIT_FAILED = 1
 EXIT_USAGE = 2
@@ -13,7 +15,7 @@ class LfpError(Exception):
     """Anything a command ends with. ``str(error)`` is one line that says what to do; ``status`` the exit status."""
 
     def __init__(self, message: str, status: int = EXIT_FAILED) -> None:
-        super().__init__(" ".join(message.split()))
+        super().__init__(printable(" ".join(message.split())))
         self.status = status
 
 

@@ -21,6 +21,7 @@ from dashboard.timeline import apart, kept_files
 from netcommon import sandbox
 from netcommon.errors import LfpError
 from netcommon.ledger import cache_directory
+from netcommon.printable import printable
 from scenarios.run.interrupt import Interrupted, orderly
 
 
@@ -86,7 +87,7 @@ def _serve_confined(shown: Shown, listener: socket.socket, channels: dict[str, C
 
 
 def _announce(url: str) -> None:
-    print(f"Dashboard: {url}   (Ctrl-C ends it)", flush=True)
+    print(printable(f"Dashboard: {url}   (Ctrl-C ends it)"), flush=True)
 
 
 def _linked(runs_dir: Path) -> list[Path]:

@@ -18,6 +18,7 @@ from lfp.commands import _show
 from lfp.commands._time import choices
 from netcommon import extras
 from netcommon.errors import MissingError
+from netcommon.printable import printable
 from scenarios.plan import gateway_commands
 from scenarios.plan.plan import Plan
 from scenarios.run import checks, imported, manifest, plugins, runner, runs, shown
@@ -169,4 +170,4 @@ def _program() -> str:
 def _say_how_to_resume(run_dir: Path) -> None:
     kept = len(runs.trial_folders(run_dir))
     command = f"{_program()} run --resume {shlex.quote(str(run_dir))}"
-    click.echo(f"lfp: {kept} trials kept; go on with: {command}", err=True)
+    click.echo(printable(f"lfp: {kept} trials kept; go on with: {command}"), err=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from netcommon.printable import printable
 from scenarios.run import leftovers
 
 
@@ -17,6 +18,6 @@ def command(dry_run: bool) -> None:
     removed = leftovers.clean(dry_run=dry_run)
     verb = "would remove" if dry_run else "removed"
     for what in removed:
-        click.echo(f"{verb} {what}")
+        click.echo(printable(f"{verb} {what}"))
     if not removed:
         click.echo("nothing to remove")

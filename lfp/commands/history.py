@@ -12,6 +12,7 @@ import click
 from lfp.commands._options import margin_option, metric_option, runs_dir_option, share
 from netcommon import readable
 from netcommon.errors import UsageError
+from netcommon.printable import printable
 from scenarios.plan import cells
 from scenarios.run import history, plugins
 from scenarios.run.history import Entry
@@ -47,7 +48,7 @@ def command(
     if not found:
         raise UsageError(f"history: no valid trial with {metric} in {runs_dir}; 'lfp show RUN' says why")
     if plot:
-        click.echo(plugins.plot("history")(found, metric, plot))
+        click.echo(printable(str(plugins.plot("history")(found, metric, plot))))
         return
     out = console()
     found.sort(key=lambda entry: str(entry.manifest["name"]))

@@ -15,6 +15,7 @@ from lfp.commands._options import runs_dir_option
 from netcommon import readable
 from netcommon.binaries import find
 from netcommon.errors import UsageError
+from netcommon.printable import printable
 from scenarios.run import runs
 from scenarios.trial import legs
 
@@ -36,7 +37,7 @@ def command(run: str | None, trial: int | None, given: tuple[str, ...], as_json:
     if as_json:
         click.echo(json.dumps(found, ensure_ascii=False))
     else:
-        click.echo("\n".join(_lines(found)))
+        click.echo(printable("\n".join(_lines(found))))
 
 
 def _leg(text: str) -> legs.Leg:

@@ -9,6 +9,7 @@ import click
 
 from netcommon import readable
 from netcommon.errors import EXIT_FAILED
+from netcommon.printable import printable
 from scenarios.run.terminal import console, print_table
 from scenarios.virtual import schedule
 from scenarios.virtual.schedule import Records
@@ -30,7 +31,7 @@ def command(record: Path, other: Path | None, begin: int | None, count: int) -> 
     if other:
         return _compare(record, records, other, schedule.load(other))
     if begin is not None:
-        click.echo("\n".join(schedule.lines(records, begin, begin + count)))
+        click.echo(printable("\n".join(schedule.lines(records, begin, begin + count))))
         return 0
     _summary(records)
     return 0
@@ -51,7 +52,7 @@ def _compare(one: Path, records: Records, other: Path, others: Records) -> int:
     if index is None:
         click.echo(f"equal: {len(records)} records")
         return 0
-    click.echo("\n".join(_difference(one, records, other, others, index)))
+    click.echo(printable("\n".join(_difference(one, records, other, others, index))))
     return EXIT_FAILED
 
 

@@ -1,8 +1,9 @@
 #include "nc_error.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "nc_printable.h"
 
 int nc_fail(struct nc_error *error, int status, const char *format, ...)
 {
@@ -11,8 +12,6 @@ int nc_fail(struct nc_error *error, int status, const char *format, ...)
     va_start(args, format);
     vsnprintf(error->text, sizeof error->text, format, args);
     va_end(args);
-    for (char *c = error->text; *c; c++)
-        if (iscntrl((unsigned char)*c))
-            *c = '?';
+    nc_printable(error->text);
     return -1;
 }

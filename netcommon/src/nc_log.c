@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "nc_jsonl.h"
+#include "nc_printable.h"
 
 enum { MESSAGE_MAX = 900 };
 
@@ -19,6 +20,7 @@ static void log_line(const char *format, va_list args)
     used += n < 0 ? 0 : (size_t)n;
     if (used > sizeof line - 2)
         used = sizeof line - 2;
+    nc_printable(line);
     line[used++] = '\n';
     ssize_t written = write(STDERR_FILENO, line, used);
     (void)written; /* nowhere left to complain */

@@ -13,6 +13,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
+from netcommon.printable import printable
+
 WIDTH_IN_A_PIPE = 200
 _GAP, _LEAST_WIDTH = "  ", 20
 
@@ -37,7 +39,7 @@ class Plain:
 
     def print(self, *objects: Any, style: str | None = None, markup: bool | None = None) -> None:
         """Prints the objects. ``style``: bold or none."""
-        text = " ".join(map(str, objects))
+        text = printable(" ".join(map(str, objects)))
         print(f"\033[1m{text}\033[0m" if style == "bold" and self._terminal else text)
 
 

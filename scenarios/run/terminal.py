@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rich.console import Console
 
+from netcommon.printable import printable
 from scenarios.run.plain import WIDTH_IN_A_PIPE, print_table
 
 __all__ = ["console", "print_table"]
 
 
+class _Plain(Console):
+    """Prints texts as texts: what is in a run does not move the cursor."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich does it."""
+        super().print(*(printable(one) if isinstance(one, str) else one for one in objects), **options)
+
+
 def console(*, stderr: bool = False) -> Console:
     """The console of a command."""
-    made = Console(highlight=False, soft_wrap=True, stderr=stderr)
-    return made if made.is_terminal else Console(highlight=False, soft_wrap=True, stderr=stderr, width=WIDTH_IN_A_PIPE)
+    made = _Plain(highlight=False, soft_wrap=True, stderr=stderr)
+    return made if made.is_terminal else _Plain(highlight=False, soft_wrap=True, stderr=stderr, width=WIDTH_IN_A_PIPE)

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "nc_printable.h"
+
 json_t *rttcp_fields_encode(const struct rttcp_field *table, size_t n, const void *from)
 {
     json_t *object = json_object();
@@ -31,10 +33,8 @@ static int decode_text(const struct rttcp_field *row, const json_t *value, char 
     const char *text = json_string_value(value);
     if (!text || strlen(text) >= row->size)
         return nc_fail(error, NC_EXIT_FAILED, "%s: want a text of at most %zu bytes", row->name, row->size - 1);
-    size_t i = 0;
-    for (; text[i]; i++)
-        member[i] = (unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i];
-    member[i] = '\0';
+    memcpy(member, text, strlen(text) + 1);
+    nc_printable(member);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "check.h"
 #include "nc_jsonl.h"
 #include "nc_log.h"
+#include "nc_printable.h"
 
 /* The only line in the stream, parsed; the stream starts again. */
 static json_t *take_line(FILE *file)
@@ -57,6 +58,17 @@ static void error_has_status_and_message(void)
     fclose(file);
 }
 
+/* A terminal obeys control characters, and what a message quotes may be a stranger's. Other texts stay as they are. */
+static void a_terminal_is_told_nothing(void)
+{
+    char said[] = "\033]0;mine\a \r\n\t\177 \302\2332J \xc3\xa9 \xc2\xb5s \xc2";
+    nc_printable(said);
+    CHECK_STR(said, "?]0;mine? ???? ??2J \xc3\xa9 \xc2\xb5s \xc2");
+    struct nc_error error;
+    nc_fail(&error, 1, "'%s'", "\302\2332J");
+    CHECK_STR(error.text, "'??2J'");
+}
+
 static void reader_gone(void)
 {
     FILE *full = fopen("/dev/full", "w");
@@ -70,6 +82,7 @@ int main(void)
     RUN(event_with_fields);
     RUN(event_alone);
     RUN(error_has_status_and_message);
+    RUN(a_terminal_is_told_nothing);
     RUN(reader_gone);
     return 0;
 }

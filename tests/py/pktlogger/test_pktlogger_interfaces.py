@@ -107,3 +107,19 @@ def test_copies_at_another_interface_are_none_of_the_chosen_one(tmp_path: Path) 
     flow, kinds = analyse(tmp_path, file.write(tmp_path / "a.pcapng"), "--interface", "inside", end="receiver")
     assert (kinds["tcp"], kinds["copy"]) == (len(packets) + 1, 0)
     assert flow["spurious"] == 1
+
+
+@pytest.mark.parametrize("form", ["--json", "--human"])
+def test_a_terminal_obeys_nothing_that_an_interface_is_called(form: str, tmp_path: Path) -> None:
+    talk, file = transfer(), Pcapng()
+    file.interface(name="\x1b]0;mine\x07\x9b2J")
+    file.interface(name="inside")
+    for packet in talk.sender:
+        file.packet(packet.frame(), packet.t_ns, 1)
+        file.packet(packet.frame(), packet.t_ns + 20_000, 0)
+    argv = [str(find("pktlogger")), "analyse", "--sender", str(file.write(tmp_path / "a.pcapng")), form]
+    done = subprocess.run(
+        [*argv, "-o", str(tmp_path / "out"), "--interface", "inside"], capture_output=True, text=True, timeout=60,
+        check=True,
+    )  # fmt: skip
+    assert "?]0;mine???2J" in done.stderr and not set(done.stdout + done.stderr) & set("\x1b\x07\x9b"), done
