@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 from bench.registry import Result
+from netcommon.strangers import write_text
 from scenarios.run import machine
 
 
@@ -42,6 +43,4 @@ def write(result: Result, file: Path) -> None:
     else:
         parts.append(own)
     text = "\n".join(f"{part.rstrip()}\n" for part in parts if part.strip())
-    temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.rename(file)
+    write_text(file, text)

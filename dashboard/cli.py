@@ -13,6 +13,7 @@ import click
 
 from netcommon import extras
 from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon.printable import printable
 from netcommon.strangers import refuse_foreign
 
 runs_dir_option = click.option(
@@ -90,7 +91,7 @@ def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bo
     path = runs.find(run, runs_dir)
     written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path, output)]
     for file in written:
-        click.echo(file)
+        click.echo(printable(str(file)))
 
 
 def report_after_run(run_dir: Path) -> Path | None:
@@ -126,14 +127,14 @@ def certify(run: str, output: Path | None, check: bool, entered: datetime | None
         raise UsageError("--entered: not with --check; the dossier holds the day that it was made for")
     if check:
         dossier.check(path, output or path)
-        click.echo(f"{path}: unchanged since the run's end, and as in its dossier")
+        click.echo(printable(f"{path}: unchanged since the run's end, and as in its dossier"))
         return 0
     if output is None:
         refuse_foreign(path)
     content = dossier.make(path, entered.date().isoformat() if entered else None)
     for rule in content["rules"]:
         click.echo(f"{rule['name']:<4} {rule['verdict']:<28} {rule['asks']}")
-    click.echo(write_dossier(content, output or path))
+    click.echo(printable(str(write_dossier(content, output or path))))
     return 0 if content["certified"] else EXIT_FAILED
 
 

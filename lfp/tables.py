@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from netcommon import extras
+from netcommon import extras, result_rows
 from netcommon.errors import MissingError, UsageError
 from scenarios.run import results, runs
 from scenarios.trial import captured, clock
@@ -170,7 +170,7 @@ class Run:
         file = self.path / "results.parquet"
         if not file.is_file():
             raise UsageError(f"{self.path}: no results yet; finish it with 'lfp run --resume'")
-        found = parquet.read_table(file)
+        found = result_rows.read(file)
         return _framed(found.filter(found["valid"]) if valid_only else found, frame)
 
     @property

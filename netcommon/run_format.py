@@ -8,6 +8,7 @@ each file, because they are only ever read together.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,15 @@ from netcommon.errors import EXIT_USAGE, LfpError
 
 VERSION, OLDEST = 2, 1
 METADATA = b"lfp_run_format"  # of results.parquet
+# What readers ask of a manifest, where it is there. A stranger may have written another kind of value.
+KINDS: dict[str, type] = {
+    "name": str, "title": str, "paper": str, "state": str, "plan": int, "seed": int,
+    "started_realtime_ns": int, "ended_realtime_ns": int, "scenario": dict, "verdict": dict,
+    "superseded": list, "expected": list, "hashes": dict, "commits": dict, "versions": dict,
+    "clock": dict,
+}  # fmt: skip
+_INTEGERS = 2**63
+_WORDS = {str: "a text", int: "a whole number of 64 bits", dict: "an object", list: "a list"}
 
 
 def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
@@ -28,6 +38,16 @@ def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
             "read it with the version of lfp that wrote it, or a later one",
             EXIT_USAGE,
         )
+    for key, kind in KINDS.items():
+        if (value := manifest.get(key)) is not None and not _is(value, kind):
+            said = json.dumps(value)[:40]
+            raise LfpError(f"{run_dir}/manifest.json: damaged: '{key}' is {said}; want {_WORDS[kind]}")
+
+
+def _is(value: object, kind: type) -> bool:
+    if isinstance(value, int):
+        return kind is int and not isinstance(value, bool) and abs(value) < _INTEGERS
+    return isinstance(value, kind)
 
 
 _OF_FLOWS = ("flows_bps", "flow_share", "flow_jain", "stream_jain")

@@ -8,14 +8,18 @@ first calls `refuse_links`, code that writes into a run calls `refuse_foreign`, 
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from netcommon.errors import EXIT_USAGE, LfpError
+from netcommon.errors import EXIT_FAILED, EXIT_USAGE, LfpError
+
+_OF_THE_SYSTEM = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # /dev/stdout is a link that nobody may replace
 
 
 def refuse_links(run: Path) -> None:
@@ -41,10 +45,35 @@ def refuse_foreign(run: Path) -> None:
             )
 
 
+def read_json(path: Path) -> Any:
+    """The value of a JSON file, or None when it does not exist. LfpError for what is no file, which is not waited for,
+    and for a damaged one."""
+    try:
+        file = open(path, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
+    except FileNotFoundError:
+        return None
+    with file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise LfpError(f"{path}: a pipe, socket or device, and no file", EXIT_FAILED)
+        try:
+            return json.load(file)
+        except json.JSONDecodeError as error:
+            raise LfpError(f"{path}:{error.lineno}: damaged JSON ({error.msg})", EXIT_FAILED) from error
+        except UnicodeDecodeError as error:
+            raise LfpError(f"{path}: damaged: not UTF-8 ({error.reason})", EXIT_FAILED) from error
+        except RecursionError as error:
+            raise LfpError(f"{path}: damaged JSON (nested too deeply)", EXIT_FAILED) from error
+
+
 @contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
     """A file that takes the name ``path`` when the block ends, whole; after an error the old file, if any, is still
-    there. Its temporary name is random and new, so no link is followed; a link at ``path`` itself is replaced."""
+    there. Its temporary name is random and new, so no link is followed; a link at ``path`` itself is replaced, but for
+    those of the system, such as /dev/stdout."""
+    if path.parent in _OF_THE_SYSTEM:
+        with path.open("wb") as file:
+            yield file
+        return
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         name = f".{path.name}.{secrets.token_hex(8)}.tmp"

@@ -6,15 +6,12 @@ exist yet is empty.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from dashboard.core import tags
-from netcommon import run_format
+from netcommon import result_rows, run_format, strangers
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links
 from pktlogger import between
@@ -257,7 +254,7 @@ def load_run(path: Path) -> Run:
     manifest = read_json(path / "manifest.json")
     run_format.check(path, manifest)
     results = path / "results.parquet"
-    found = _rows_of(results) if results.is_file() else _rows_from_trials(path)
+    found = result_rows.rows(results) if results.is_file() else _rows_from_trials(path)
     rows = [run_format.as_meant(row, manifest.get("v", 1)) for row in found]
     captured = frozenset(int(file.parent.name) for file in (path / "trials").glob("[0-9]*/segments.parquet"))
     return Run(path, manifest, tuple(rows), captured)
@@ -271,15 +268,7 @@ def list_runs(runs_dir: Path) -> list[Run]:
             found.append(load_run(manifest.parent))
         except (LfpError, OSError, ValueError):
             continue
-    return sorted(found, key=lambda run: int(run.manifest.get("started_realtime_ns") or 0), reverse=True)
-
-
-def _rows_of(results: Path) -> list[Json]:
-    """The rows of results.parquet. Rejected: read_table, whose threads cost more than a small file, in a list of 1,000
-    runs."""
-    with pq.ParquetFile(results, memory_map=True, pre_buffer=False) as file:
-        rows: list[Json] = file.read(use_threads=False).to_pylist()
-    return rows
+    return sorted(found, key=lambda run: run.manifest.get("started_realtime_ns") or 0, reverse=True)
 
 
 def _rows_from_trials(path: Path) -> list[Json]:
@@ -299,12 +288,9 @@ def _rows_from_trials(path: Path) -> list[Json]:
 
 def read_json(path: Path) -> Json:
     """The object in a file; empty where there is no file. Raises LfpError (status 1) for a damaged one."""
-    if not path.is_file():
+    value = strangers.read_json(path)
+    if value is None:
         return {}
-    try:
-        value = json.loads(path.read_text())
-    except json.JSONDecodeError as error:
-        raise LfpError(f"{path}:{error.lineno}: damaged JSON ({error.msg})", 1) from error
     if not isinstance(value, dict):
         raise LfpError(f"{path}: one JSON object expected", 1)
     return value

@@ -19,7 +19,7 @@ from dashboard.core.runs import Run
 from dashboard.run.growing_figure import MOST, growing_figure
 from dashboard.run.under_way import Growing, Grown, UnderWay, under_way
 from dashboard.run.under_way_table import running_table, state_line
-from netcommon.errors import LfpError
+from netcommon.errors import EXIT_USAGE, LfpError
 
 POLL_MS = 500
 HINT = (
@@ -75,10 +75,10 @@ def register(app: Dash, run_named: Callable[[str], Run], whole_page: Callable[[s
         name = pathname.split("/")[2] if pathname.startswith("/run/") else ""
         try:
             run = run_named(name)
-        except LfpError:
-            raise PreventUpdate from None  # it was left, or deleted
-        except (OSError, ValueError):  # a damaged table: the page says so
-            return whole_page(name, search or ""), *[no_update] * 4
+        except (LfpError, OSError, ValueError) as error:
+            if isinstance(error, LfpError) and error.status == EXIT_USAGE:
+                raise PreventUpdate from None  # it was left, or deleted
+            return whole_page(name, search or ""), *[no_update] * 4  # a damaged table: the page says so
         if seen(run) != before:
             return whole_page(name, search or ""), *[no_update] * 4
         now = under_way(run.path, time.time_ns())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from dashboard.core.parts import when
 from dashboard.core.runs import Run
@@ -19,7 +20,14 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+.!|~-])")
 def run_rows(runs: Sequence[Run]) -> list[dict[str, str]]:
     """A row for each run: `COLUMNS`, `id` (the run's name), `words` (what the search looks at, in lower case) and `why`
     (reasons for the verdict). `run` is Markdown: a link to the run's page."""
-    return [_row(run) for run in runs]
+    return list(_rows(runs))
+
+
+def _rows(runs: Sequence[Run]) -> Iterator[dict[str, str]]:
+    """A run in which somebody put another kind of value than there should be hides no other."""
+    for run in runs:
+        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+            yield _row(run)
 
 
 def _row(run: Run) -> dict[str, str]:

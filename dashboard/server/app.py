@@ -118,13 +118,14 @@ def _links(live: Live) -> list[dcc.Link]:
 
 def page_or_problem(runs: Runs, pathname: str, search: str, live: Live = NOTHING_LIVE) -> html.Div:
     """The page of an address, or one that says in a line why there is none. A table may be damaged, or be deleted while
-    it is read: pyarrow's errors are ValueErrors and OSErrors."""
+    it is read, and somebody else may have written any value in the place of any."""
     try:
         return page_at(runs, pathname, search, live)
     except LfpError as error:
         return elements.problem(str(error))
-    except (OSError, ValueError) as error:
-        return elements.problem(f"{pathname}: not readable ({str(error).splitlines()[0]})")
+    except Exception as error:
+        why = next(iter(str(error).splitlines()), "") if isinstance(error, OSError | ValueError) else repr(error)
+        return elements.problem(f"{pathname}: not readable ({why})")
 
 
 def page_at(runs: Runs, pathname: str, search: str = "", live: Live = NOTHING_LIVE) -> html.Div:

@@ -15,6 +15,7 @@ import click
 
 from lfp.commands._options import jobs_option, set_option
 from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon.strangers import write_text
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run.plain import Plain, print_table
 
@@ -57,7 +58,7 @@ def command(
     writers = {".json": lambda: tables.document(about, results), ".md": lambda: tables.markdown(about, results),
                ".txt": lambda: tables.text(results)}  # fmt: skip
     for file in output:
-        file.write_text(writers[file.suffix](), encoding="utf-8")
+        write_text(file, writers[file.suffix]())
     if as_json:
         click.echo(tables.document(about, results), nl=False)
     else:

@@ -31,6 +31,8 @@ from lfp.commands._options import (
 )
 from netcommon import extras
 from netcommon.errors import EXIT_FAILED, LfpError, UsageError
+from netcommon.printable import printable
+from netcommon.strangers import write_text
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run import compare, ran, runner, runs
 from scenarios.run.terminal import console
@@ -162,6 +164,6 @@ def _check_file(markdown: Path | None) -> None:
 
 def _write(text: str, markdown: Path | None) -> None:
     if markdown:
-        markdown.write_text(text, encoding="utf-8")
+        write_text(markdown, text)
     else:
-        click.echo(text, nl=False)
+        click.echo(printable(text), nl=False)

@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 
 import click
-import pyarrow.parquet as parquet
 from rich.console import Console
 
 from lfp.commands._options import runs_dir_option
-from netcommon import readable
-from netcommon.errors import EXIT_FAILED, UsageError
+from netcommon import readable, result_rows
+from netcommon.errors import EXIT_FAILED, LfpError, UsageError
+from netcommon.strangers import refuse_links, write_text
 from scenarios.papers import book, claims, rows, stored
 from scenarios.papers.stored import Form, Stored
 from scenarios.plan import params
@@ -65,7 +65,7 @@ def command(
             stored.write(kept, name, form, found[name, form])
     text = book.page(claims.load(), rows.load(), _all(found, kept), _about())
     if output:
-        _write(output, text)
+        write_text(output, text)
     else:
         click.echo(text, nl=False)
     return 0 if all(one.good for one in found.values()) else EXIT_FAILED
@@ -87,7 +87,11 @@ def _newest(plan: Plan, runs_dir: Path) -> Path | None:
     """The newest complete run of this very plan."""
     candidates = sorted(runs_dir.glob(f"{plan.name}-*/manifest.json"), reverse=True)
     for run_dir in (candidate.parent for candidate in candidates):
-        content = runs.manifest(run_dir)
+        try:
+            refuse_links(run_dir)
+            content = runs.manifest(run_dir)
+        except LfpError:  # a stranger's, or a later lfp's
+            continue
         done = content["state"] == "done" and "virtual" in content
         if done and _same(manifest.replan(content, run_dir), plan):
             return run_dir
@@ -103,7 +107,7 @@ def _same(one: Plan, other: Plan) -> bool:
 
 def _read(scenario: str, form: Form, run_dir: Path) -> Stored:
     content = runs.manifest(run_dir)
-    results = stored.trimmed(scenario, parquet.read_table(run_dir / "results.parquet").to_pylist())
+    results = stored.trimmed(scenario, result_rows.rows(run_dir / "results.parquet"))
     about = {"date": f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d}", "seed": SEED, "lfp": machine.versions()["lfp"]}
     expected = [{"say": one["say"], "met": one["met"]} for one in content.get("expected", [])]
     return Stored(stored.digest(scenario, form), about, bool(content["verdict"]["valid"]), expected, results)
@@ -125,10 +129,3 @@ def _about() -> list[str]:
         f"{readable.count(len(known()))} scenarios, seed {SEED}; the dates of their runs are in the last table",
         f"lfp {machine.versions()['lfp']}; virtual time, so the machine has no part in the figures",
     ]
-
-
-def _write(file: Path, text: str) -> None:
-    """Replaces the page atomically: a reader finds the old page or the new one."""
-    temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.rename(file)

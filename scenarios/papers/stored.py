@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netcommon.errors import LfpError
+from netcommon.strangers import write_text
 from scenarios.papers import claims, rows
 from scenarios.plan import columns, model_files
 from scenarios.plan.document import load_layers, with_quick
@@ -77,9 +78,7 @@ def write(folder: Path, scenario: str, form: Form, kept: Stored) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     lines = ",\n  ".join(json.dumps(row) for row in kept.results)
     head = {"v": 1, "digest": kept.digest, "about": kept.about, "valid": kept.valid, "expected": kept.expected}
-    temporary = file.with_name(f".{file.name}.tmp")
-    temporary.write_text(f'{json.dumps(head, indent=1)[:-2]},\n "results": [\n  {lines}\n ]\n}}\n', encoding="utf-8")
-    temporary.rename(file)
+    write_text(file, f'{json.dumps(head, indent=1)[:-2]},\n "results": [\n  {lines}\n ]\n}}\n')
 
 
 def read(folder: Path, scenario: str, form: Form) -> Stored | None:

@@ -9,9 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as parquet
-
-from netcommon import readable, run_format
+from netcommon import readable, result_rows, run_format
 from netcommon.errors import UsageError
 from scenarios.plan import cells, columns, params
 from scenarios.plan.cells import Key, Row
@@ -68,7 +66,7 @@ class Table:
         manifest = runs.manifest(path)
         sweep = (manifest.get("scenario") or {}).get("sweep") or {}
         asked = frozenset(read_json(runs.trial_folders(path)[0] / "params.json"))
-        kept = (run_format.as_meant(row, manifest.get("v", 1)) for row in parquet.read_table(results).to_pylist())
+        kept = (run_format.as_meant(row, manifest.get("v", 1)) for row in result_rows.rows(results))
         rows = sorted(kept, key=lambda row: int(row["trial"]))
         return cls(path, bool(manifest.get("virtual")), sweep, asked, tuple(rows))
 

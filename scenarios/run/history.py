@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from netcommon import run_format
+from netcommon import result_rows, run_format
 from netcommon.errors import LfpError, UsageError
 from netcommon.strangers import refuse_links
 from scenarios.plan import cells, columns
@@ -133,16 +133,26 @@ def left_out(runs_dir: Path) -> list[str]:
 def _manifests(runs_dir: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
     for pattern in ("*/manifest.json", "*/*/manifest.json"):
         for file in sorted(runs_dir.glob(pattern)):
-            with contextlib.suppress(OSError, ValueError):
+            with contextlib.suppress(OSError, LfpError):
                 content = None if file.is_symlink() else read_json(file)
-                if isinstance(content, dict) and {"name", "started_realtime_ns"} <= content.keys():
-                    yield file.parent, content
+                told = content if isinstance(content, dict) else {}
+                if isinstance(told.get("name"), str) and isinstance(told.get("started_realtime_ns"), int):
+                    yield file.parent, told
 
 
 def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: str) -> bool:
     """Whether a run has figures of the metric. CPU time means nothing in virtual time."""
     of_cpu = metric.startswith("cpu_") and kind_of_time(content) == "virtual"
-    return scenario in (None, content["name"]) and not of_cpu and (run / "results.parquet").is_file()
+    return scenario in (None, content["name"]) and not of_cpu and _has_results(run / "results.parquet")
+
+
+def _has_results(file: Path) -> bool:
+    """Whether the file is there and can be read. One that cannot hides no other run's."""
+    try:
+        result_rows.check(file)
+    except (LfpError, OSError):
+        return False
+    return True
 
 
 def _cells(chosen: Mapping[Path, int], metric: str) -> Iterator[tuple[Path, tuple[Row, list[Row]]]]:

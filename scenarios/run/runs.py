@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from netcommon import run_format
-from netcommon.errors import UsageError
+from netcommon.errors import LfpError, UsageError
 from netcommon.strangers import refuse_links
 from scenarios.trial.files import read_json
 
@@ -48,10 +48,11 @@ def find(text: str, runs_dir: Path) -> Path:
 
 def _named(text: str, runs_dir: Path) -> Path:
     if text == "last":
-        found = sorted(_all(runs_dir), key=lambda run: _manifest(run)["started_realtime_ns"])
-        if not found:
+        started = {run: _started_ns(run) for run in _all(runs_dir)}
+        known = {run: ns for run, ns in started.items() if ns is not None}
+        if not known:
             raise UsageError(f"run 'last': no runs in {runs_dir}; make one with 'lfp run', or give --runs-dir")
-        return found[-1]
+        return max(known, key=known.__getitem__)
     for candidate in (Path(text), runs_dir / text):
         if (candidate / "manifest.json").is_file():
             return candidate
@@ -72,8 +73,18 @@ def manifest(run_dir: Path) -> dict[str, Any]:
 
 def _manifest(run_dir: Path) -> dict[str, Any]:
     content = read_json(run_dir / "manifest.json")
-    assert isinstance(content, dict)
+    if not isinstance(content, dict):
+        raise LfpError(f"{run_dir / 'manifest.json'}: damaged: one JSON object expected")
     return content
+
+
+def _started_ns(run_dir: Path) -> int | None:
+    """When a run started. None for one whose manifest is damaged, so that it hides no other."""
+    try:
+        found = _manifest(run_dir).get("started_realtime_ns")
+    except (LfpError, OSError):
+        return None
+    return found if isinstance(found, int) else None
 
 
 def trial_folders(run_dir: Path) -> list[Path]:

@@ -7,6 +7,7 @@ Rejected: computing it again from the trials of earlier runs. It would read 10,0
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from statistics import median
 from typing import Any
 
 from netcommon import readable
+from netcommon.errors import LfpError
 from scenarios.plan.plan import Trial
 from scenarios.trial.files import read_json
 
@@ -48,14 +50,30 @@ def measured(runs_dir: Path, *, virtual: bool) -> Speed:
     """From the newest runs in ``runs_dir`` that had this kind of time."""
     found = []
     for file in sorted(runs_dir.glob("*/manifest.json"), key=_started, reverse=True)[:_READ]:
-        content = read_json(file) or {}
-        if KEY in content and bool(content.get("virtual")) == virtual:
+        content = _manifest(file)
+        if _is_noted(content.get(KEY)) and bool(content.get("virtual")) == virtual:
             found.append(content[KEY])
         if len(found) == _RUNS_LOOKED_AT:
             break
     if not found:
         return Speed()
     return Speed(median(one["factor"] for one in found), sum(one["trials"] for one in found), len(found))
+
+
+def _manifest(file: Path) -> dict[str, Any]:
+    """A manifest; empty where it cannot be read, because a damaged run keeps no other from starting."""
+    with contextlib.suppress(OSError, LfpError):
+        found = read_json(file)
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def _is_noted(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("factor"), int | float)
+        and isinstance(value.get("trials"), int)
+    )
 
 
 def _started(manifest: Path) -> str:

@@ -6,17 +6,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-from netcommon.strangers import write_text
+from netcommon.strangers import read_json, write_text
+
+__all__ = ["read_json", "write_json"]
 
 
 def write_json(path: Path, value: Any) -> None:
     """Writes JSON to a temporary name in the same folder and renames it."""
     write_text(path, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
-
-
-def read_json(path: Path) -> Any:
-    """The value of a JSON file, or None when it does not exist."""
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None

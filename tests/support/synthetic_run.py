@@ -213,7 +213,8 @@ def start(parent: Path, name: str, paper: str, title: str, run_id: str, *, virtu
     }
     _dump(run / "manifest.json", {
         "v": run_format.VERSION,
-        "name": name, "paper": paper, "scenario": scenario, "started_realtime_ns": STARTED_NS, "seed": 1,
+        "name": name, "title": title, "paper": paper, "scenario": scenario, "seed": 1,
+        "started_realtime_ns": STARTED_NS,
         "clock": {"monotonic_ns": MONOTONIC_NS, "realtime_ns": STARTED_NS + HOST_AHEAD_NS * virtual},
         **({"virtual": {"box": "kernel"}} if virtual else {}),
         "machine": {"cpu": "Synthetic CPU @ 2 GHz", "cores": 2, "memory_bytes": 8 << 30}, "kernel": "6.1.0-test",

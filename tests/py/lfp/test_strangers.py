@@ -3,33 +3,56 @@ command says in one line what is wrong."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import resource
 import shutil
 import stat
+import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as parquet
 import pytest
 from support import synthetic_run
 
+from bench import publish
+from bench.registry import Result
 from dashboard.core import tags
 from dashboard.core.runs import list_runs, load_run
 from dashboard.report.html import write_report
-from dashboard.server.app import Runs, page_at
+from dashboard.server.app import Runs, make_app, page_at, page_or_problem
 from dashboard.timeline import kept_files
 from lfp import cli as lfp
+from lfp import tables as lfp_tables
+from lfp.commands import papers
+from netcommon import result_rows, run_format
+from netcommon.binaries import CHECKOUT
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links, replacing, write_text
+from scenarios.papers import stored
+from scenarios.plan.plan import load_plan
+from scenarios.run import history, runs, speed
 
 SECRET = "ssh-ed25519 mine\n"
 WRITTEN = [  # every file that is written into a run, with the temporary names of earlier versions
     "report.html", ".report.html.tmp", "tags.json", ".tags.json.tmp", "manifest.json.new", ".manifest.json.tmp",
     "results.parquet.tmp", ".results.parquet.tmp", "dossier.json", "dossier.html", "seal.json", ".seal.json.tmp",
+    "hashes.json", "trc.json", "files/0123abcd/loss.txt", "trials/0000/capture/snd.pcapng", "trials/0000/legs.json",
+    "trials/0000/reverse/segments.parquet", "trials/0000/server/summary.json", "trials/0000/through.json",
     "trials/.0000.tmp", "trials/0000/status.json.new", "trials/0000/timeline-4-1-1-0", "trials/0000/.status.json.tmp",
     "superseded", "trials/0001",
 ]  # fmt: skip
 PAGES = ("", "/certificate", "/trial/0")
 COMMANDS = (
     ("report", "{run}"), ("report", "{run}", "--output", "{out}"), ("report", "{run}", "--markdown", "{out}"),
+    ("report", "{run}", "--markdown", "{out}", "--no-pictures"), ("dashboard", "{run}", "--port", "0"),
+    ("show", "{run}", "--summary", "short_term_bps"), ("compare", "{run}", "--by", "repeat=0,1"),
+    ("certify", "{run}", "--output", "{out}"), ("certify", "{run}", "--entered", "2026-01-01"),
+    ("gate", "{run}", "lfp-syndrome", "--markdown", "{out}"), ("tag", "{run}", "--remove"),
     ("tag", "{run}", "word"), ("tag", "{run}"), ("show", "{run}"), ("show", "{run}", "--json"), ("legs", "{run}", "0"),
     ("compare", "{run}", "{run}"), ("certify", "{run}"), ("certify", "{run}", "--check"),
     ("run", "--resume", "{run}"), ("gate", "{run}", "lfp-syndrome"),
@@ -85,6 +108,25 @@ def test_no_command_follows_a_link_in_a_run(name: str, run: Path, secret: Path, 
     assert not command.out.exists()
 
 
+def test_no_file_of_a_run_may_be_a_link(run: Path, secret: Path, command: Lfp) -> None:
+    """Each file that `lfp run` writes, in its turn."""
+    command(("show", "{run}"))  # whose view is kept, and must not be shown then
+    files = [file for file in sorted(run.rglob("*")) if file.is_file()]
+    assert len(files) > 8
+    for file in files:
+        was = file.read_bytes()
+        file.unlink()
+        file.symlink_to(secret)
+        for words in COMMANDS:
+            status, said = command(words)
+            assert (status, said.count("\n")) == (2, 1) and str(file) in said and "a link" in said, (file, words, said)
+        with pytest.raises(LfpError, match="a link"):
+            lfp_tables.load(run)
+        file.unlink()
+        file.write_bytes(was)
+    assert secret.read_text() == SECRET and list(secret.parent.iterdir()) == [secret]
+
+
 def test_a_linked_folder_is_refused_too(run: Path, secret: Path, command: Lfp) -> None:
     shutil.rmtree(run / "trials" / "0000")
     (run / "trials" / "0000").symlink_to(secret.parent)
@@ -94,6 +136,7 @@ def test_a_linked_folder_is_refused_too(run: Path, secret: Path, command: Lfp) -
     assert list(secret.parent.iterdir()) == [secret]
 
 
+@pytest.mark.timeout(60)
 def test_a_pipe_in_a_run_holds_nobody(run: Path) -> None:
     (run / "manifest.json").unlink()
     os.mkfifo(run / "manifest.json")
@@ -102,16 +145,107 @@ def test_a_pipe_in_a_run_holds_nobody(run: Path) -> None:
     with pytest.raises(LfpError, match="pipe"):
         refuse_links(run)
     assert list_runs(run.parent) == []
+    assert history.readable_manifests(run.parent) == {} and history.left_out(run.parent) == []
+    assert speed.measured(run.parent, virtual=False).runs == 0
+    with pytest.raises(LfpError, match="no runs in"):
+        runs.find("last", run.parent)
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_no_page_shows_a_run_with_links(page: str, run: Path, secret: Path) -> None:
-    address, runs = f"/run/{run.name}{page}", Runs(run.parent)
-    page_at(runs, address)  # it is a page, without links
+    address, shown = f"/run/{run.name}{page}", Runs(run.parent)
+    page_at(shown, address)  # it is a page, without links
     (run / "trials" / "0000" / "params.json.old").symlink_to(secret)
     with pytest.raises(LfpError, match="a link"):
-        page_at(runs, address)
+        page_at(shown, address)
     assert list_runs(run.parent) == []
+
+
+def test_nothing_of_a_run_with_links_is_served(run: Path, secret: Path) -> None:
+    other = run.parent / "other"
+    shutil.copytree(run, other)
+    server, name = make_app(run.parent).server, run.name
+    client, rules = server.test_client(), [rule.rule for rule in server.url_map.iter_rules()]
+    files = [rule.replace("<name>", name).replace("<int:number>", "0") for rule in rules if rule.startswith("/run/")]
+    files += [f"/export/{file}?run={name}" for file in ("runs.tar", "results.csv")]
+    before = {address: client.get(address).status_code for address in files}
+    assert set(before.values()) <= {200, 404} and list(before.values()).count(200) >= 5, before
+    (run / "trials" / "0000" / "capture").symlink_to(secret.parent)
+    for address in files:
+        answer = client.get(address)
+        assert answer.status_code == 404 and SECRET.encode() not in answer.data, address
+    for address in (f"/compare/{name}/other", f"/compare/other/{name}", f"/run/{name}"):
+        said = str(page_or_problem(Runs(run.parent), address, ""))
+        assert "a link" in said and SECRET not in said, address
+    for address in ("/", "/history"):
+        said = str(page_or_problem(Runs(run.parent), address, ""))
+        assert name not in said and "other" in said, address
+
+
+ODD: list[object] = [None, "text", -1, True, ["x"], {"x": "y"}, 10**30]
+
+
+@pytest.mark.parametrize("key", ["v", "speed", "virtual", "imported", "machine", *run_format.KINDS])
+def test_what_a_manifest_says_hides_no_other_run(key: str, run: Path, command: Lfp) -> None:
+    """Any value in the place of any: the run is shown, or left out in one line, and others are as they were."""
+    other = run.parent / "other"
+    shutil.copytree(run, other)
+    content = json.loads((run / "manifest.json").read_text())
+    for value in ODD:
+        (run / "manifest.json").write_text(json.dumps(content | {key: value}))
+        for address, search in (("/", ""), ("/history", "?scenario=lfp-seqack")):
+            said = str(page_or_problem(Runs(run.parent), address, search))
+            assert "other" in said and "not readable" not in said, (address, value)
+        page_or_problem(Runs(run.parent), f"/run/{run.name}", "")
+        kind = run_format.KINDS.get(key)
+        if kind and value is not None and (not isinstance(value, kind) or value == 10**30):
+            for words in (("show", "{run}"), ("report", "{run}"), ("compare", "{run}", "{run}"), ("certify", "{run}")):
+                status, said = command(words)
+                assert (status, said.count("\n")) == (1, 1) and f"'{key}'" in said, (words, value, said)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 200_000, "[]", "5", '"\\ud800"', "\0", "\xff"])
+def test_a_manifest_that_is_none_hides_no_other_run(text: str, run: Path, command: Lfp) -> None:
+    other = run.parent / "other"
+    shutil.copytree(run, other)
+    (run / "manifest.json").write_bytes(text.encode("latin-1"))
+    for address in ("/", "/history"):
+        assert "other" in str(page_or_problem(Runs(run.parent), address, ""))
+    assert runs.find("last", run.parent) == other
+    for words in (("show", "{run}"), ("report", "{run}"), ("compare", "{run}", "{run}")):
+        status, said = command(words)
+        assert status in (1, 2) and said.count("\n") == 1 and "manifest.json" in said, (words, said)
+
+
+def test_a_terminal_obeys_nothing_that_is_in_a_run(run: Path, command: Lfp, capsys: pytest.CaptureFixture[str]) -> None:
+    """A title of a terminal, a text for the clipboard, a line written over, a text from right to left."""
+    evil = "\x1b]0;mine\x07 \x1b]52;c;cm0gLXJm\x07 \x9b2J \r \u202elive"
+    trial = run / "trials" / "0000"
+    for file in (run / "manifest.json", trial / "params.json", trial / "status.json"):
+        text = json.dumps(_with_texts(json.loads(file.read_text()), evil))
+        file.write_text(text)
+    moved = run.rename(run.with_name(f"run-{evil}"))
+    own = (("show", moved), ("legs", moved), ("compare", moved, moved), ("certify", moved), ("tag", moved))
+    for words in (*own, ("show", "nothing", "--runs-dir", moved.parent)):
+        capsys.readouterr()
+        lfp.run([str(word) for word in words])
+        out = capsys.readouterr()
+        assert not set(out.out + out.err) & set("\x1b\x07\x9b\r\u202e"), words
+        assert out.out or out.err
+
+
+def _with_texts(value: Any, more: str) -> Any:
+    """The value with something added to each text of people: no name of a column, state or setting."""
+    if isinstance(value, dict):
+        told = ("title", "description", "summary", "reasons", "error", "paper", "kernel", "congestion", "case")
+        return {key: _added(one, more) if key in told else _with_texts(one, more) for key, one in value.items()}
+    return [_with_texts(one, more) for one in value] if isinstance(value, list) else value
+
+
+def _added(value: Any, more: str) -> Any:
+    if isinstance(value, list):
+        return [*value, more]
+    return f"{value or ''}{more}" if isinstance(value, str | None) else _with_texts(value, more)
 
 
 def test_the_folder_of_a_run_may_be_a_link_of_the_user(run: Path, tmp_path: Path) -> None:
@@ -131,6 +265,82 @@ def test_nothing_is_written_into_a_run_of_another_user(run: Path, tmp_path: Path
         assert status == 2 and "another user" in said and "cp -r" in said, (words, said)
     assert sorted(str(file) for file in run.rglob("*")) == before
     assert write_report(run, tmp_path / "mine.html").stat().st_size > 1000  # reading it is no danger
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("bomb", ["rows", "text", "damaged"])
+def test_a_small_table_does_not_become_a_large_one(bomb: str, run: Path, command: Lfp) -> None:
+    other = run.parent / "other"
+    shutil.copytree(run, other)
+    file = run / "results.parquet"
+    table = parquet.read_table(file)
+    if bomb == "rows":
+        with parquet.ParquetWriter(file, table.schema, compression="zstd") as writer:
+            writer.write_table(table.take(pa.nulls(1 << 20, pa.int64()).fill_null(0)))
+    elif bomb == "text":
+        place, many = table.column_names.index("reasons"), table.take(pa.nulls(2048, pa.int64()).fill_null(0))
+        long = pa.DictionaryArray.from_arrays(pa.nulls(2048, pa.int32()).fill_null(0), pa.array(["x" * (1 << 20)]))
+        parquet.write_table(many.set_column(place, "reasons", long), file, compression="zstd")
+    else:
+        file.write_bytes(file.read_bytes()[:-5] + b"xxxxx")
+    assert file.stat().st_size < 4 << 20
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for address in ("/", "/history"):
+        said = str(page_or_problem(Runs(run.parent), address, ""))
+        assert "other" in said and "not readable" not in said, address
+    for words in (("report", "{run}", "--output", "{out}"), ("compare", "{run}", "{run}")):
+        status, said = command(words)
+        assert status == 1 and said.count("\n") == 1 and "results.parquet" in said, (words, said)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600 << 10  # KB
+
+
+def test_many_long_texts_are_no_bomb(tmp_path: Path) -> None:
+    texts = [f"{number} {'why ' * 200}" for number in range(10_000)]
+    parquet.write_table(pa.table({"reasons": texts}), tmp_path / "results.parquet", compression="zstd")
+    assert [row["reasons"] for row in result_rows.rows(tmp_path / "results.parquet")] == texts
+
+
+def test_links_of_the_system_stay(tmp_path: Path) -> None:
+    """/dev/stdout is a link to a link to a file or pipe. root may replace it, and nothing would be left of it."""
+    done = subprocess.run(
+        [sys.executable, "-c", "from netcommon.strangers import write_text; from pathlib import Path\n"
+         "write_text(Path('/proc/self/fd/1'), 'one')"],
+        capture_output=True, text=True, timeout=60, check=False, cwd=CHECKOUT,
+    )  # fmt: skip
+    assert (done.stdout, done.stderr) == ("one", "")
+
+
+def test_nobody_waits_where_the_next_file_will_be_written(tmp_path: Path, secret: Path) -> None:
+    """The names under which files were written before they took their own names could be guessed."""
+    for name in ("book.md", "page.md"):
+        (tmp_path / f".{name}.tmp").symlink_to(secret)
+    (tmp_path / "quick").mkdir()
+    (tmp_path / "quick" / ".comet-fig2.json.tmp").symlink_to(secret)
+    assert lfp.run(["papers", "--no-run", "--kept", str(tmp_path), "--output", str(tmp_path / "book.md")]) in (0, 1)
+    stored.write(tmp_path, "comet-fig2", "quick", stored.Stored("", {}, True, [], []))
+    publish.write(Result("nothing", "within bounds", None, rows=[], method=""), tmp_path / "page.md")
+    assert secret.read_text() == SECRET and (tmp_path / "book.md").is_file() and (tmp_path / "page.md").is_file()
+
+
+def test_a_dossier_names_no_file_outside_the_run(run: Path, secret: Path, command: Lfp) -> None:
+    digest = hashlib.sha256(SECRET.encode()).hexdigest()
+    names = {f"../../home/{secret.name}": digest, str(secret): digest}
+    for name, wanted in names.items():
+        (run / "dossier.json").write_text(json.dumps({"entered": None, "hashes": {"files": {name: wanted}}}))
+        status, said = command(("certify", "{run}", "--check"))
+        assert status == 1 and said.count("\n") == 1 and "SHA-256 is not the one" in said, said
+
+
+def test_the_newest_run_of_the_papers_is_no_strangers(run: Path, secret: Path) -> None:
+    plan = load_plan("lfp-seqack")
+    linked = run.parent / "lfp-seqack-20990101T000000-abcdef"
+    run.rename(linked)
+    (linked / "results.parquet").unlink()
+    (linked / "results.parquet").symlink_to(secret)
+    piped = run.parent / "lfp-seqack-20990101T000000-fedcba"
+    piped.mkdir()
+    (piped / "manifest.json").symlink_to(secret)
+    assert papers._newest(plan, run.parent) is None
 
 
 def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path, secret: Path) -> None:

@@ -1,0 +1,78 @@
+"""Reading a results.parquet that somebody else may have written: its cost has a bound.
+
+A table of a few kilobytes may say that it has a thousand million equal rows, or the same long text in each. So the
+file's own description is judged before rows are read, and long texts are added up while they are still numbers in a
+dictionary. Rejected: a bound on the size of the file, which says nothing of what it becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as parquet
+
+from netcommon import readable
+from netcommon.errors import LfpError
+
+MOST_CELLS = 32_000_000  # a run of 10,000 trials with 4 flows and 300 columns has 12 million
+MOST_TEXT_BYTES = 256 << 20
+
+
+def check(file: Path) -> None:
+    """Raises LfpError for a table that is damaged, or would become larger than any run's."""
+    with _judged(file):
+        return
+
+
+def read(file: Path) -> pa.Table:
+    """The table. Rejected: read_table, whose threads cost more than a small file, in a list of 1,000 runs."""
+    with _judged(file) as opened:
+        return opened.read(use_threads=False)
+
+
+def rows(file: Path) -> list[dict[str, Any]]:
+    """The rows of the table."""
+    found: list[dict[str, Any]] = read(file).to_pylist()
+    return found
+
+
+@contextmanager
+def _judged(file: Path) -> Iterator[parquet.ParquetFile]:
+    try:
+        with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as opened:
+            cells = opened.metadata.num_rows * opened.metadata.num_columns
+            if cells > MOST_CELLS:
+                raise LfpError(f"{file}: {cells:,} values, more than any run has ({MOST_CELLS:,} at most)")
+            if (texts := _text_bytes(file, opened)) > MOST_TEXT_BYTES:
+                most = readable.size(MOST_TEXT_BYTES)
+                raise LfpError(f"{file}: {readable.size(texts)} of text, more than any run has ({most} at most)")
+            yield opened
+    except pa.ArrowException as error:
+        raise LfpError(f"{file}: not readable: {str(error).splitlines()[0]}") from error
+
+
+def _text_bytes(file: Path, opened: parquet.ParquetFile) -> int:
+    """The length of all texts: at most each row's is as long as what its column holds in the file, and where that is
+    too much they are looked at."""
+    most, meta = 0, opened.metadata
+    for number in range(meta.num_row_groups):
+        group = meta.row_group(number)
+        columns = (group.column(place) for place in range(group.num_columns))
+        texts = (column for column in columns if column.physical_type == "BYTE_ARRAY")
+        most += sum(group.num_rows * column.total_uncompressed_size for column in texts)
+    if most <= MOST_TEXT_BYTES:
+        return most
+    places = [opened.schema.column(place) for place in range(meta.num_columns)]
+    names = [column.path for column in places if column.physical_type == "BYTE_ARRAY"]
+    with parquet.ParquetFile(file, memory_map=True, pre_buffer=False, read_dictionary=names) as again:
+        return sum(_length(chunk) for column in again.read(names, use_threads=False).columns for chunk in column.chunks)
+
+
+def _length(chunk: pa.Array) -> int:
+    lengths = pc.binary_length(chunk.dictionary)
+    return int(pc.sum(lengths.take(chunk.indices)).as_py() or 0)
