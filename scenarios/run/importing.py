@@ -145,7 +145,8 @@ def _members(source: Path) -> list[Path]:
     if source.exists():
         raise UsageError(f"import: '{source}': not a file; want captures, or - for standard input")
     pattern = re.compile(rf"{re.escape(source.stem)}_\d{{5}}_\d{{14}}{re.escape(source.suffix)}")
-    found = [one for one in sorted(source.parent.glob("*")) if pattern.fullmatch(one.name) and one.is_file()]
+    there = (one for one in sorted(source.parent.glob("*")) if pattern.fullmatch(one.name))
+    found = [one for one in there if one.is_file() and not one.is_symlink()]  # nobody named what a link leads to
     if not found:
         raise UsageError(f"import: '{source}': No such file")
     return found

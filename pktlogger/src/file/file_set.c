@@ -3,10 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include "nc_clock.h"
@@ -65,6 +67,13 @@ static bool number_of(const struct parts *parts, const char *entry, uint64_t *nu
     return strcmp(at + n + 1 + TIME_DIGITS, parts->extension) == 0;
 }
 
+/* Nobody has named the files of a set, so a link among them, or a pipe, may be a stranger's. */
+static bool is_file(int folder, const char *entry)
+{
+    struct stat found;
+    return fstatat(folder, entry, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode);
+}
+
 static int add(struct pl_file_set *set, size_t *room, const struct parts *parts, const char *entry, uint64_t number)
 {
     if (set->n == *room) {
@@ -109,7 +118,7 @@ int pl_file_set_find(struct pl_file_set *set, const char *path)
     int result = 0;
     uint64_t number;
     for (const struct dirent *entry; result == 0 && (entry = readdir(dir));)
-        if (number_of(&parts, entry->d_name, &number))
+        if (number_of(&parts, entry->d_name, &number) && is_file(dirfd(dir), entry->d_name))
             result = add(set, &room, &parts, entry->d_name, number);
     closedir(dir);
     if (result < 0) {

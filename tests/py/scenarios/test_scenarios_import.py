@@ -388,6 +388,23 @@ def told(file: Path, fields: tuple[str, ...]) -> list[list[str]]:
     return [line.split("\t") for line in out.splitlines()]
 
 
+def test_links_and_pipes_among_a_set_are_none_of_its_files(tmp_path: Path) -> None:
+    """Nobody has named them, and they lead to what is not the set's, or nowhere."""
+    whole, secret = tmp_path / "rcv.pcap", tmp_path / "secret"
+    command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-c", "40", FULL[1], whole]
+    subprocess.run(command, check=True, capture_output=True, timeout=60)
+    before = both(tmp_path, [FULL[0], whole])["flows"]
+    secret.write_bytes(FULL[0].read_bytes())
+    (tmp_path / "rcv_00098_20990101000000.pcap").symlink_to(secret)
+    os.mkfifo(tmp_path / "rcv_00099_20990101000000.pcap")
+    for options in ((), ("--no-captures",), ("--anonymise",)):
+        run = made(tmp_path / f"runs{len(options)}{''.join(options)}", FULL[0], whole, *options)
+        kept = {file.read_bytes() for file in run.rglob("rcv*") if file.is_file()}
+        assert secret.read_bytes() not in kept
+        flows = json.loads((run / "trials/0000/summary.json").read_text())["flows"]
+        assert same_but_for_ends(flows) == same_but_for_ends(before), options
+
+
 def test_a_set_of_files_is_one_capture(tmp_path: Path) -> None:
     """Named as dumpcap and `editcap -c` name them."""
     whole = tmp_path / "rcv.pcap"
