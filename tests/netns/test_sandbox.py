@@ -84,6 +84,55 @@ def test_a_daemon_of_roots_has_what_its_page_promises(daemon: str, tmp_path: Pat
     assert said["seccomp"] and said["landlock"] and said["missing"] == [] and errors == ""
 
 
+def proxy(folder: Path) -> list[str | Path]:
+    """A gateway of the proxy model."""
+    words = ("--socks5", f"127.0.0.1:{free_port()}")
+    return [*Settings(psk=write_key(folder / "psk"), listen="127.0.0.1:2004", control=folder / "control",
+                      options=words).argv()]  # fmt: skip
+
+
+def low_port(folder: Path) -> list[str | Path]:
+    """A receiver whose data port is root's."""
+    apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    return [*apart, *map(str, rttcp(folder)), "--data-port", "700"]
+
+
+@pytest.mark.parametrize(
+    ("command", "page", "kept", "words"),
+    [(proxy, "lft_ref/lft-gateway.1", set(), "None in the proxy model"),
+     (low_port, "rttcp/rttcp.1", {"net_admin", "net_bind_service"}, r"below 1024 also net_bind_service")],
+    ids=["gateway as a proxy", "receiver with a low port"],
+)  # fmt: skip
+def test_what_a_daemon_keeps_depends_on_what_it_does(
+    command: Callable[[Path], list[str | Path]], page: str, kept: set[str], words: str, tmp_path: Path
+) -> None:
+    assert words in (CHECKOUT / page).read_text(encoding="utf-8")
+    said, now, _ = started(command(tmp_path), tmp_path)
+    assert set(said["capabilities"]) == kept and said["user"] == "nobody"
+    for name in ("CapEff", "CapPrm", "CapBnd"):
+        assert int(now[name], 16) == sum(1 << NUMBERS[one] for one in kept), (name, now[name])
+    assert now["Seccomp"] == "2" and now["NoNewPrivs"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("command", "page", "kept", "words"),
+    [(gateway, "lft_ref/lft-gateway.1", {"net_admin"}, r"\fBkeeper\fR, keeps the user and net_admin."),
+     (box, "comet_delay/comet-delay.1", set(), r"\fBkeeper\fR, stays root without capabilities.")],
+    ids=["gateway", "box"],
+)  # fmt: skip
+def test_a_keeper_has_what_its_page_promises(
+    command: Callable[[Path], list[str | Path]], page: str, kept: set[str], words: str, tmp_path: Path
+) -> None:
+    assert words in (CHECKOUT / page).read_text(encoding="utf-8")
+    with Tool(command(tmp_path), stderr_path=tmp_path / "stderr") as tool:
+        tool.wait_event("ready", START_TIMEOUT_S)
+        children = Path(f"/proc/{tool.pid}/task/{tool.pid}/children").read_text(encoding="ascii").split()
+        (keeper,) = [now for now in map(status, map(int, children)) if now["Name"] == "keeper"]
+    assert keeper["Uid"].split() == ["0"] * 4
+    for name in ("CapEff", "CapPrm", "CapBnd"):
+        assert int(keeper[name], 16) == sum(1 << NUMBERS[one] for one in kept), (name, keeper[name])
+
+
 @pytest.mark.parametrize("daemon", DAEMONS)
 def test_who_keeps_root_is_named_in_one_line(daemon: str, tmp_path: Path) -> None:
     _, command = DAEMONS[daemon]
