@@ -124,9 +124,9 @@ build/fuzz: setup FORCE
 	@cmake --preset fuzz --log-level=WARNING >/dev/null
 	@cmake --build --preset fuzz -j$(JOBS) -- --quiet
 
-PROOF_ACTIONS ?= 5
+PROOF_ACTIONS ?= 4
 
-proof: setup ## the gateway's handshake: Verifpal's models, and the explorer with PROOF_ACTIONS (5) actions (minutes)
+proof: setup ## the gateway's handshake: Verifpal's models, and the explorer with PROOF_ACTIONS (4) actions (minutes)
 	@lft_ref/proof/run build/proof
 	@build/release/bin/lft-explore wrong
 	@build/release/bin/lft-explore $(PROOF_ACTIONS)
