@@ -1,40 +1,64 @@
 """The rate of a path's slowest stage over time, from a trial's params.json: of the sender's network interface, access
-line, bottleneck (all channels together), pacer, drain and harmonizer."""
+line, bottleneck (all channels together), pacer, drain and harmonizer; and the policer in front of the bottleneck."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
+from scenarios.plan import policer
 from scenarios.plan.path import Direction, PathTable
+from scenarios.plan.policer import Policer
 
 _STAGES = ("rate", "access_rate", "pace", "drain_rate", "harmonize", "nic_rate")
 ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
 Step = tuple[int, float]  # from when on, ns since the box began; bit/s, 0: no rate, or one that changes by itself
 
 
+@dataclass(frozen=True)
+class Stage:
+    """What passes from ``since_ns`` on, since the box began. ``rate_bps`` 0: there is no rate, or, with ``traced``, one
+    that changes by itself. A policer, if there is one, lets nothing pass beyond its own rate and burst."""
+
+    since_ns: int
+    rate_bps: float
+    traced: bool
+    policer: Policer | None
+
+
 def rates(params: Mapping[str, Any]) -> list[Step]:
     """The rate from sender to receiver at the beginning and after each ``change``; empty where nobody knows: the file
-    of a model that a change named is not here."""
+    of a model that a change named is not here. A policer is no stage: what is left of its burst passes at the line's
+    rate (`stages`)."""
+    return [(stage.since_ns, stage.rate_bps) for stage in stages(params)]
+
+
+def stages(params: Mapping[str, Any]) -> list[Stage]:
+    """The same with what a policer lets pass."""
     known = {key: f"{params[f'{key}_bps']}bit" for key in _STAGES if params.get(f"{key}_bps")}
     known |= {key: params[key] for key in ("channels", "change", "pace_packets") if params.get(key)}
     framed_bits = 8 * ((params.get("mtu") or 1500) + ON_THE_WIRE.get(str(params.get("framing")), 0))
     try:
         path = PathTable.model_validate(known)
         times = [0, *(change.at_ns for change in path.changes())]
-        found = [_rate_of(phase, path.nic_rate, framed_bits) for phase in path.phases("ab")]
+        phases, aqms = path.phases("ab"), [params.get("aqm") or "none"]
+        for change in path.changes():
+            aqms.append(str(change.ab.get("aqm", aqms[-1])))
     except ValueError:
         return []
-    if params.get("rate_trace") not in (None, "none"):
-        found = [0.0 for _ in found]
-    return list(zip(times, found, strict=True))
+    always = params.get("rate_trace") not in (None, "none")
+    traced = [always or phase.values["rate_trace"] != "none" for phase in phases]
+    bps = [
+        0.0 if one else _rate_of(phase, path.nic_rate, framed_bits) for phase, one in zip(phases, traced, strict=True)
+    ]
+    policers = [policer.read(aqm, int(phase.values["channels"])) for phase, aqm in zip(phases, aqms, strict=True)]
+    return [Stage(*stage) for stage in zip(times, bps, traced, policers, strict=True)]
 
 
 def _rate_of(phase: Direction, nic_bps: int, framed_bits: int) -> float:
     """``framed_bits``: of a full packet, for a pacer that counts packets."""
     values = phase.values
-    if values["rate_trace"] != "none":
-        return 0.0
     bounds = [nic_bps, int(values["rate"]) * int(values["channels"]), int(values["pace_packets"]) * framed_bits,
               *(int(values[key]) for key in ("access_rate", "drain_rate", "harmonize"))]  # fmt: skip
     if not values["pace_packets"]:

@@ -2,23 +2,24 @@
 
 | column | definition here |
 |---|---|
-| transfer_time_ratio | time taken / ideal time: that of the same bytes, in full segments, at the path's slowest rate |
+| transfer_time_ratio | time taken / ideal time: that of the same bytes, in full segments, at the slowest rate |
 | tcp_efficiency | (bytes sent - bytes sent again) / bytes sent, as the sender's kernel counts them |
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 
 The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate, or
 with a rate trace, has no ideal time, one without delay no baseline. In both cases the column is null. Where the path's
 rate changes, the ideal time is that at the rate of each moment from when the transfer began (null where nobody knows
-when). Where its delay changes, the baseline is the mean of what it was at the samples' times. The mean is of the
-sender's samples of its smoothed RTT. Behind gateways the sender's TCP ends at the near one, so only the first column
-says something about the path there.
+when). A policer in front of the path's rate lets its burst pass at that rate, and then no more than its own rate: a
+token bucket that is full when the transfer begins. Of one that marks packets in place of dropping them nobody knows
+what it lets pass, and the column is null. Where the path's delay changes, the baseline is the mean of what it was at
+the samples' times. The mean is of the sender's samples of its smoothed RTT. Behind gateways the sender's TCP ends at
+the near one, so only the first column says something about the path there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from itertools import pairwise
 from typing import Any
 
 from scenarios.statistics import line
@@ -46,27 +47,45 @@ def tcp_efficiency(info: Mapping[str, Any]) -> float | None:
 
 def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None, share: float) -> float | None:
     """The time that so many bytes of a stream take at the path's rates. ``share``: `payload_share`."""
-    steps = line.rates(params)
-    if not octets or params.get("request_bytes") or (len(steps) > 1 and began_ns is None):
+    stages = line.stages(params)
+    if not octets or params.get("request_bytes") or (len(stages) > 1 and began_ns is None):
         return None
-    bits, took_ns = octets * 8 / share, 0.0
-    for (since_ns, bps), (until_ns, _) in pairwise([*steps, (math.inf, 0.0)]):
-        lasts_ns = until_ns - max(since_ns, began_ns or 0)
+    bits, took_ns, lacks = octets * 8 / share, 0.0, 0.0
+    for stage, until_ns in zip(stages, [*(one.since_ns for one in stages[1:]), math.inf], strict=True):
+        lasts_ns = until_ns - max(stage.since_ns, began_ns or 0)
         if lasts_ns <= 0:
             continue
-        if not bps:
-            return None
-        if bits * 1e9 <= bps * lasts_ns:
-            return took_ns + bits * 1e9 / bps
-        bits -= bps * lasts_ns / 1e9
-        took_ns += lasts_ns
+        for bps, most_ns, filling_bps in _passes(stage, lacks):
+            if not bps:
+                return None
+            within_ns = min(most_ns, lasts_ns)
+            if bits * 1e9 <= bps * within_ns:
+                return took_ns + bits * 1e9 / bps
+            bits -= bps * within_ns / 1e9
+            lacks = max(0.0, lacks - filling_bps * within_ns / 1e9)
+            took_ns += within_ns
+            lasts_ns -= within_ns
     return None
 
 
+def _passes(stage: line.Stage, lacks: float) -> list[tuple[float, float, float]]:
+    """The rates at which bits pass in a stage, one after the other: bit/s, for how many ns at most, and by how much a
+    second the policer's bucket fills meanwhile. ``lacks``: bits that the bucket lacks. A rate of 0: not known."""
+    policer, bps = stage.policer, stage.rate_bps
+    if policer is None:
+        return [(bps, math.inf, 0.0)]
+    if policer.marks or not bps:
+        return [(0.0, math.inf, 0.0)]
+    left, own = max(0.0, policer.burst_bytes * 8 - lacks), policer.rate_bps
+    if bps <= own:
+        return [(bps, math.inf, own - bps)]
+    return [(bps, left * 1e9 / (bps - own), own - bps), (own, math.inf, 0.0)]
+
+
 def most_bps(params: Mapping[str, Any]) -> float | None:
-    """What a path carries of a stream's bytes, in full segments and without a pause; None for a path without a rate,
-    and for one whose rate changes."""
-    rates = {bps for _, bps in line.rates(params)}
+    """What a path carries of a stream's bytes, in full segments and without a pause, for however long; None for a path
+    without a rate, and for one whose rate changes."""
+    rates = {_passes(stage, 0.0)[-1][0] for stage in line.stages(params)}
     return rates.pop() * payload_share(params) if len(rates) == 1 and all(rates) else None
 
 

@@ -143,6 +143,47 @@ def test_the_ideal_time_follows_the_rate_of_a_path_that_changes() -> None:
     assert rfc6349.most_bps(params) is None, "there is no such rate"
 
 
+POLICED = {"rate_bps": 100_000_000, "channels": 1, "mtu": 1500, "family": "ipv4", "framing": "ip",
+           "aqm": "policer:rate=10Mbit,burst=250KB"}  # fmt: skip
+
+
+def _policed_ns(bits: float, **changed: Any) -> float | None:
+    """The ideal time of so many bits of the path, of a transfer that begins 1 s after the box."""
+    summary = {"bytes": round(bits / 8 * 1448 / 1500), "elapsed_ns": 10**9}
+    ratio = rfc6349.transfer_time_ratio(POLICED | changed, summary, 10**9)
+    return ratio and 1e9 / ratio
+
+
+def test_the_ideal_time_keeps_to_a_policer() -> None:
+    """The bucket of 250 KB (2.048 Mbit) lacks 90 Mbit more with each second in which 100 Mbit pass, so it lasts for
+    22.76 ms and 2.2756 Mbit; what follows passes at 10 Mbit/s."""
+    assert _policed_ns(2e6) == pytest.approx(20e6, rel=1e-5), "within the burst, at the line's rate"
+    full_s = 2.048 / 90
+    assert _policed_ns(50e6) == pytest.approx((full_s + (50 - 100 * full_s) / 10) * 1e9, rel=1e-5)
+    assert _policed_ns(50e6, rate_bps=8_000_000) == pytest.approx(6.25e9, rel=1e-5), "the line is slower"
+    assert _policed_ns(50e6, channels=2, rate_bps=50_000_000) == pytest.approx(
+        (4.096 / 80 + (50 - 100 * 4.096 / 80) / 20) * 1e9, rel=1e-5
+    ), "each channel has a bucket"
+    assert rfc6349.most_bps(POLICED) == pytest.approx(10e6 * 1448 / 1500)
+
+
+def test_the_ideal_time_follows_a_policer_that_changes() -> None:
+    """What the bucket lacks stays when its rate changes, and its default depth is 100 KB (comet-delay(1))."""
+    later = {"aqm": "none", "change": "2s aqm=policer:rate=10Mbit"}
+    lasts_s = 0.8192 / 90
+    assert _policed_ns(150e6, **later) == pytest.approx((1 + lasts_s + (50 - 100 * lasts_s) / 10) * 1e9, rel=1e-5)
+    lifted = {"change": "2s aqm=none"}
+    passed = 100 * 2.048 / 90 + 10 * (1 - 2.048 / 90)
+    assert _policed_ns(50e6, **lifted) == pytest.approx((1 + (50 - passed) / 100) * 1e9, rel=1e-5)
+    faster = {"change": "2s aqm=policer:rate=20Mbit,burst=250KB"}
+    assert _policed_ns(50e6, **faster) == pytest.approx((1 + (50 - passed) / 20) * 1e9, rel=1e-5)
+
+
+def test_nobody_knows_what_a_marking_policer_lets_pass() -> None:
+    assert _policed_ns(50e6, aqm="policer:rate=10Mbit,burst=250KB,ecn=on") is None
+    assert rfc6349.most_bps(POLICED | {"aqm": "policer:rate=10Mbit,ecn=on"}) is None
+
+
 @pytest.mark.parametrize(
     "stage",
     [{"pace_bps": 15_000_000}, {"drain_rate_bps": 15_000_000}, {"harmonize_bps": 15_000_000},
