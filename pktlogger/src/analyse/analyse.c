@@ -109,6 +109,15 @@ static unsigned outgoing(const hosts_list *list, const struct pl_flow *sender, c
     return out < 0 ? accepted : (unsigned)out;
 }
 
+/* The MSS by the SYNs, as the sender keeps to it in the end (pl_flow_bound_mss). Returns false where no SYN has it. */
+static bool set_mss(struct pl_transfer *t, const struct pl_flow *flow, unsigned dir)
+{
+    uint32_t options = pl_flow_mss_option(flow) - pl_flow_mss(flow);
+    t->mss_option = pl_flow_bound_mss(flow, dir);
+    t->mss = t->mss_option ? pl_part_len(t->mss_option, options) : 0;
+    return t->mss > 0;
+}
+
 /* Where no SYN says the MSS, the usual packet of one capture takes the super-packets of both apart. */
 static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const struct pl_sizes *received)
 {
@@ -135,8 +144,6 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         .far_flow = pair.found == PL_BY_ADDRESSES ? NULL : b,
         .dir = dir,
         .receiver_dir = far,
-        .mss = pl_flow_mss(a),
-        .mss_option = pl_flow_mss_option(a),
         .delta = delta_of(&a->side[dir], &b->side[far]),
         .data_ids = pl_survey_has(sender, sender_flow, PL_DATA_IDS, dir) &&
                     pl_survey_has(receiver, receiver_flow, PL_DATA_IDS, far),
@@ -156,11 +163,7 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
         .max_delay_ns = -1,
         .pace = &analysis->pace,
     };
-    if (!t.mss) {
-        t.mss = pl_flow_mss(b);
-        t.mss_option = pl_flow_mss_option(b);
-    }
-    t.mss_said = t.mss > 0;
+    t.mss_said = set_mss(&t, a, dir) || set_mss(&t, b, far);
     if (!t.mss_said)
         guess_mss(&t, &sender->facts.at[sender_flow].sizes[dir], &receiver->facts.at[receiver_flow].sizes[far]);
     t.scale_known = pl_flow_scale_known(a) || pl_flow_scale_known(b);
@@ -270,8 +273,6 @@ static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int
         .flow = a,
         .dir = dir,
         .receiver_dir = dir,
-        .mss = pl_flow_mss(a),
-        .mss_option = pl_flow_mss_option(a),
         .data_ids = ends == PL_RECEIVER_ALONE && pl_survey_has(survey, flow, PL_DATA_IDS, dir),
         .receiver_first_ns = counts->first_ns,
         .sender_first_ns = counts->first_ns,
@@ -286,7 +287,7 @@ static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int
         .pace = &analysis->pace,
         .scale_known = pl_flow_scale_known(a),
     };
-    t.mss_said = t.mss > 0;
+    t.mss_said = set_mss(&t, a, dir);
     if (!t.mss_said)
         guess_mss(&t, &survey->facts.at[flow].sizes[dir], &survey->facts.at[flow].sizes[dir]);
     t.sender_rows = t.rows_left = pl_survey_rows(survey, flow);

@@ -59,7 +59,7 @@ static int keep(struct pl_clock_samples *samples, const struct pl_row *row, uint
 
 static int add_data(struct pl_clock_samples *samples, const struct pl_row *row, const struct pl_flow *flow)
 {
-    uint32_t mss = pl_flow_mss_option(flow), step = mss ? pl_part_len(mss, row->options) : row->len;
+    uint32_t step = row->part_len ? row->part_len : row->len;
     uint32_t first = raw(&flow->side[row->dir], row->seq);
     if (!step || row->len / step >= PARTS_MAX)
         return 0;

@@ -46,7 +46,7 @@ void pl_join_free(struct pl_join *join)
 /* The length of the parts of a packet with data. */
 static uint32_t step_of(const struct pl_transfer *t, const struct pl_row *row)
 {
-    uint32_t step = t->mss_option ? pl_part_len(t->mss_option, row->options) : row->len;
+    uint32_t step = row->part_len ? row->part_len : t->mss_option ? pl_part_len(t->mss_option, row->options) : row->len;
     if (row->len / step >= PARTS_MAX) /* no real packet has so many; this bounds the work of one packet */
         step = row->len / (PARTS_MAX - 1) + 1;
     return step;

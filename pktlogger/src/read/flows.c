@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/random.h>
 
-enum { FIRST_SLOTS = 256, WSCALE_MAX = 14, TIMESTAMP_OPTION = 12, MSS_FLOOR = 48 };
+enum { FIRST_SLOTS = 256, WSCALE_MAX = 14, TIMESTAMP_OPTION = 12, MSS_FLOOR = PL_MSS_FLOOR };
 
 struct key {
     uint8_t version;
@@ -308,6 +308,16 @@ uint32_t pl_flow_mss_option(const struct pl_flow *flow)
         if (flow->side[i].has_mss && flow->side[i].mss < mss)
             mss = flow->side[i].mss;
     return mss == UINT32_MAX ? 0 : mss > MSS_FLOOR ? mss : MSS_FLOOR;
+}
+
+uint32_t pl_flow_bound_mss(const struct pl_flow *flow, unsigned dir)
+{
+    return pl_bound_mss(pl_flow_mss_option(flow), pl_flow_fixed_options(flow), flow->side[!dir].window_most);
+}
+
+uint32_t pl_flow_fixed_options(const struct pl_flow *flow)
+{
+    return pl_flow_timestamps(flow) ? TIMESTAMP_OPTION : 0;
 }
 
 uint32_t pl_part_len(uint32_t mss_option, uint32_t options)

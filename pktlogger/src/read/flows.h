@@ -32,8 +32,9 @@ struct pl_side {
     uint32_t base;           /* raw sequence number of relative 0 */
     uint64_t last;           /* relative number near which the next one is placed */
     uint64_t packets, bytes; /* that it sent; bytes of payload */
-    uint64_t cut_packets;    /* of these, those whose options the capture has cut off */
-    int64_t first_ns;        /* its first packet; meaningful when packets > 0 */
+    uint32_t window_most; /* the largest window that it has offered so far, where it is known how windows are scaled */
+    uint64_t cut_packets; /* of these, those whose options the capture has cut off */
+    int64_t first_ns;     /* its first packet; meaningful when packets > 0 */
 };
 
 struct pl_flow {
@@ -103,9 +104,7 @@ bool pl_flow_scale_known(const struct pl_flow *flow);
 bool pl_flow_timestamps(const struct pl_flow *flow);
 
 /* The payload of a full wire packet in either direction: the smaller MSS option, less 12 where timestamps are in use. 0
- * when no SYN has the option.
- * Rejected: Linux's further bound of half the peer's window. Large windows exceed it before much is sent, and with
- * small windows Linux was seen not to apply it: it sent segments of 4,300 bytes into a first window of 4,300 bytes. */
+ * when no SYN has the option. */
 uint32_t pl_flow_mss(const struct pl_flow *flow);
 
 /* The smaller MSS option; 0 when no SYN has it. */
@@ -115,5 +114,28 @@ uint32_t pl_flow_mss_option(const struct pl_flow *flow);
  * its header: they are in each of them, and the MSS counts them (RFC 6691). A flow's packets differ: SACK blocks and
  * AccECN's counters come and go. */
 uint32_t pl_part_len(uint32_t mss_option, uint32_t options);
+
+/* The MSS option that the packets of direction `dir` keep to now: pl_flow_mss_option, or less. A sender waits for no more
+ * than half of the largest window that its peer has offered (RFC 9293, 3.8.6.2.1: Fs = 1/2), for else a segment that is
+ * longer than that would find the window too small each time. Linux cuts its segments so
+ * (tcp_bound_to_half_wnd): an MSS without varying options is at most half of the largest window, or all of one up to 536
+ * octets. Its first window is that of the packet that answered it: the SYN+ACK's, which is not scaled, or the third
+ * packet's. It matters where a window is less than two segments: small buffers on paths with jumbo frames, and loopback.
+ * 0 when no SYN has the option. */
+uint32_t pl_flow_bound_mss(const struct pl_flow *flow, unsigned dir);
+
+/* The bytes of options that all packets of a flow have: the time stamp option's. */
+uint32_t pl_flow_fixed_options(const struct pl_flow *flow);
+
+enum { PL_MSS_FLOOR = 48, PL_DEFAULT_MSS = 536 };
+
+/* The same, with these options, for the largest window so far; 0: not known. */
+static inline uint32_t pl_bound_mss(uint32_t mss, uint32_t fixed_options, uint32_t window_most)
+{
+    uint32_t bound = window_most > PL_DEFAULT_MSS ? window_most / 2 : window_most;
+    if (!bound || mss <= bound + fixed_options)
+        return mss;
+    return (bound > PL_MSS_FLOOR ? bound : PL_MSS_FLOOR) + fixed_options;
+}
 
 #endif

@@ -100,8 +100,11 @@ static void make_row(struct pl_row *row, struct pl_flow *flow, unsigned dir, con
         add_sack(row, peer, tcp);
     bool scaled = !(tcp->flags & NC_TCP_SYN) && pl_flow_scaled(flow);
     row->window = scaled ? (uint32_t)tcp->window << side->wscale : tcp->window;
-    uint32_t mss = pl_flow_mss_option(flow);
-    row->parts = parts_of(row->len, mss ? pl_part_len(mss, row->options) : 0);
+    if (row->window > side->window_most && tcp->flags & NC_TCP_ACK && pl_flow_scale_known(flow))
+        side->window_most = row->window;
+    uint32_t mss = pl_flow_bound_mss(flow, dir);
+    row->part_len = mss ? pl_part_len(mss, row->options) : 0;
+    row->parts = parts_of(row->len, row->part_len);
     side->cut_packets += tcp->cut;
     account(flow, dir, row);
 }
@@ -224,14 +227,17 @@ static inline __attribute__((always_inline)) bool take_usual(struct pl_index *in
         return false;
     struct pl_flow *flow = &index->flows.at[slot->flow];
     struct pl_side *side = &flow->side[slot->dir], *peer = &flow->side[!slot->dir];
-    uint32_t part = slot->mss_option ? pl_part_len(slot->mss_option, row->options) : 0;
+    uint32_t mss = pl_bound_mss(slot->mss_option, slot->fixed_options, peer->window_most);
     row->frame = frame->number;
     row->t_ns = frame->t_ns;
     row->wire_len = frame->wire;
     row->flow = index->flows.recent = slot->flow;
     row->dir = slot->dir;
-    row->parts = parts_of(row->len, part);
+    row->part_len = mss ? pl_part_len(mss, row->options) : 0;
+    row->parts = parts_of(row->len, row->part_len);
     row->window <<= slot->shift;
+    if (row->window > side->window_most && slot->scale_known && row->flags & NC_TCP_ACK)
+        side->window_most = row->window;
     row->seq = pl_unwrap(side, (uint32_t)row->seq, true);
     row->ack = row->flags & NC_TCP_ACK ? pl_unwrap(peer, (uint32_t)row->ack, true) : PL_NO_ACK;
     if (row->sack_n)

@@ -16,7 +16,8 @@ struct pl_row {
     uint32_t ee0b, eceb, ee1b;
     uint16_t parts, flags, ip_id;
     uint8_t dir, sack_n, ecn, accecn;
-    uint8_t options; /* bytes of TCP options; no column */
+    uint8_t options;   /* bytes of TCP options; no column */
+    uint32_t part_len; /* payload of each of its wire packets but the last; 0: no SYN says it; no column */
 };
 
 #endif

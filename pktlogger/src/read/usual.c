@@ -15,8 +15,11 @@ static void put(struct pl_usual *usual, const struct nc_packet *packet, bool bac
 void pl_usual_note(struct pl_usual *usual, const struct nc_packet *packet, const struct pl_flow *flow, uint32_t number,
                    unsigned dir)
 {
-    struct pl_usual_slot slot = {
-        .ip_version = packet->ip_version, .flow = number, .mss_option = pl_flow_mss_option(flow)};
+    struct pl_usual_slot slot = {.ip_version = packet->ip_version,
+                                 .flow = number,
+                                 .mss_option = pl_flow_mss_option(flow),
+                                 .fixed_options = (uint8_t)pl_flow_fixed_options(flow),
+                                 .scale_known = pl_flow_scale_known(flow)};
     for (int back = 1; back >= 0; back--) {
         slot.dir = (uint8_t)(back ? !dir : dir);
         slot.shift = pl_flow_scaled(flow) ? flow->side[slot.dir].wscale : 0;

@@ -24,7 +24,9 @@ struct pl_usual_slot {
     uint8_t dir;
     uint8_t shift; /* of the window */
     uint32_t flow;
-    uint32_t mss_option; /* pl_flow_mss_option() */
+    uint32_t mss_option;   /* pl_flow_mss_option() */
+    uint8_t fixed_options; /* pl_flow_fixed_options() */
+    bool scale_known;      /* pl_flow_scale_known() */
 };
 
 struct pl_usual {

@@ -63,6 +63,24 @@ static void mss_in_use_is_what_both_ends_keep_to(void)
     CHECK_EQ(pl_flow_mss(&flow), 0);
 }
 
+/* RFC 9293, 3.8.6.2.1, as Linux has it: half of the largest window, or all of one that a default segment fills, and the
+ * time stamp option beside it. Each direction has its own. */
+static void segments_are_at_most_half_of_the_largest_window(void)
+{
+    static const struct {
+        uint32_t window, bound;
+    } rows[] = {{0, 8960}, {17900, 8960}, {17895, 8959}, {8928, 4476}, {1073, 548}, {536, 548}, {400, 412}, {20, 60}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct pl_flow flow = handshake(8960, 8960, true, true);
+        flow.side[1].window_most = rows[i].window;
+        CHECK_EQ(pl_flow_bound_mss(&flow, 0), rows[i].bound);
+        CHECK_EQ(pl_flow_bound_mss(&flow, 1), 8960);
+    }
+    struct pl_flow plain = handshake(8960, 8960, false, true);
+    plain.side[1].window_most = 8928;
+    CHECK_EQ(pl_flow_bound_mss(&plain, 0), 4464);
+}
+
 static void windows_scale_only_when_both_offered(void)
 {
     struct pl_flow both = handshake(1460, 1460, false, true), one = handshake(1460, 1460, false, false);
@@ -135,6 +153,7 @@ int main(void)
     RUN(a_stray_number_spoils_only_itself);
     RUN(without_a_syn_the_first_number_is_two_to_the_32);
     RUN(mss_in_use_is_what_both_ends_keep_to);
+    RUN(segments_are_at_most_half_of_the_largest_window);
     RUN(windows_scale_only_when_both_offered);
     RUN(the_syns_agree_on_how_marks_are_reported);
     RUN(without_the_syns_the_packets_say_it);

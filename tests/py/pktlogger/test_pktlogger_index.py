@@ -323,3 +323,41 @@ def test_man_page_and_help_have_every_option(command: str) -> None:
     for option in json.loads(run(command, "--options-json").stdout)["options"]:
         assert f"--{option['name']}" in page, option
         assert f"--{option['name']}" in told.stdout, option
+
+
+def _small_window(window: int, ts: bool, scale: int | None = 0, grown: int = 0) -> list[Packet]:
+    """A sender with jumbo frames, and windows that hold no two of them."""
+    opening = options(8960, scale, ts=(1, 0) if ts else None)
+    stamp = options(ts=(2, 1)) if ts else b""
+    first = [
+        Packet(T0_NS, CLIENT, SERVER, ISN_C, 0, SYN, 0, 60000, 1, opening),
+        Packet(T0_NS + 10, SERVER, CLIENT, ISN_S, ISN_C + 1, SYN | ACK, 0, window, 1, opening),
+        Packet(T0_NS + 20, CLIENT, SERVER, ISN_C + 1, ISN_S + 1, ACK, 0, 60000, 2, stamp),
+        Packet(T0_NS + 30, CLIENT, SERVER, ISN_C + 1, ISN_S + 1, ACK, 16000, 60000, 3, stamp),
+    ]
+    later = [
+        Packet(T0_NS + 40, SERVER, CLIENT, ISN_S + 1, ISN_C + 16001, ACK, 0, grown, 2, stamp),
+        Packet(T0_NS + 50, CLIENT, SERVER, ISN_C + 16001, ISN_S + 1, ACK, 16000, 60000, 5, stamp),
+    ]
+    return first + (later if grown else [])
+
+
+@pytest.mark.parametrize("ts", [False, True])
+def test_a_super_packet_stands_for_segments_of_half_a_window(ts: bool, tmp_path: Path) -> None:
+    """16,000 octets are 1.8 segments of 8,960, and 4 of 4,000."""
+    columns = index(write_pcapng(tmp_path / "a.pcapng", _small_window(8000, ts)), tmp_path / "i")
+    assert columns["parts"].tolist() == [1, 1, 1, 4]
+    columns = index(write_pcapng(tmp_path / "b.pcapng", _small_window(8000, ts, grown=16000)), tmp_path / "j")
+    assert columns["parts"].tolist() == [1, 1, 1, 4, 1, 2], "of the largest window so far"
+    columns = index(write_pcapng(tmp_path / "c.pcapng", _small_window(8000, ts, grown=20000)), tmp_path / "k")
+    assert columns["parts"].tolist() == [1, 1, 1, 4, 1, 2], "the MSS, and what is left"
+    columns = index(write_pcapng(tmp_path / "d.pcapng", _small_window(8000, ts)[1:]), tmp_path / "l")
+    assert columns["parts"].tolist()[-1] == 2, "nobody knows how windows are scaled"
+
+
+def test_windows_of_the_sender_do_not_bound_its_segments(tmp_path: Path) -> None:
+    packets = _small_window(60000, False)
+    for packet in packets:
+        packet.window = 8000 if packet.src == CLIENT else packet.window
+    columns = index(write_pcapng(tmp_path / "a.pcapng", packets), tmp_path / "i")
+    assert columns["parts"].tolist() == [1, 1, 1, 2]
