@@ -73,7 +73,7 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte, double
          cursor.row++)
         if (part.t_received_ns >= 0) {
             part.t_received_ns = pl_settled_ns(explain->t, &part);
-            result = pl_service_add(service, &part, explain->t->low_delay_ns);
+            result = pl_service_add(service, &part, explain->t->low_delay_ns, explain->t->min_delay_ns);
             if (result == 0)
                 result = add_neighbour(&neighbours, &part);
         }

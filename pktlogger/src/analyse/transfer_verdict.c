@@ -59,6 +59,20 @@ static const char *rate_text(double bps, char text[32])
     return text;
 }
 
+/* A bound is still one when it is written: three digits, rounded away from what it excludes. */
+enum bound { LOWER = -1, UPPER = 1 };
+
+static double rounded(double value, enum bound bound)
+{
+    double step = value > 0 ? pow(10, floor(log10(value)) - 2) : 1, digits = value / step;
+    return step * (bound == LOWER ? floor(digits + 1e-9) : ceil(digits - 1e-9));
+}
+
+static const char *rate_bound(double bps, enum bound bound, char text[32])
+{
+    return rate_text(rounded(bps, bound), text);
+}
+
 static double seconds(int64_t ns)
 {
     return (double)ns / 1e9;
@@ -120,8 +134,9 @@ static const char *carried_text(const struct carried *carried, char text[96])
              carried->shown ? "at least "
              : varies       ? "between "
                             : "",
-             rate_text(varies ? carried->least_bps : carried->mean_bps, rate), varies ? " and " : "",
-             varies ? rate_text(carried->most_bps, most) : "");
+             carried->shown ? rate_bound(carried->mean_bps, LOWER, rate)
+                            : rate_text(varies ? carried->least_bps : carried->mean_bps, rate),
+             varies ? " and " : "", varies ? rate_text(carried->most_bps, most) : "");
     return text;
 }
 
@@ -169,6 +184,9 @@ static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
             " %s would fill its share of this path, about %s: each connection has a queue and a share of its own "
             "there.",
             size_text(share_bps(t, carried.mean_bps) * rtt / 8, size), rate_text(share_bps(t, carried.mean_bps), rate));
+    else if (v->then_bps > 0 && carried.shown)
+        say(v, " The path carries %s, which takes a window of %s.", carried_text(&carried, rate),
+            size_text(carried.mean_bps * rtt / 8, size));
     else if (v->then_bps > 0)
         say(v, " %s would fill this path, which carries %s.", size_text(carried.mean_bps * rtt / 8, size),
             carried_text(&carried, rate));
@@ -191,7 +209,7 @@ static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *
     uint32_t most = offered(t);
     if (most && t->min_rtt_ns > 0)
         say(v, " It offers at most %s, which in a round trip of %.4g ms is %s at most.", size_text(most, window),
-            seconds(t->min_rtt_ns) * 1e3, rate_text(8.0 * most / seconds(t->min_rtt_ns), rate));
+            seconds(free_rtt_ns(t)) * 1e3, rate_bound(8.0 * most / seconds(free_rtt_ns(t)), UPPER, rate));
     if (syns && !(offers[0] && offers[1]))
         say(v,
             " Window scaling is off: the SYN of the %s does not offer it. Switch it on there "
@@ -276,8 +294,8 @@ static void say_requests(struct pl_verdict *v, const struct pl_transfer *t)
     say(v, " It sent %s on average and then waited for an answer, %.3g ms each time", size_text(message, size),
         seconds(signs->answers_ns) * 1e3 / (double)signs->answers);
     if (t->min_rtt_ns > 0)
-        say(v, "; a round trip of %.4g ms allows messages of this size %s at most", seconds(t->min_rtt_ns) * 1e3,
-            rate_text(8 * message / seconds(t->min_rtt_ns), rate));
+        say(v, "; a round trip of %.4g ms allows messages of this size %s at most", seconds(free_rtt_ns(t)) * 1e3,
+            rate_bound(8 * message / seconds(free_rtt_ns(t)), UPPER, rate));
     say(v, ".");
 }
 
@@ -374,7 +392,7 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
     else
         say(v, " A queue stood all the time");
     if (t->most_queue_ns > 0)
-        say(v, ", and its queue was up to %.3g ms long", seconds(t->most_queue_ns) * 1e3);
+        say(v, ", and its queue was up to %s%.3g ms long", t->box ? "" : "about ", seconds(t->most_queue_ns) * 1e3);
     say(v, ".");
     if (t->ends == PL_SENDER_ALONE)
         say(v,

@@ -17,20 +17,22 @@ static inline __attribute__((always_inline)) int look_back(struct pl_service *s,
         return -1;
     if ((s->now.idle_ns - then->idle_ns) * PL_SERVICE_BUSY > took_ns)
         return 0;
-    s->busy_ns[i] += took_ns - (s->now.idle_ns - then->idle_ns);
+    s->busy_ns[i] += took_ns - (s->now.surely_idle_ns - then->surely_idle_ns);
     s->busy_bytes[i] += s->now.queued_bytes - then->queued_bytes;
     if (took_ns <= 0)
         return 0;
     return pl_sample_add(&s->ns_a_byte[i], took_ns / (s->now.bytes - then->bytes));
 }
 
-int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64_t low_delay_ns)
+int pl_service_add(struct pl_service *s, const struct pl_segment *segment, int64_t low_delay_ns, int64_t least_delay_ns)
 {
     int64_t idle_ns = s->n ? segment->t_sent_ns - (s->now.t_ns - low_delay_ns) : 0;
+    int64_t surely_ns = s->n ? segment->t_sent_ns - (s->now.t_ns - least_delay_ns) : 0;
     s->now.t_ns = segment->t_received_ns;
     s->now.bytes += segment->len + PL_HEADERS;
     s->now.idle_ns += idle_ns > 0 ? (double)idle_ns : 0;
-    s->now.queued_bytes += idle_ns > 0 ? 0 : segment->len + PL_HEADERS;
+    s->now.surely_idle_ns += surely_ns > 0 ? (double)surely_ns : 0;
+    s->now.queued_bytes += surely_ns > 0 ? 0 : segment->len + PL_HEADERS;
     if (look_back(s, 0, 128) < 0 || look_back(s, 1, 32) < 0 || look_back(s, 2, 8) < 0)
         return -1;
     s->marks[s->n++ % PL_SERVICE_RING] = s->now;

@@ -140,7 +140,7 @@ static void judge(struct path *path)
     struct pl_loss_causes causes;
     for (size_t i = 0; i < path->n; i++)
         if (path->parts[i].t_received_ns >= 0)
-            CHECK_EQ(pl_service_add(&service, &path->parts[i], path->t.low_delay_ns), 0);
+            CHECK_EQ(pl_service_add(&service, &path->parts[i], path->t.low_delay_ns, path->t.low_delay_ns), 0);
     CHECK_EQ(pl_loss_study_begin(&study, &path->t, pl_service_end(&service)), 0);
     for (size_t i = 0; i < path->n; i++)
         CHECK_EQ(path->parts[i].t_received_ns < 0 ? pl_loss_study_loss(&study, &path->parts[i])

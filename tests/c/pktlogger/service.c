@@ -18,7 +18,19 @@ struct path {
     double jitter_ms;   /* even, from 0 on; packets keep their order */
     bool bunched;       /* packets arrive BUNCH at a time, with the last one of them */
     bool shared;        /* others have half of the bottleneck in every other 100 ms */
+    double late_ms;     /* by so much the usual delay without a queue seems longer than it is */
+    bool shorter;       /* the last packet of a burst is a quarter as long */
 };
+
+static uint32_t len_of(const struct path *path, size_t i)
+{
+    return path->shorter && path->burst && (i + 1) % (size_t)path->burst == 0 ? LEN / 4 : LEN;
+}
+
+static double work_ms_of(const struct path *path, size_t i)
+{
+    return part_ms * (len_of(path, i) + PL_HEADERS) / (LEN + PL_HEADERS);
+}
 
 static double even(uint64_t *state)
 {
@@ -43,23 +55,25 @@ static struct shown look(struct path path, uint64_t seed)
 {
     static double exits_ms[PARTS], received_ms[PARTS];
     struct pl_service service = {.n = 0};
-    double free_ms = 0, last_ms = 0, truth = part_ms * 1e6 / (LEN + PL_HEADERS);
+    double free_ms = 0, last_ms = 0, least_ms = INFINITY, truth = part_ms * 1e6 / (LEN + PL_HEADERS);
     for (size_t i = 0; i < PARTS; i++) {
         double sent_ms = sent_ms_of(&path, i);
         bool slow = path.shared && fmod(fmax(free_ms, sent_ms), 200) < 100;
-        free_ms = fmax(free_ms, sent_ms) + part_ms * (slow ? 2 : 1);
+        free_ms = fmax(free_ms, sent_ms) + work_ms_of(&path, i) * (slow ? 2 : 1);
         exits_ms[i] = free_ms;
     }
     for (size_t i = 0; i < PARTS; i++) {
         size_t with = path.bunched ? i / BUNCH * BUNCH + BUNCH - 1 : i;
         double at_ms = exits_ms[with < PARTS ? with : PARTS - 1] + delay_ms + path.jitter_ms * even(&seed);
         received_ms[i] = last_ms = fmax(last_ms, at_ms);
+        least_ms = fmin(least_ms, received_ms[i] - sent_ms_of(&path, i));
     }
     for (size_t i = 0; i < PARTS; i++) {
-        const struct pl_segment part = {.len = LEN,
+        const struct pl_segment part = {.len = len_of(&path, i),
                                         .t_sent_ns = (int64_t)(sent_ms_of(&path, i) * 1e6),
                                         .t_received_ns = (int64_t)(received_ms[i] * 1e6)};
-        CHECK_EQ(pl_service_add(&service, &part, (int64_t)((delay_ms + part_ms) * 1e6)), 0);
+        int64_t low_ns = (int64_t)((delay_ms + part_ms + path.late_ms) * 1e6);
+        CHECK_EQ(pl_service_add(&service, &part, low_ns, (int64_t)(least_ms * 1e6)), 0);
     }
     double quick = pl_service_end(&service);
     return (struct shown){service.mean > 0 ? truth / service.mean : 0, quick > 0 ? truth / quick : 0};
@@ -106,6 +120,23 @@ static void bursts_with_pauses_show_no_more_than_the_bottleneck_carries(void)
         }
 }
 
+/* The usual delay is a low percentile, and above the least one. A pause that seems longer by that is no time in which the
+ * bottleneck worked faster. */
+static void a_usual_delay_that_is_too_long_shows_no_more_than_the_bottleneck_carries(void)
+{
+    for (int burst = 64; burst <= 512; burst *= 2)
+        for (int percent = 101; percent <= 112; percent += 2)
+            for (int tenths = 0; tenths <= 10; tenths += 2) {
+                struct path path = {
+                    .interval_ms = part_ms * percent / 100, .burst = burst, .late_ms = part_ms * tenths / 10};
+                CHECK(look(path, 1).mean <= 1 + 1e-3);
+                path.jitter_ms = part_ms / 2;
+                CHECK(look(path, 1).mean <= 1 + 1e-3);
+                path.shorter = true;
+                CHECK(look(path, 1).mean <= 1 + 1e-3);
+            }
+}
+
 static void others_make_it_less(void)
 {
     for (uint64_t seed = 1; seed <= 10; seed++) {
@@ -119,6 +150,7 @@ int main(void)
     RUN(nothing_that_moves_arrivals_changes_the_mean);
     RUN(a_paced_sender_shows_its_own_pace_at_most);
     RUN(bursts_with_pauses_show_no_more_than_the_bottleneck_carries);
+    RUN(a_usual_delay_that_is_too_long_shows_no_more_than_the_bottleneck_carries);
     RUN(others_make_it_less);
     return 0;
 }
