@@ -173,6 +173,25 @@ static int study_losses(struct pl_explain *explain)
     return result;
 }
 
+/* Finds out what one outage took both ways, of a lone connection: silences.h looks at all those between two hosts. */
+static int find_both_ways(struct pl_explain *explain)
+{
+    const struct pl_transfer *t = explain->t;
+    struct pl_ack_outages gatherer;
+    struct pl_ack ack;
+    int result = 0;
+    if (t->ends != PL_BOTH_ENDS || t->silent || !t->not_arrived)
+        return 0;
+    pl_ack_outages_begin(&gatherer, t, NULL, &explain->ack_runs, true);
+    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, t, &cursor, &ack); cursor.row++)
+        result = pl_ack_outages_add(&gatherer, &ack);
+    if (result < 0 || pl_ack_outages_end(&gatherer) < 0)
+        return -1;
+    const struct pl_both_ways_time time = {{t->max_delay_ns, gatherer.longest_ns}, t->last_ns - t->first_ns};
+    pl_both_ways_find(&explain->study, &explain->ack_runs, &time);
+    return 0;
+}
+
 /* Finds the cause of each loss, and when nothing passed the path. */
 static int judge_losses(struct pl_explain *explain)
 {
@@ -207,7 +226,7 @@ static int judge_acks(struct pl_explain *explain)
     double sum_ns = 0;
     int64_t first_ns = -1, last_ns = -1;
     int result = 0;
-    pl_ack_outages_begin(&outages, t, &explain->down);
+    pl_ack_outages_begin(&outages, t, &explain->down, &explain->ack_runs, false);
     for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_ack(explain->tables, t, &cursor, &ack); cursor.row++) {
         result = pl_ack_outages_add(&outages, &ack);
         if (ack.t_received_ns < 0 || ack.t_sent_ns < last_ns)
@@ -225,8 +244,8 @@ static int study(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
     int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
-    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 || judge_losses(explain) < 0 ||
-        judge_acks(explain) < 0)
+    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 || find_both_ways(explain) < 0 ||
+        judge_losses(explain) < 0 || judge_acks(explain) < 0)
         return -1;
     return pl_time_spans_merge(&explain->down);
 }
@@ -264,6 +283,8 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
     pl_loss_study_free(&explain->study); /* it is large, and many connections may be open */
+    free(explain->ack_runs.at);
+    explain->ack_runs.at = NULL;
     return explain->limits ? 0 : -1;
 }
 
@@ -358,6 +379,7 @@ int64_t pl_explain_line_ns(const struct pl_explain *explain, const struct pl_seg
 void pl_explain_end(struct pl_explain *explain)
 {
     pl_loss_study_free(&explain->study);
+    free(explain->ack_runs.at);
     pl_limits_free(explain->limits);
     pl_time_spans_free(&explain->down);
     explain->limits = NULL;

@@ -2,6 +2,7 @@
 #ifndef PL_EXPLAIN_H
 #define PL_EXPLAIN_H
 
+#include "both_ways.h"
 #include "limits.h"
 #include "losses.h"
 #include "tables.h"
@@ -13,6 +14,7 @@ struct pl_explain {
     struct pl_loss_study study;
     struct pl_samples_of samples; /* of the sender's socket */
     struct pl_time_spans down;    /* when nothing passed the path */
+    pl_ack_runs ack_runs;         /* runs of lost acknowledgements */
     size_t down_at;               /* index of the first outage that is not over */
     size_t silence_at;            /* the same index into the silences of all connections */
     double own_ns_a_byte;         /* the bottleneck's time for a byte of any flow (path_base.h) */

@@ -47,7 +47,10 @@ int pl_loss_study_begin(struct pl_loss_study *study, const struct pl_transfer *t
 
 int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *segment)
 {
+    if (study->runs.n && study->runs.at[study->runs.n - 1].place == study->n)
+        study->runs.at[study->runs.n - 1].next_sent_ns = segment->t_sent_ns;
     study->n++;
+    study->last_arrived_ns = segment->t_sent_ns;
     return pl_queues_add(study->queues, segment->t_sent_ns, pl_settled_ns(study->t, segment),
                          segment->len + PL_HEADERS);
 }
@@ -66,6 +69,8 @@ int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *seg
                               .last_seq = segment->seq,
                               .first_sent_ns = segment->t_sent_ns,
                               .last_sent_ns = segment->t_sent_ns,
+                              .before_sent_ns = study->n ? study->last_arrived_ns : INT64_MIN,
+                              .next_sent_ns = INT64_MAX,
                               .n = 1,
                               .cause = PL_LOSS_UNKNOWN};
     return PL_APPEND(&study->runs, run);

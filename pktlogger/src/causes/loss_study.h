@@ -15,11 +15,13 @@ struct pl_lost_run {
     uint64_t place; /* arrivals before it */
     uint64_t first_seq, last_seq;
     int64_t first_sent_ns, last_sent_ns;
+    int64_t before_sent_ns, next_sent_ns; /* of the arrivals around it; INT64_MIN and INT64_MAX: there is none */
     double queue_ns; /* beside it */
     double left_ns;  /* rest of the queue when the run began, if nothing was admitted after the previous arrival */
     double steady_ns, gap_ns;
     uint32_t n;
     bool gap_known, full; /* `full`: the queue had no room, as far as time stamps show */
+    bool both_ways;       /* with acknowledgements that an outage took, too (both_ways.h) */
     uint8_t cause;        /* an enum pl_loss_cause */
 };
 
@@ -32,7 +34,8 @@ struct pl_loss_study {
     const struct pl_transfer *t;
     double service; /* ns a byte; 0: not known */
     struct pl_queues *queues;
-    uint64_t n; /* arrivals */
+    uint64_t n;              /* arrivals */
+    int64_t last_arrived_ns; /* when the last one of them was sent */
     PL_VECTOR(struct pl_lost_run) runs;
     size_t told; /* runs whose place in the queues is known */
     /* The longest queues around places, the queues of parts, the former minus the latter, and how far arrivals were

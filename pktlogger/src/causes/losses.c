@@ -81,7 +81,7 @@ static const struct pl_silence *longest_silence(const struct pl_loss_causes *c)
 
 /* Finds the time in which nothing passed: from the run of a lone connection, or from all connections between its hosts,
  * even if each lost little. */
-static void find_silence(struct pl_loss_causes *c, const struct pl_segment *next)
+static void find_silence(struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next)
 {
     c->silent = (struct pl_time_span){c->first_lost_ns, c->last_lost_ns};
     c->silent_n = c->run.n;
@@ -94,10 +94,12 @@ static void find_silence(struct pl_loss_causes *c, const struct pl_segment *next
         return;
     }
     int64_t from_ns = c->before.len ? c->before.t_sent_ns : c->first_lost_ns;
+    c->both_ways = run && run->both_ways;
     c->outage =
-        c->silent_n >= PL_OUTAGE_PARTS && c->silent.t1_ns > c->silent.t0_ns &&
-        !pl_bursts_make(&c->bursts, c->silent_n) &&
-        (!next->len || pl_outage_shows(c->silent_n, c->silent.t1_ns - c->silent.t0_ns, next->t_sent_ns - from_ns));
+        c->both_ways ||
+        (c->silent_n >= PL_OUTAGE_PARTS && c->silent.t1_ns > c->silent.t0_ns &&
+         !pl_bursts_make(&c->bursts, c->silent_n) &&
+         (!next->len || pl_outage_shows(c->silent_n, c->silent.t1_ns - c->silent.t0_ns, next->t_sent_ns - from_ns)));
 }
 
 /* The study's result for the lost parts before the next arrival; NULL: none. */
@@ -137,6 +139,8 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *ru
 {
     double late_ns = PL_OUTAGE_LATE * c->study->late_ns, services_ns = PL_OUTAGE_SERVICES * (double)row->service_ns;
     double lasted_ns = (double)(c->silent.t1_ns - c->silent.t0_ns) - late_ns;
+    if (c->both_ways)
+        return lasted_ns + late_ns > services_ns;
     if (!c->outage || same_octets(c, run) || lasted_ns < PL_OUTAGE_NS || lasted_ns <= services_ns)
         return false;
     if (c->t->silent || lasted_ns > c->study->longest_ns ||
@@ -154,7 +158,7 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
     bool silent = row->t_sent_ns >= c->silent.t0_ns && row->t_sent_ns <= c->silent.t1_ns;
     if (cause == PL_LOSS_POLICER || !silent || !went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
         return cause;
-    if (c->study->managed)
+    if (c->study->managed && !c->both_ways)
         return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
                                                                                             : PL_LOSS_UNKNOWN;
     bool full_still = left_ns(c, row->t_sent_ns) + c->study->alike_ns >= c->study->longest_ns;
@@ -220,7 +224,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
     int64_t down_ns = -1, last_ns = -1;
     static const struct pl_segment none = {.len = 0};
-    find_silence(c, next);
+    find_silence(c, run, next);
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
         row.run = (uint32_t)c->run.n;

@@ -25,6 +25,7 @@ struct pl_loss_causes {
     struct pl_time_span silent; /* from the first to the last part lost while nothing passed; */
     size_t silent_n;            /* how many these are; */
     bool outage;                /* whether their number and time can be an outage's, of all connections together */
+    bool both_ways;             /* an outage of a lone connection, by its acknowledgements (both_ways.h) */
     struct pl_bursts bursts;    /* runs that neither a full queue nor queue management nor a policer explains */
     struct pl_time_spans *down; /* from the first part lost in an outage until the path is up, or a packet arrives */
 };

@@ -5,9 +5,10 @@
 #include "outages.h"
 #include "thresholds.h"
 
-void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, struct pl_time_spans *spans)
+void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t, struct pl_time_spans *spans,
+                          pl_ack_runs *runs, bool gathers)
 {
-    *o = (struct pl_ack_outages){.t = t, .spans = spans};
+    *o = (struct pl_ack_outages){.t = t, .spans = spans, .runs = runs, .gathers = gathers};
 }
 
 /* Where the box has seen the run, its record decides. Otherwise the run must be as long as losses.h requires for data,
@@ -27,11 +28,35 @@ static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
     return t_sent_ns + pl_base_at(&o->t->ack_base, t_sent_ns);
 }
 
+static int gather(struct pl_ack_outages *o, int64_t next_ns)
+{
+    struct pl_ack_run run = {
+        .before_ns = o->before_ns > 0 ? o->before_ns : INT64_MIN,
+        .first_ns = o->first_ns,
+        .last_ns = o->last_ns,
+        .next_ns = next_ns > 0 ? next_ns : INT64_MAX,
+        .n = o->lost,
+    };
+    bool counts = o->lost >= PL_OUTAGE_ACKS;
+    o->lost = 0;
+    return counts ? PL_APPEND(o->runs, run) : 0;
+}
+
+/* Whether the present run has been found to be one of both ways. */
+static bool of_both_ways(struct pl_ack_outages *o)
+{
+    bool listed = o->lost >= PL_OUTAGE_ACKS && o->at < o->runs->n;
+    return listed && o->runs->at[o->at++].both_ways;
+}
+
 /* `next_ns`: when the acknowledgement after the run was sent, which shows the path's delay at that time; 0: none
  * was. */
 static int end_run(struct pl_ack_outages *o, int64_t next_ns)
 {
-    bool outage = o->lost && is_outage(o, next_ns);
+    if (o->gathers)
+        return gather(o, next_ns);
+    bool both_ways = of_both_ways(o);
+    bool outage = o->lost && (is_outage(o, next_ns) || (both_ways && !(o->t->box && o->t->box->tells_outages)));
     int64_t end_ns = o->t->outages.n && next_ns > 0 ? next_ns : o->last_ns;
     const int64_t back_ns[2] = {pl_base_at(&o->t->ack_base, o->first_ns), pl_base_at(&o->t->ack_base, end_ns)};
     bool sent_before = o->before_ns > 0 && o->first_ns - o->before_ns <= PL_OUTAGE_NS;

@@ -3,6 +3,7 @@
 #ifndef PL_PATH_DOWN_H
 #define PL_PATH_DOWN_H
 
+#include "both_ways.h"
 #include "time_spans.h"
 #include "transfer.h"
 
@@ -13,9 +14,13 @@ struct pl_ack_outages {
     int64_t longest_ns;          /* delay of those that arrived */
     int64_t before_ns;           /* when the last one that arrived was sent */
     uint64_t lost, of_outage;    /* number in the run, and number lost to an outage by the box's record */
+    pl_ack_runs *runs;           /* list of lost runs */
+    bool gathers;                /* appends lost runs to `runs`; otherwise `runs` says which an outage took */
+    size_t at;                   /* index of the next one in `runs` */
 };
 
-void pl_ack_outages_begin(struct pl_ack_outages *outages, const struct pl_transfer *t, struct pl_time_spans *spans);
+void pl_ack_outages_begin(struct pl_ack_outages *outages, const struct pl_transfer *t, struct pl_time_spans *spans,
+                          pl_ack_runs *runs, bool gathers);
 
 /* Takes the next acknowledgement in order of sending. Returns 0, or -1 without memory. */
 int pl_ack_outages_add(struct pl_ack_outages *outages, const struct pl_ack *ack);

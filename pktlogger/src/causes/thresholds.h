@@ -98,8 +98,11 @@ enum { PL_SIDED = 3, PL_GAPS_LEAST = 20 }; /* runs that all agree; gaps for a me
 #define PL_OUTAGE_DRAINED 0.5     /* of the time without arrivals: an unserved queue keeps its length, this drained */
 #define PL_OUTAGE_BURSTS 0.05     /* runs that bursts may make, and how likely a burst is compared with an outage */
 enum {
-    PL_OUTAGE_PARTS = 3,    /* parts in a row: chance takes two */
-    PL_SAME_OCTETS_RUNS = 8 /* runs before and behind: a packet that is lost again is sent again within a few */
+    PL_OUTAGE_PARTS = 3,     /* parts in a row: chance takes two */
+    PL_OUTAGE_ACKS = 2,      /* acknowledgements in a row, next to lost data: chance takes one */
+    PL_BOTH_WAYS_MOST = 500, /* runs of either way: pairs of them are compared with each other, and with so many a path
+                                is lossy both ways */
+    PL_SAME_OCTETS_RUNS = 8  /* runs before and behind: a packet that is lost again is sent again within a few */
 };
 
 /* A policer (policer.h) */

@@ -1154,6 +1154,49 @@ def test_an_outage_is_the_silence_of_all_connections(others: str, waits: int, ou
     assert others != "are lost, too" or seen[1] == {"outage": 9}, "a few packets of its own would not show it"
 
 
+def _lone(folder: Path, data_ms: list[tuple[int, int]], acks_ms: list[tuple[int, int]]) -> dict[str, Any]:
+    """A packet a millisecond for a second over 10 ms each way, each acknowledged at once. The path takes what is sent
+    in these spans. The connection's summary."""
+    c = Conversation()
+    reached = 0
+    for t in range(100, 1100):
+        lost = any(begin <= t < end for begin, end in data_ms)
+        c.send(t, 1 + (t - 100) * MSS, arrive=[] if lost else None)
+        reached += not lost and reached == t - 100
+        sack = (1 + (t - 100) * MSS, 1 + (t - 99) * MSS) if reached < t - 99 else None
+        if not lost:
+            c.ack(t + 10, 1 + reached * MSS, sack=sack, lost=any(begin <= t + 10 < end for begin, end in acks_ms))
+    for number in range(reached, 1000):
+        c.send(1200 + number * 0.01, 1 + number * MSS)
+    c.ack(1300, 1 + 1000 * MSS)
+    return c.analyse(folder)[1]
+
+
+@pytest.mark.parametrize("place_ms", [0, 3, 5, 8])
+@pytest.mark.parametrize("lasts_ms", [8, 12, 18])
+def test_an_outage_of_both_ways_takes_acknowledgements_too(place_ms: int, lasts_ms: int, tmp_path: Path) -> None:
+    """A sender that goes on at its pace loses packets in a row, as in a burst. What passes the place of an outage the
+    other way is lost as well, for a one-way delay before and behind at most."""
+    begin = 600
+    data = [(begin - place_ms, begin - place_ms + lasts_ms)]
+    acks = [(begin - (10 - place_ms), begin - (10 - place_ms) + lasts_ms)]
+    flow = _lone(tmp_path, data, acks)
+    assert flow["losses_seen"] == {"outage": lasts_ms}, flow["losses_seen"]
+
+
+@pytest.mark.parametrize("acks", [[], [(300, 312)], [(595, 596)]], ids=["none", "at another time", "a single one"])
+def test_a_burst_of_one_way_is_no_outage(acks: list[tuple[int, int]], tmp_path: Path) -> None:
+    flow = _lone(tmp_path, [(595, 607)], acks)
+    assert "outage" not in flow["losses_seen"], flow["losses_seen"]
+
+
+def test_bursts_of_both_ways_that_meet_by_chance_are_no_outage(tmp_path: Path) -> None:
+    """Ten bursts on the way there and ten on the way back, of which two meet: chance lets expect as many."""
+    data = [(150 + 90 * i, 158 + 90 * i) for i in range(10)]
+    acks = [(155 + 90 * i + 45 * (i not in (3, 7)), 161 + 90 * i + 45 * (i not in (3, 7))) for i in range(10)]
+    assert "outage" not in _lone(tmp_path, data, acks)["losses_seen"]
+
+
 @pytest.mark.parametrize("first", [100, 30])
 def test_the_same_octets_lost_twice_are_no_outage(first: int, tmp_path: Path) -> None:
     """30 packets are lost in 60 ms, and again when they are sent again; or 30 others are lost then. A pause follows."""
