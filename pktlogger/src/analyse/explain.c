@@ -120,32 +120,43 @@ static int study_part(struct pl_explain *explain, struct pl_policer *policer, co
 }
 
 /* Whether the parts that the policer dropped met no queue. A queue served at the policer's rate would have been as long
- * as the burst takes at that rate. */
+ * as the burst takes at that rate, and delays would spread as far. Behind a policer they spread by what a burst waits at
+ * the line, which is faster. */
 static bool had_no_queue(const struct pl_loss_study *study, const struct pl_policer *policer,
-                         const struct pl_policed *policed)
+                         const struct pl_policed *policed, double line_rate)
 {
     size_t n = 0, queued = 0;
+    double burst_ns = policed->burst / policed->rate * 1e9;
+    double spread_ns = pl_sample_quantile(&study->own_delays, 1 - PL_POLICER_SPREAD) -
+                       pl_sample_quantile(&study->own_delays, PL_POLICER_SPREAD);
     for (size_t i = 0; i < policer->parts.n; i++) {
         const struct pl_policed_part *part = &policer->parts.at[i];
         n += part->explained;
-        queued += part->explained &&
-                  study->runs.at[part->run].queue_ns >= PL_POLICER_QUEUE * policed->burst / policed->rate * 1e9;
+        queued += part->explained && study->runs.at[part->run].queue_ns >= PL_POLICER_QUEUE * burst_ns;
     }
-    return queued * 2 < n;
+    double most = policed->rate / line_rate + PL_POLICER_WAITS * (1 - policed->rate / line_rate);
+    return !policed->open && queued * 2 < n && policed->waits < most && spread_ns < most * burst_ns;
 }
 
-/* Looks for a policer, and assigns to it the losses that it explains. */
+/* Looks for a policer, and assigns to it the losses that it explains. A bucket that explains losses and is not known to be
+ * a policer may be a queue that is too short to show. Chance is inferred from all losses together, and most of them were
+ * not lost by chance, so it is not named there. */
 static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
 {
     struct pl_transfer *t = explain->t;
-    struct pl_policed policed =
-        pl_policer_find(policer, t->serial_ns > 0 ? 1e9 / t->serial_ns : 0, explain->study.late_ns);
-    bool possible = !(t->ruled_out & 1U << PL_LOSS_POLICER);
-    if (!possible || policed.rate <= 0 || !had_no_queue(&explain->study, policer, &policed))
+    double line_rate = t->serial_ns > 0 ? 1e9 / t->serial_ns : 0;
+    struct pl_policed policed = pl_policer_find(policer, line_rate, explain->study.late_ns);
+    const unsigned chance = 1U << PL_LOSS_ANYWHERE | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
+    bool possible = !(t->ruled_out & 1U << PL_LOSS_POLICER) && !pl_path_base_shared(t);
+    if (policed.rate <= 0)
         return;
-    t->signs.policed_rate = policed.rate;
-    t->signs.policed_burst = policed.burst;
-    for (size_t i = 0; i < policer->parts.n; i++)
+    possible = possible && had_no_queue(&explain->study, policer, &policed, line_rate);
+    t->signs.policed_rate = possible ? policed.rate : 0;
+    t->signs.policed_burst = possible ? policed.burst : 0;
+    for (size_t i = 0; i < explain->study.runs.n; i++)
+        if (chance >> explain->study.runs.at[i].cause & 1)
+            explain->study.runs.at[i].cause = PL_LOSS_UNKNOWN;
+    for (size_t i = 0; possible && i < policer->parts.n; i++)
         if (policer->parts.at[i].explained)
             explain->study.runs.at[policer->parts.at[i].run].cause = PL_LOSS_POLICER;
 }
@@ -162,6 +173,7 @@ static int study_losses(struct pl_explain *explain)
         return -1;
     t->service_ns = ns_a_byte;
     explain->own_ns_a_byte = explain->study.service;
+    explain->study.uneven = pl_path_base_shared(t) || t->slow_service_ns > PL_VARIES * ns_a_byte;
     for (struct pl_cursor cursor = {0};
          result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
         result = study_part(explain, &policer, &part);

@@ -48,10 +48,25 @@ static double work_of(const struct pl_segment *part, double service)
     return service * (part->len + PL_HEADERS);
 }
 
+static double own_bytes(const struct pl_transfer *t)
+{
+    return (double)t->segments * t->mss;
+}
+
+static double others_bytes(const struct pl_transfer *t)
+{
+    return t->signs.others_bps / 8e9 * (double)(t->last_ns - t->first_ns);
+}
+
+bool pl_path_base_shared(const struct pl_transfer *t)
+{
+    return others_bytes(t) > PL_BASE_SHARED * own_bytes(t);
+}
+
 double pl_path_base_line(const struct pl_transfer *t, double service)
 {
-    double own = (double)t->segments * t->mss, others = t->signs.others_bps / 8e9 * (double)(t->last_ns - t->first_ns);
-    if (others <= PL_BASE_SHARED * own)
+    double own = own_bytes(t), others = others_bytes(t);
+    if (!pl_path_base_shared(t))
         return service;
     return fmin(service, fmax(t->serial_ns, service * own / (own + others)));
 }

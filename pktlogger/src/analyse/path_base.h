@@ -13,6 +13,9 @@ int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, doub
 /* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
 int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
 
+/* Whether other connections of the captures share the line. */
+bool pl_path_base_shared(const struct pl_transfer *t);
+
 /* The bottleneck's time for a byte of any flow. Where other connections of the captures share it, the flow's own bytes
  * take longer (`service`), by the inverse of its share of all octets while the line is busy. In the quickest rows the
  * flow's share was above average, so the line's time is at least service × share. It is also at least the time of a

@@ -109,6 +109,7 @@ static void add_other(const struct pl_loss_study *study, struct pl_loss_facts *f
     double low_ns =
         fmax(fmax(PL_LOW_NS, PL_LOW * f->longest_ns), fmax(PL_LOW_LATE * f->late_ns, PL_LOW_PARTS * f->part_ns));
     f->others_surprise += surprise_of(study, f, run);
+    f->low_ns = low_ns;
     f->others_low_n += run->queue_ns <= low_ns;
     f->low_share = 1 - share_from(study, low_ns);
     if (!pl_loss_facts_sided(study, f, run))

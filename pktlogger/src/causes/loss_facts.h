@@ -18,6 +18,7 @@ struct pl_loss_facts {
     double full_episodes, full_places; /* with a full queue: number of loss episodes, and their share of all places */
     double others_depth_ns;            /* how far below the longest queue the others were lost: their median */
     double others_surprise, surprise;  /* of the others, of all */
+    double low_ns;                     /* a shorter queue counts as none */
     double others_low_n, low_share;    /* other runs lost without a queue, and the share of such places */
     double sided_n, behind_n;          /* other runs that show their side of the bottleneck, and those of them behind
                                         * it */

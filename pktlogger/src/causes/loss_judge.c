@@ -88,13 +88,18 @@ static bool possible(const struct pl_loss_study *study, unsigned causes)
     return causes & ~study->t->ruled_out;
 }
 
+/* All of this compares how long queues were at different times. A queue that is full takes as long as any; but where the
+ * bottleneck's rate changes, or others have a part of it that the transfer does not see, one that is full may take less time
+ * than another that is not. Then only what met the longest is known to have met a full one. */
 static struct verdict weigh(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     struct verdict v = {.full = possible(study, 1U << PL_LOSS_TAIL_DROP) && is_full(study, f)};
     double others = f->n - f->full_n, weighed = v.full ? others : f->n;
     bool behind = possible(study, 1U << PL_LOSS_BEHIND) && shows_time_at_bottleneck(f);
     bool even = weighed > 0 && is_even(f, weighed, v.full ? f->others_surprise : f->surprise);
-    v.managed = !behind && possible(study, 1U << PL_LOSS_AQM) && is_managed(f, v.full);
+    bool seen = f->low_ns <= PL_CHANCE_LOWEST * f->longest_ns && (f->exact || f->full_n * PL_FULL_LATE_OF < f->n);
+    even = even && seen && !study->uneven;
+    v.managed = !behind && !study->uneven && possible(study, 1U << PL_LOSS_AQM) && is_managed(f, v.full);
     even = even && possible(study, 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND);
     v.chance = behind || (even && f->low_share > PL_CHANCE_LOW_PLACES &&
                           f->others_low_n >= fmax(1, PL_CHANCE_LOW * others * f->low_share));

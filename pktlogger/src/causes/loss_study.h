@@ -42,6 +42,7 @@ struct pl_loss_study {
      * corrected. */
     struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
+    bool uneven;      /* queues of one length take more or less time: the rate changes, or others share the line */
     bool managed;     /* the queue is under queue management, which may drop parts in a row */
     bool drains_show; /* a queue that drains while nothing is let in shows as such */
     double base_ns;   /* the delay without a queue */

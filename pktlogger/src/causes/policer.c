@@ -31,7 +31,10 @@ int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, int64_t t_rece
     if (t_received_ns >= 0)
         policer->delay_ns = t_received_ns - t_sent_ns;
     policer->runs += run >= 0 && (!last || last->run != run);
-    struct pl_policed_part part = {last && last->t_ns > t_ns ? last->t_ns : t_ns, bytes, run, false};
+    struct pl_policed_part part = {.t_ns = last && last->t_ns > t_ns ? last->t_ns : t_ns,
+                                   .delay_ns = policer->delay_ns,
+                                   .bytes = bytes,
+                                   .run = run};
     return PL_APPEND(&policer->parts, part);
 }
 
@@ -134,8 +137,9 @@ static double worth(const struct pl_policer *policer, const struct trial *trial,
     return (double)trial->explained / policer->runs - (double)trial->near / passed;
 }
 
-/* The middle of the rates that are nearly as good as the best one. */
-static struct trial best_of(const struct pl_policer *policer, const struct trials *trials, double passed)
+/* The middle of the rates that are nearly as good as the best one, of which the highest is *highest_rate. */
+static struct trial best_of(const struct pl_policer *policer, const struct trials *trials, double passed,
+                            double *highest_rate)
 {
     const struct trial *best = &trials->at[0];
     double most = -1, lowest = INFINITY, highest = 0;
@@ -146,6 +150,7 @@ static struct trial best_of(const struct pl_policer *policer, const struct trial
             lowest = fmin(lowest, trials->at[i].rate);
             highest = fmax(highest, trials->at[i].rate);
         }
+    *highest_rate = highest;
     double middle = sqrt(lowest * highest), off = INFINITY;
     for (size_t i = 0; i < trials->n; i++)
         if (worth(policer, &trials->at[i], passed) >= most - PL_POLICER_NEARLY &&
@@ -165,6 +170,26 @@ static void mark(struct pl_policer *policer, struct trial trial, double slack_by
         trial.level = level_after(&trial, seconds_before(policer, i)) + (part->run < 0 ? part->bytes : 0);
         part->explained = part->run >= 0 && trial.level + part->bytes >= trial.burst - slack_bytes;
     }
+}
+
+/* The slope of the delays of parts that passed over the level that they met, in the time of an octet at the rate. */
+static double waits_of(const struct pl_policer *policer, struct trial trial)
+{
+    double n = 0, level = 0, delay_ns = 0, levels = 0, products = 0;
+    trial.level = 0;
+    for (size_t i = 0; i < policer->parts.n; i++) {
+        const struct pl_policed_part *part = &policer->parts.at[i];
+        trial.level = level_after(&trial, seconds_before(policer, i)) + (part->run < 0 ? part->bytes : 0);
+        if (part->run >= 0)
+            continue;
+        double from_level = trial.level - level, from_ns = (double)part->delay_ns - delay_ns;
+        n++;
+        level += from_level / n; /* means and sums of Welford's kind, so that nothing is lost by cancellation */
+        delay_ns += from_ns / n;
+        levels += from_level * (trial.level - level);
+        products += from_level * ((double)part->delay_ns - delay_ns);
+    }
+    return levels > 0 ? products / levels * trial.rate / 1e9 : 0;
 }
 
 /* Whether chance would hardly ever lose so many runs at such levels. */
@@ -198,18 +223,21 @@ struct pl_policed pl_policer_find(struct pl_policer *policer, double line_rate, 
     }
     find_bursts(policer, &trials);
     count(policer, &trials);
-    struct trial best = best_of(policer, &trials, passed);
+    double highest, around;
+    struct trial best = best_of(policer, &trials, passed, &highest);
+    bool open = highest * (1 + trials.step) >= most;
     trials.n = 0;
     for (int i = 0; i < AROUND; i++)
         try(&trials, best.rate * (1 + trials.step * (2.0 * i / (AROUND - 1) - 1)), 0, most);
     trials.step = 0;
     find_bursts(policer, &trials);
     count(policer, &trials);
-    best = best_of(policer, &trials, passed);
+    best = best_of(policer, &trials, passed, &around);
     if (!beyond_chance(policer, &best, passed))
         return (struct pl_policed){0};
     mark(policer, best, slack(&trials, &best));
-    return (struct pl_policed){best.rate, best.burst};
+    return (struct pl_policed){best.rate, best.burst, waits_of(policer, best),
+                               open || best.burst < PL_POLICER_PARTS * trials.part};
 }
 
 void pl_policer_free(struct pl_policer *policer)

@@ -26,15 +26,20 @@ enum { PL_POLICED_MOST = 131072, PL_POLICED_PASSED = -1 };
 /* `run`: which of the runs of lost parts has it, from 0; PL_POLICED_PASSED: it passed. `explained`: pl_policer_find sets
  * it for lost parts. */
 struct pl_policed_part {
-    int64_t t_ns;
+    int64_t t_ns, delay_ns;
     uint32_t bytes;
     int32_t run;
     bool explained;
 };
 
-/* Octets per second and octets; rate 0: no policer shows. */
+/* Octets per second and octets; rate 0: no policer shows. `waits`: by how much longer parts were under way for each octet
+ * that the bucket lacked, by least squares, in the time that an octet takes at the rate. A queue that is served at this
+ * rate makes 1 of it, and a policer 0. In front of a line that is faster it makes their ratio, rate to line, since a
+ * burst waits for the line. `open`: rates up to the line's explain the losses nearly as well, as where bursts are far
+ * apart, or the burst is a few parts: a queue at the line that is as short as the burst may have taken them. */
 struct pl_policed {
-    double rate, burst;
+    double rate, burst, waits;
+    bool open;
 };
 
 /* Starts as {0}. The first PL_POLICED_MOST parts count. */

@@ -72,6 +72,7 @@ enum { PL_MANAGED_RUNS = 2 };      /* others: of one, nothing can be compared */
 #define PL_CHANCE_LUCK_LATE 0.1   /* and here a wrong name is nearer */
 #define PL_CHANCE_OFF 2           /* deviations: less surprise than ln 2 a run and these is no even draw */
 #define PL_CHANCE_LOW_PLACES 0.02 /* of the places are beside no queue: fewer show nothing */
+#define PL_CHANCE_LOWEST 0.25     /* of the longest queue: a queue that is none is much shorter, or nothing differs */
 #define PL_CHANCE_LOW 0.3         /* of the losses that they let expect there: chance takes some, a queue none; tuned */
 
 /* Whether runs met a full queue, queue management, or something else (loss_judge.h) */
@@ -111,8 +112,12 @@ enum {
 #define PL_POLICER_EXPLAINED 0.75 /* of the runs; policers explained 94 % and more of them, other causes 25 % at most */
 #define PL_POLICER_LUCK 1e-6      /* probability of chance; ninety rates are tried, twice */
 #define PL_POLICER_OF_LINE 0.8    /* of a rate: a bottleneck's own queue explains its losses by the whole of it */
-#define PL_POLICER_QUEUE 0.5      /* of the burst's time at the rate: a queue served at this rate takes all of it */
+#define PL_POLICER_SPREAD 0.05 /* quantile of the delays, and the same from above: what single late ones do not move */
+#define PL_POLICER_WAITS 0.25  /* of what a queue would spread delays beyond a line: the fitted rate is below a */
+                               /* bottleneck's, and its burst above the queue, by up to a third each */
+#define PL_POLICER_QUEUE 0.5   /* of the burst's time at the rate: a queue served at this rate takes all of it */
 enum {
+    PL_POLICER_PARTS = 5,   /* parts of a burst: it is resolved to one, and a shorter one may be any short queue's */
     PL_POLICER_RUNS = 5,    /* runs of losses: a rate and a burst, two numbers, explain fewer by themselves */
     PL_POLICER_BETWEEN = 10 /* parts between losses at least: one more or less changes their rate by a tenth */
 };

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "loss_judge.h"
 #include "service.h"
+#include "thresholds.h"
 
 #define MS INT64_C(1000000)
 enum { LEN = 1448, PARTS = 24000, LOSSES = 4096 };
@@ -27,7 +28,8 @@ struct path {
     struct pl_loss rows[LOSSES];
     size_t row_n;
     struct pl_time_spans down;
-    bool bursts; /* a burst goes on */
+    bool bursts;  /* a burst goes on */
+    bool changes; /* the bottleneck takes twice as long in every other second */
 };
 
 /* Even between 0 and 1: xorshift64*. */
@@ -44,12 +46,17 @@ static double late(struct path *path, double mean_ms)
     return mean_ms > 0 ? -mean_ms * log(1 - even(path)) : 0;
 }
 
+static double work_ms(const struct path *path, double now_ms)
+{
+    return part_ms * (path->changes && fmod(now_ms, 2000) >= 1000 ? 2 : 1);
+}
+
 static bool dropped(struct path *path, enum kind kind, double now_ms, double queue_ms)
 {
     path->mean_queue_ms += (queue_ms - path->mean_queue_ms) / 300;
     switch (kind) {
-    case TAIL:
-        return queue_ms + part_ms > full_ms;
+    case TAIL: /* so many octets, however long they take */
+        return (queue_ms / work_ms(path, now_ms) + 1) * part_ms > full_ms;
     case MANAGED:
         return queue_ms > 5 && even(path) < 0.0004 * (queue_ms - 5);
     case LAGGING:
@@ -98,13 +105,14 @@ static void send(struct path *path, enum kind kind, enum control control, double
 {
     double now_ms = 0, free_ms = 0, lost_ms = -1e9;
     pl_time_spans_free(&path->down);
-    *path =
-        (struct path){.state = seed, .t = {.min_rtt_ns = 40 * MS, .receiver_last_ns = INT64_MAX, .low_delay_ns = 0}};
+    *path = (struct path){.state = seed,
+                          .changes = path->changes,
+                          .t = {.min_rtt_ns = 40 * MS, .receiver_last_ns = INT64_MAX, .low_delay_ns = 0}};
     for (; path->n < PARTS; path->n++) {
         double queue_ms = fmax(free_ms - now_ms, 0);
         bool drop = dropped(path, kind, now_ms, queue_ms);
         if (!drop || kind == BEHIND)
-            free_ms = now_ms + queue_ms + part_ms;
+            free_ms = now_ms + queue_ms + work_ms(path, now_ms);
         double sent_ms = now_ms + fmin(late(path, late_ms), delay_ms);
         double received_ms = free_ms + delay_ms + late(path, late_ms);
         path->parts[path->n] = (struct pl_segment){.seq = path->n * LEN,
@@ -116,7 +124,8 @@ static void send(struct path *path, enum kind kind, enum control control, double
         if (drop && now_ms > lost_ms + 3 * rtt_ms)
             lost_ms = now_ms;
         path->lost += drop;
-        now_ms = after_the_window_ms(kind, now_ms + interval_ms(path, control, now_ms, lost_ms));
+        double interval = interval_ms(path, control, now_ms, lost_ms) * work_ms(path, now_ms) / part_ms;
+        now_ms = after_the_window_ms(kind, now_ms + interval);
     }
     path->t.low_delay_ns = (int64_t)((delay_ms + part_ms) * 1e6);
 }
@@ -138,10 +147,13 @@ static void judge(struct path *path)
     struct pl_service service = {.n = 0};
     struct pl_loss_study study;
     struct pl_loss_causes causes;
+    double service_ns;
     for (size_t i = 0; i < path->n; i++)
         if (path->parts[i].t_received_ns >= 0)
             CHECK_EQ(pl_service_add(&service, &path->parts[i], path->t.low_delay_ns, path->t.low_delay_ns), 0);
-    CHECK_EQ(pl_loss_study_begin(&study, &path->t, pl_service_end(&service)), 0);
+    service_ns = pl_service_end(&service);
+    CHECK_EQ(pl_loss_study_begin(&study, &path->t, service_ns), 0);
+    study.uneven = service.slow > PL_VARIES * service_ns;
     for (size_t i = 0; i < path->n; i++)
         CHECK_EQ(path->parts[i].t_received_ns < 0 ? pl_loss_study_loss(&study, &path->parts[i])
                                                   : pl_loss_study_arrival(&study, &path->parts[i]),
@@ -191,6 +203,23 @@ static void causes_are_right_or_unknown_however_late_time_stamps_are(void)
         for (enum control control = STEADY; control <= PROBING; control++)
             for (size_t j = 0; j < sizeof late_ms / sizeof *late_ms; j++)
                 check_row(rows[i].kind, control, rows[i].truth, late_ms[j], j == 0 ? rows[i].least : 0);
+}
+
+/* A queue of as many octets takes half as long where the line is faster. It is not the longest then, and full all the
+ * same: that is no queue management, and no chance. */
+static void a_full_queue_before_a_line_whose_rate_changes_has_no_other_name(void)
+{
+    static struct path path;
+    for (enum control control = STEADY; control <= STANDING; control++)
+        for (uint64_t seed = 1; seed <= 3; seed++) {
+            path.changes = true;
+            send(&path, TAIL, control, 0, seed);
+            path.truth = PL_LOSS_TAIL_DROP;
+            judge(&path);
+            CHECK(path.lost >= 15);
+            CHECK_EQ(path.wrong, 0);
+        }
+    path.changes = false;
 }
 
 static void tail_drops_are_told_from_queue_management_with_3_ms_of_noise(void)
@@ -451,6 +480,7 @@ static void what_the_path_cannot_have_is_ruled_out(void)
 int main(void)
 {
     RUN(causes_are_right_or_unknown_however_late_time_stamps_are);
+    RUN(a_full_queue_before_a_line_whose_rate_changes_has_no_other_name);
     RUN(tail_drops_are_told_from_queue_management_with_3_ms_of_noise);
     RUN(a_time_in_which_nothing_arrives_is_an_outage);
     RUN(an_outage_is_the_silence_of_all_connections);

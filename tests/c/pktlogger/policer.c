@@ -108,6 +108,8 @@ static void a_bucket_is_found_with_its_rate_and_its_burst(void)
                 fprintf(stderr, "rate %g of %g, burst %g of %g\n", policed.rate, rates[i], policed.burst, depth);
             CHECK(fabs(policed.rate / rates[i] - 1) <= 0.03);
             CHECK(fabs(policed.burst - depth) <= fmax(0.1 * depth, 2 * PART));
+            CHECK(!policed.open);
+            CHECK(policed.waits < rates[i] / line + 0.1); /* a burst waits for the line, and for nothing else */
             pl_policer_free(&path.policer);
         }
 }
@@ -154,6 +156,36 @@ static void what_else_drops_is_none(void)
     }
 }
 
+/* Arrivals in bunches seem to come over a faster line. The bucket that explains a full queue is then its own, and parts wait
+ * for what the bucket lacks. */
+static void a_queue_at_a_line_that_seems_faster_makes_parts_wait(void)
+{
+    unsigned found_n = 0;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct path path = {.gate = full_queue, .state = seed};
+        transfer(&path, 400);
+        struct pl_policed policed = pl_policer_find(&path.policer, 4 * line, 0);
+        found_n += policed.rate > 0;
+        if (policed.rate > 0 && !policed.open && policed.waits < 0.7)
+            fprintf(stderr, "rate %g, burst %g, waits %g\n", policed.rate, policed.burst, policed.waits);
+        CHECK(policed.rate <= 0 || policed.open || policed.waits >= 0.7);
+        pl_policer_free(&path.policer);
+    }
+    CHECK(found_n >= 5);
+}
+
+/* Bursts of a few parts that are far apart say nothing of a rate. */
+static void short_bursts_that_are_far_apart_have_no_rate(void)
+{
+    struct path path = {.tokens = 3 * PART, .depth = 3 * PART, .rate = 3e6, .gate = bucket, .state = 2};
+    for (int round = 0; round < 200; round++)
+        send(&path, round * RTT_MS * 1e6, 1e3, 3 + (even(&path) < 0.3));
+    struct pl_policed policed = pl_policer_find(&path.policer, line, 0);
+    CHECK(path.runs > 30);
+    CHECK(policed.rate <= 0 || policed.open);
+    pl_policer_free(&path.policer);
+}
+
 /* Too many buckets would explain only four losses. */
 static void few_losses_show_nothing(void)
 {
@@ -171,6 +203,8 @@ int main(void)
     RUN(what_it_dropped_is_marked);
     RUN(late_time_stamps_leave_it_found);
     RUN(what_else_drops_is_none);
+    RUN(a_queue_at_a_line_that_seems_faster_makes_parts_wait);
+    RUN(short_bursts_that_are_far_apart_have_no_rate);
     RUN(few_losses_show_nothing);
     return 0;
 }
