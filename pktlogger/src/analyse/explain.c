@@ -1,6 +1,7 @@
 /* Implements explain.h. */
 #include "explain.h"
 
+#include "in_a_row.h"
 #include "loss_judge.h"
 #include "outages.h"
 #include "path_base.h"
@@ -138,6 +139,24 @@ static bool had_no_queue(const struct pl_loss_study *study, const struct pl_poli
     return !policed->open && queued * 2 < n && policed->waits < most && spread_ns < most * burst_ns;
 }
 
+/* A queue that is managed looks like one of two in a row, which is full while the other makes longer delays. What such a
+ * queue explains is not known to be the work of queue management, nor are losses that are too few to tell. */
+static void find_in_a_row(struct pl_explain *explain, struct pl_policer *parts)
+{
+    struct pl_loss_study *study = &explain->study;
+    if (!study->managed || !study->exact)
+        return;
+    struct pl_in_a_row found = pl_in_a_row_find(parts, study->service, study->low_ns);
+    if (parts->runs >= PL_POLICER_RUNS && found.share < PL_IN_A_ROW_SOME)
+        return;
+    for (size_t i = 0; i < study->runs.n; i++)
+        if (study->runs.at[i].cause == PL_LOSS_AQM)
+            study->runs.at[i].cause = PL_LOSS_UNKNOWN;
+    for (size_t i = 0; found.share >= PL_IN_A_ROW_MOST && i < parts->parts.n; i++)
+        if (parts->parts.at[i].explained && !(explain->t->ruled_out & 1U << PL_LOSS_TAIL_DROP))
+            study->runs.at[parts->parts.at[i].run].cause = PL_LOSS_TAIL_DROP;
+}
+
 /* Looks for a policer, and assigns to it the losses that it explains. A bucket that explains losses and is not known to be
  * a policer may be a queue that is too short to show. Chance is inferred from all losses together, and most of them were
  * not lost by chance, so it is not named there. */
@@ -179,8 +198,10 @@ static int study_losses(struct pl_explain *explain)
         result = study_part(explain, &policer, &part);
     if (result == 0)
         result = pl_loss_judge(&explain->study);
-    if (result == 0)
+    if (result == 0) {
+        find_in_a_row(explain, &policer);
         find_policer(explain, &policer);
+    }
     pl_policer_free(&policer);
     return result;
 }

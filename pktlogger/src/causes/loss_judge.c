@@ -165,13 +165,14 @@ static int judge(struct pl_loss_study *study)
     if (pl_loss_facts_find(study, &f) < 0)
         return -1;
     struct verdict v = weigh(study, &f);
+    study->exact = f.exact;
     study->managed = v.managed;
     study->drains_show = f.exact || !v.mixed;
     for (size_t i = 0; i < study->runs.n; i++)
         study->runs.at[i].cause = (uint8_t)cause_of(&f, &v, &study->runs.at[i]);
     if (f.part_ns > 0)
         find_sides(study, &f);
-    double low_ns =
+    double low_ns = study->low_ns =
         pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow has no nearby place without a
                                                                     * queue */
     for (size_t i = 0; i < study->runs.n; i++)

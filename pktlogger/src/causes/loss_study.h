@@ -43,9 +43,11 @@ struct pl_loss_study {
     struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
     bool uneven;      /* queues of one length take more or less time: the rate changes, or others share the line */
+    bool exact;       /* time stamps are */
     bool managed;     /* the queue is under queue management, which may drop parts in a row */
     bool drains_show; /* a queue that drains while nothing is let in shows as such */
     double base_ns;   /* the delay without a queue */
+    double low_ns;    /* the same of the parts' own delays */
     /* The longest queue, how late time stamps are, and by how much queues differ that are alike. */
     double longest_ns, late_ns, alike_ns;
 };

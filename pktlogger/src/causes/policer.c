@@ -32,6 +32,7 @@ int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, int64_t t_rece
         policer->delay_ns = t_received_ns - t_sent_ns;
     policer->runs += run >= 0 && (!last || last->run != run);
     struct pl_policed_part part = {.t_ns = last && last->t_ns > t_ns ? last->t_ns : t_ns,
+                                   .t_sent_ns = t_sent_ns,
                                    .delay_ns = policer->delay_ns,
                                    .bytes = bytes,
                                    .run = run};

@@ -26,7 +26,7 @@ enum { PL_POLICED_MOST = 131072, PL_POLICED_PASSED = -1 };
 /* `run`: which of the runs of lost parts has it, from 0; PL_POLICED_PASSED: it passed. `explained`: pl_policer_find sets
  * it for lost parts. */
 struct pl_policed_part {
-    int64_t t_ns, delay_ns;
+    int64_t t_ns, t_sent_ns, delay_ns;
     uint32_t bytes;
     int32_t run;
     bool explained;

@@ -122,6 +122,13 @@ enum {
     PL_POLICER_BETWEEN = 10 /* parts between losses at least: one more or less changes their rate by a tenth */
 };
 
+/* A full queue in a row with another (in_a_row.h, analyse/explain.c) */
+#define PL_IN_A_ROW_SOME 0.4 /* of the runs: so many that no chance explains leave queue management open, */
+#define PL_IN_A_ROW_TIMES                                                                                              \
+    6 /* times as many runs as parts that passed so near: drops by the k-th power of a queue that is */
+      /* even between 0 and its longest make k + 1 times as many, and no queue management has k = 5 */
+#define PL_IN_A_ROW_MOST 0.75 /* and so many, as of a policer, are the full queue's */
+
 /* The bottleneck's time for a byte, and corrected arrivals (service.h, queues.h, analyse/explain.h) */
 #define PL_SERVICE_BUSY 8          /* a row in which the bottleneck was idle for an eighth at most kept it busy */
 #define PL_SERVICE_LEAST 0.02      /* of the rows that must be busy */
