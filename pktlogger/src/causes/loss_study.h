@@ -16,8 +16,8 @@ struct pl_lost_run {
     uint64_t first_seq, last_seq;
     int64_t first_sent_ns, last_sent_ns;
     int64_t before_sent_ns, next_sent_ns; /* of the arrivals around it; INT64_MIN and INT64_MAX: there is none */
-    double queue_ns; /* beside it */
-    double left_ns;  /* rest of the queue when the run began, if nothing was admitted after the previous arrival */
+    double queue_ns;                      /* beside it */
+    double left_ns; /* rest of the queue when the run began, if nothing was admitted after the previous arrival */
     double steady_ns, gap_ns;
     uint32_t n;
     bool gap_known, full; /* `full`: the queue had no room, as far as time stamps show */
