@@ -183,14 +183,17 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     for (; first < join->segments.n && join->segments.at[first].joined; first++)
         if (pl_tally_segment(&join->tally, &join->segments.at[first]) < 0)
             return -1;
-    pl_tables_put_segments(tables, join->t, &join->segments.at[join->segments_written], first - join->segments_written);
+    if (first > join->segments_written) /* else there may be no list at all */
+        pl_tables_put_segments(tables, join->t, &join->segments.at[join->segments_written],
+                               first - join->segments_written);
     *join->open -= first - join->segments_written;
     join->segments_written = first;
     FORGET(&join->segments, &join->segments_written, &join->lowest_segments);
     first = join->acks_written;
     while (first < join->acks.n && join->acks.at[first].joined)
         first++;
-    pl_tables_put_acks(tables, join->t, &join->acks.at[join->acks_written], first - join->acks_written);
+    if (first > join->acks_written)
+        pl_tables_put_acks(tables, join->t, &join->acks.at[join->acks_written], first - join->acks_written);
     *join->open -= first - join->acks_written;
     join->acks_written = first;
     FORGET(&join->acks, &join->acks_written, &join->lowest_acks);

@@ -199,16 +199,12 @@ void pl_tables_put_segments(struct pl_tables *tables, struct pl_transfer *transf
 {
     for (size_t i = 0; i < n; i++)
         segments[i].kind = segments[i].transmission == 1 ? PL_NEW : segments[i].repeats ? PL_SPURIOUS : PL_FAST;
-    if (n == 0)
-        return;
     pl_table_put_rows(tables->tables[PL_SEGMENTS], segments, sizeof *segments, n);
     chain(tables, PL_SEGMENTS, transfer, n);
 }
 
 void pl_tables_put_acks(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *acks, size_t n)
 {
-    if (n == 0)
-        return;
     pl_table_put_rows(tables->tables[PL_ACKS], acks, sizeof *acks, n);
     chain(tables, PL_ACKS, transfer, n);
 }

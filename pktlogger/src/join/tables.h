@@ -49,7 +49,7 @@ struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number);
  * pl_tables_free is allowed after either. */
 int pl_tables_create(struct pl_tables *tables, int dir_fd, bool alone, bool boxed);
 
-/* Append rows. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
+/* Append one row or more. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
  * is known: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */
 void pl_tables_put_segments(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segments,
                             size_t n);
