@@ -126,12 +126,12 @@ def choose(parameters: Iterable[str], backend: str = "auto") -> Name:
     candidates = BACKENDS if backend == "auto" else tuple(name for name in BACKENDS if name == backend)
     reasons, usable = [], False
     for name in candidates:
-        found = capabilities(name)
-        objections = found.objections(wanted)
+        able = capabilities(name)
+        objections = able.objections(wanted)
         if not objections:
             return name
         reasons.append(f"{name}: {'; '.join(objections)}")
-        usable = usable or not found.missing
+        usable = usable or not able.missing
     raise (UsageError if usable else MissingError)(" | ".join(reasons))
 
 

@@ -47,13 +47,13 @@ def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, peer_netns_fd: int |
     ipr.link("add", ifname=name, kind="veth", mtu=mtu, peer={"ifname": peer, "mtu": mtu} | place)
 
 
-def attach(middle: Namespace, own: str, port: Port, mtu: int) -> None:
+def attach(middle: Namespace, inner: str, port: Port, mtu: int) -> None:
     """Makes a veth pair whose end `own` is in the box's namespace; the other end is the port, up, in its host's.
     LfpError where its name is taken there."""
     with Namespace.of(port.netns) as host:
         fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            middle.netlink(make_veth, own, port.name, mtu, fd)
+            middle.netlink(make_veth, inner, port.name, mtu, fd)
             host.netlink(bring_up, port.name)
         except NetlinkError as error:
             why = f"cannot make interface '{port.name}' in namespace {port.netns}: {error.args[-1]}"

@@ -112,14 +112,14 @@ class Trial:
             own = captured.behind_gateways(own, self.summary, summary)
         return own[0] if own else int(summary.get("main_flow") or 0)
 
-    def _on_axis(self, found: pa.Table, kind: str) -> pa.Table:
+    def _on_axis(self, table: pa.Table, kind: str) -> pa.Table:
         zero = self.began_realtime_ns - (self._offset_ns() if kind in _MONOTONIC else 0)
-        for place, name in enumerate(found.column_names):
+        for place, name in enumerate(table.column_names):
             if name.startswith(("t_", "t0_", "t1_")) and name.endswith("ns"):
-                times = pc.cast(found[name], pa.int64())
+                times = pc.cast(table[name], pa.int64())
                 known = pc.if_else(pc.greater_equal(times, 0), pc.subtract(times, zero), pa.scalar(None, pa.int64()))
-                found = found.set_column(place, name, known)
-        return found
+                table = table.set_column(place, name, known)
+        return table
 
     def _offset_ns(self) -> int:
         """CLOCK_REALTIME - CLOCK_MONOTONIC where the trial ran. Older trials in real time have the run's."""
@@ -128,9 +128,9 @@ class Trial:
             raise UsageError(f"trial {self.number}: an older version wrote it, without clocks to place its samples by")
         return int(pair["realtime_ns"]) - int(pair["monotonic_ns"])
 
-    def _named(self, found: pa.Table, kind: str) -> pa.Table:
+    def _named(self, table: pa.Table, kind: str) -> pa.Table:
         """Numbers of enumerations as their names."""
-        metadata = found.schema.metadata or {}
+        metadata = table.schema.metadata or {}
         names: dict[str, list[str]] = json.loads(metadata.get(b"pktlogger.names", b"{}"))
         if kind == BOX:
             record = json.loads(metadata.get(b"pktlogger.record", b"{}"))
@@ -138,13 +138,13 @@ class Trial:
         if kind == TUNNEL:
             names |= {"point": list(_POINTS), "dir": list(_DIRECTIONS)}
         for name, texts in names.items():
-            if name in found.column_names and not pa.types.is_string(found[name].type):
-                numbers = pc.cast(found[name], pa.int32())
+            if name in table.column_names and not pa.types.is_string(table[name].type):
+                numbers = pc.cast(table[name], pa.int32())
                 known = pc.if_else(pc.less(numbers, len(texts)), numbers, pa.scalar(None, pa.int32()))
                 chunks = [pa.DictionaryArray.from_arrays(chunk, pa.array(texts)) for chunk in known.chunks]
                 kept = pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string()))
-                found = found.set_column(found.column_names.index(name), name, kept)
-        return found
+                table = table.set_column(table.column_names.index(name), name, kept)
+        return table
 
     def _json(self, name: str) -> dict[str, Any]:
         content: dict[str, Any] = read_json(self.path / name) or {}

@@ -61,12 +61,12 @@ def connections(asked: socket.socket, family: int, states: int = CONNECTIONS) ->
     wanted = 1 << (_INFO - 1) | 1 << (_CONGESTION - 1)
     body = struct.pack("=BBBBI48x", family, socket.IPPROTO_TCP, wanted, 0, states)
     asked.send(_HEADER.pack(_HEADER.size + len(body), _BY_FAMILY, _REQUEST_DUMP, 1, 0) + body)
-    found: list[Connection] = []
+    connections_seen: list[Connection] = []
     while True:
         for kind, message in _messages(asked.recv(1 << 18)):
             if kind in (_DONE, _ERROR):
-                return found
-            found += _connection(message)
+                return connections_seen
+            connections_seen += _connection(message)
 
 
 def ended(asked: socket.socket, wait_s: float = 0.0) -> list[Connection]:
@@ -94,17 +94,17 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _connection(message: bytes) -> list[Connection]:
     """The connection in a message; None where the kernel gives no TCP_INFO."""
-    found: dict[int, bytes] = {}
+    attributes: dict[int, bytes] = {}
     at = _MESSAGE_BYTES
     while at + _ATTRIBUTE.size <= len(message):
         length, kind = _ATTRIBUTE.unpack_from(message, at)
-        found[kind] = message[at + _ATTRIBUTE.size : at + length]
+        attributes[kind] = message[at + _ATTRIBUTE.size : at + length]
         at += max(length + -length % 4, _ATTRIBUTE.size)
-    if _INFO not in found:
+    if _INFO not in attributes:
         return []
-    name = found[_CONGESTION].rstrip(b"\0").decode("ascii", "replace") if _CONGESTION in found else None
+    name = attributes[_CONGESTION].rstrip(b"\0").decode("ascii", "replace") if _CONGESTION in attributes else None
     local, remote = _ends(message)
-    return [Connection(local, remote, _info(found[_INFO]), name)]
+    return [Connection(local, remote, _info(attributes[_INFO]), name)]
 
 
 def _ends(message: bytes) -> tuple[tuple[str, int], tuple[str, int]]:

@@ -234,11 +234,11 @@ def keep(samples: Path, local: str) -> Seen | None:
     did not exist when the previous poll ended."""
     kept, wanted = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},'
     seen, looks = None, (0, 0, 0)  # times of the last three samples
-    with samples.open() as every, kept.open("w") as own:
+    with samples.open() as every, kept.open("w") as kept_lines:
         for line in every:
             is_own = wanted in line
             if is_own:
-                own.write(line)
+                kept_lines.write(line)
             if seen is None or (is_own and seen.sent_ns is None):
                 sample = json.loads(line)
                 looks = looks if sample["t_ns"] == looks[2] else (*looks[1:], sample["t_ns"])

@@ -164,15 +164,15 @@ def _unfinished(records: Records, repairs: Array) -> Array:
 
 def _before_repairs(records: Records) -> Array:
     """Whether a recovery begins before anything new is sent or acknowledged."""
-    state, found = records["state"], np.zeros(records.size, bool)
+    state, before = records["state"], np.zeros(records.size, bool)
     moved = (np.diff(records["una"], prepend=records["una"][:1]) != 0) | (
         np.diff(records["next"], prepend=records["next"][:1]) != 0
     )
     last = np.maximum.accumulate(np.where(moved, np.arange(records.size), 0))
     begins = np.flatnonzero((state[1:] > state[:-1]) & (state[1:] >= State.CWR)) + 1
     for one in begins:
-        found[last[one - 1] : one] = True
-    return found
+        before[last[one - 1] : one] = True
+    return before
 
 
 def _overdue(records: Records, end_ns: int) -> Array:
@@ -189,34 +189,34 @@ def _overdue(records: Records, end_ns: int) -> Array:
 
 
 def compare(
-    own: Account, limits: Columns, names: Array, apart_ns: float = 0, sampled_ns: Array | None = None
+    account: Account, limits: Columns, names: Array, apart_ns: float = 0, sampled_ns: Array | None = None
 ) -> Comparison:
     """Compares a flow's account with its rows of pktlogger's table. ``names``: of the causes. ``apart_ns``: how far
     apart the samples of its sender are; 0: there are none. ``sampled_ns``: when they were, where that is known."""
     begin, end = int(limits["t0_ns"][0]), int(limits["t1_ns"][-1])
-    edges = np.concatenate((own.t_ns, limits["t0_ns"], limits["t1_ns"], np.arange(begin, end, GRID_NS)))
+    edges = np.concatenate((account.t_ns, limits["t0_ns"], limits["t1_ns"], np.arange(begin, end, GRID_NS)))
     edges = np.unique(np.clip(edges, begin, end))
     middle, lasted = (edges[:-1] + edges[1:]) / 2, np.diff(edges)
-    place = np.maximum(np.searchsorted(own.t_ns, middle, "right") - 1, 0)
+    place = np.maximum(np.searchsorted(account.t_ns, middle, "right") - 1, 0)
     row = np.searchsorted(limits["t0_ns"], middle, "right") - 1
     said = np.array([SAID[name] for name in names], np.int64)[limits["cause"][row]]
-    agrees = (said & own.accepted[place] != 0) | (said & _sampled(own, sampled_ns, middle) != 0)
-    rtt_ns = _rtt(own, middle)
+    agrees = (said & account.accepted[place] != 0) | (said & _sampled(account, sampled_ns, middle) != 0)
+    rtt_ns = _rtt(account, middle)
     reach_ns = np.maximum(rtt_ns, apart_ns)
     near = np.zeros(middle.size)
     for value in np.unique(said):
         chosen = said == value
-        sums = np.concatenate(([0], np.cumsum(lasted * (own.accepted[place] & value != 0))))
+        sums = np.concatenate(([0], np.cumsum(lasted * (account.accepted[place] & value != 0))))
         low, high = middle[chosen] - reach_ns[chosen], middle[chosen] + reach_ns[chosen]
         whole = (np.minimum(high, end) - np.maximum(low, begin)).clip(1)  # no round trip is known yet: no tolerance
         near[chosen] = (np.interp(high, edges, sums) - np.interp(low, edges, sums)) / whole
     of_row = np.bincount(row, lasted * agrees, limits["t0_ns"].size) / (limits["t1_ns"] - limits["t0_ns"]).clip(1)
     short = (limits["t1_ns"] - limits["t0_ns"])[row] < 2 * reach_ns
     wrong = ~agrees & (near < 1 / 4) & ~(short & (of_row[row] >= 1 / 2))
-    for began_ns, lasted_ns in zip(own.unfinished_ns, _rtt(own, own.unfinished_ns), strict=True):
+    for began_ns, lasted_ns in zip(account.unfinished_ns, _rtt(account, account.unfinished_ns), strict=True):
         wrong &= (middle < began_ns) | (middle > began_ns + lasted_ns)
     causes = names[limits["cause"][row]]
-    groups = np.array([_name(int(value)) for value in own.group[place]])
+    groups = np.array([_name(int(value)) for value in account.group[place]])
     return Comparison(
         _sums(groups, lasted),
         _sums(causes, lasted),
@@ -225,12 +225,12 @@ def compare(
     )
 
 
-def _sampled(own: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
+def _sampled(account: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
     """The account's values at the samples before and after each time."""
     if sampled_ns is None or not sampled_ns.size:
         return np.zeros(at_ns.size, np.int64)
-    seen = own.accepted[np.maximum(np.searchsorted(own.t_ns, sampled_ns, "right") - 1, 0)]
-    seen[sampled_ns < own.t_ns[0]] = 0
+    seen = account.accepted[np.maximum(np.searchsorted(account.t_ns, sampled_ns, "right") - 1, 0)]
+    seen[sampled_ns < account.t_ns[0]] = 0
     behind = np.searchsorted(sampled_ns, at_ns, "right")
     found: Array = np.append(0, seen)[behind] | np.append(seen, 0)[behind]
     return found

@@ -127,11 +127,11 @@ def measure(form: Form, place: Place) -> Iterator[Result]:
     plans = [_plan(league, seconds[0], without, f"path.rate={form.rates}"), _plan(beside, seconds[1], without)]
     if not products(plans[0]):
         raise LfpError(f"{form.name}: no product is here; examples/gateways/README.md names their packages")
-    found = [_measured(plan, form, place) for plan in plans]
-    method = tables.page(plans, [one.rows for one in found], virtual=form.virtual)
+    measured = [_measured(plan, form, place) for plan in plans]
+    method = tables.page(plans, [one.rows for one in measured], virtual=form.virtual)
     method = conformance.with_column(method, conformance.found())
-    rows = _rows(plans, found, without)
-    named = {"runs": [str(one.run_dir) for one in found], "verdicts": [_verdict(one.run_dir) for one in found]}
+    rows = _rows(plans, measured, without)
+    named = {"runs": [str(one.run_dir) for one in measured], "verdicts": [_verdict(one.run_dir) for one in measured]}
     yield Result(form.name, "within bounds", None, rows=rows, method=method, extra=named)
 
 

@@ -158,13 +158,13 @@ def _limits(folder: Path, trial: Trial) -> Confusion:
     """Milliseconds by truth and judgement. Time before the first and after the last data packet does not count."""
     truth = causes_truth.Truth(folder, trial)
     middle_ns = (truth.t_ns[:-1] + truth.t_ns[1:]) // 2
-    found = Confusion()
+    confusion = Confusion()
     for real, seen, ns in zip(
         truth.limits(), causes_truth.judged(folder, middle_ns), np.diff(truth.t_ns), strict=True
     ):  # samples, not packets
         if seen != "none":
-            found[real, seen] += int(ns) // 1_000_000
-    return found
+            confusion[real, seen] += int(ns) // 1_000_000
+    return confusion
 
 
 def _right(confusion: Confusion, same: dict[str, str] | None = None) -> int:

@@ -33,13 +33,13 @@ _TIME, _SOURCE = 12, 28 + 14 + 12  # in such a block: upper half of the time; IP
 def verdicts(folder: Path, kind: str, trial: Trial) -> Verdicts:
     """How the losses of a trial's main flow are judged, for each of LATE_MS."""
     truth = _truth(folder, kind)
-    found = Verdicts()
+    verdicts_by_lateness = Verdicts()
     for late_ms in LATE_MS:
         judged = _judged(folder, trial, late_ms)
         for part, cause in truth.items():
             how = _how(cause, judged.get(part, "unknown"))
-            found[cause, str(trial.setting.transfer.congestion), late_ms, how] += 1
-    return found
+            verdicts_by_lateness[cause, str(trial.setting.transfer.congestion), late_ms, how] += 1
+    return verdicts_by_lateness
 
 
 def _how(cause: str, judged: str) -> str:
@@ -55,13 +55,13 @@ def _truth(folder: Path, kind: str) -> dict[tuple[int, int], str]:
     losses, names = main_flow(folder, "losses")
     segments, _ = main_flow(folder, "segments")
     frames = {(seq, t_ns): frame for seq, t_ns, frame in _rows(segments, "seq", "t_sent_ns", "sender_frame")}
-    found = {}
+    causes = {}
     for seq, t_ns, number in _rows(losses, "seq", "t_sent_ns", "cause"):
         cause = names["cause"][number]
         if cause == "capture_loss":
             continue
-        found[frames[seq, t_ns], seq] = f"aqm, {kind}" if cause == "aqm" else cause
-    return found
+        causes[frames[seq, t_ns], seq] = f"aqm, {kind}" if cause == "aqm" else cause
+    return causes
 
 
 def _rows(table: dict[str, npt.NDArray[Any]], *names: str) -> list[tuple[int, ...]]:
@@ -105,23 +105,23 @@ def _make_late(source: Path, target: Path, late_ms: int, end: int, most_ns: int,
 
 def _packets(octets: npt.NDArray[np.uint8]) -> I64:
     """Where the packets' blocks begin."""
-    words, at, found = octets[: octets.size // 4 * 4].view("<u4"), 0, []
+    words, at, blocks = octets[: octets.size // 4 * 4].view("<u4"), 0, []
     while at + _BLOCK_HEADER <= octets.size:
         if words[at // 4] == _PACKET:
-            found.append(at)
+            blocks.append(at)
         at += int(words[at // 4 + 1])
-    return np.asarray(found, np.int64)
+    return np.asarray(blocks, np.int64)
 
 
-def table(found: Verdicts) -> str:
+def table(verdicts: Verdicts) -> str:
     """A row for each cause and control, three figures for each of LATE_MS: right, cannot tell, wrong."""
     head = [f"{late_ms} ms: {how}" for late_ms in LATE_MS for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG)]
     lines = ["| cause | control | losses | " + " | ".join(head) + " |", "|---|---|" + "---:|" * (len(head) + 1)]
-    for cause in sorted({one for one, *_ in found}):
+    for cause in sorted({one for one, *_ in verdicts}):
         for control in CONTROLS:
-            losses = sum(found[cause, control, 0, how] for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG))
+            losses = sum(verdicts[cause, control, 0, how] for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG))
             cells = [
-                f"{found[cause, control, late_ms, how] / losses:.1%}" if losses else "–"
+                f"{verdicts[cause, control, late_ms, how] / losses:.1%}" if losses else "–"
                 for late_ms in LATE_MS
                 for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG)
             ]
@@ -129,8 +129,8 @@ def table(found: Verdicts) -> str:
     return "\n".join(lines)
 
 
-def most_wrong(found: Verdicts) -> float:
+def most_wrong(verdicts: Verdicts) -> float:
     """The largest share of wrong names in a row of the table, at any lateness."""
-    rows = {(cause, control, late_ms) for cause, control, late_ms, _ in found}
-    totals = {row: sum(found[(*row, how)] for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG)) for row in rows}
-    return max((found[(*row, WRONG)] / totals[row] for row in rows), default=0.0)
+    rows = {(cause, control, late_ms) for cause, control, late_ms, _ in verdicts}
+    totals = {row: sum(verdicts[(*row, how)] for how in (RIGHT, SIDE_OPEN, UNKNOWN, WRONG)) for row in rows}
+    return max((verdicts[(*row, WRONG)] / totals[row] for row in rows), default=0.0)

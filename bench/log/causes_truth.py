@@ -145,11 +145,11 @@ def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
     by_part = {
         (row["t_sent_ns"], row["seq"]): seen.summary["loss_causes"][row["cause"]] for row in seen.losses.to_pylist()
     }
-    found = []
+    causes = []
     for at, seq, cause in zip(rows["t_sent_ns"].tolist(), rows["seq"].tolist(), rows["cause"].tolist(), strict=True):
         if (at, seq) in by_part:
-            found.append((truth.get(names["cause"][cause], names["cause"][cause]), by_part[at, seq]))
-    return found
+            causes.append((truth.get(names["cause"][cause], names["cause"][cause]), by_part[at, seq]))
+    return causes
 
 
 def alone(folder: Path) -> pktlogger.Analysis:

@@ -52,11 +52,11 @@ def _from_memory(place: Place, sets: dict[str, Path]) -> Iterator[Result]:
             pairs: list[dict[str, Any]] = []
             for number in range(1, (place.pairs or PAIRS) + 1):
                 before_s = _children_s()
-                found = cost([find("pktlogger"), "match", "--json", "--rules", file, capture], keep=True)
+                costs = cost([find("pktlogger"), "match", "--json", "--rules", file, capture], keep=True)
                 cpu_s = _children_s() - before_s
-                end = json.loads(found.said.splitlines()[-1])
+                end = json.loads(costs.said.splitlines()[-1])
                 scanned = end["scanned_bytes"]
-                one = {"ours": scanned / found.seconds, "cpu": scanned / cpu_s, "memory_bytes": found.memory_bytes}
+                one = {"ours": scanned / costs.seconds, "cpu": scanned / cpu_s, "memory_bytes": costs.memory_bytes}
                 pairs.append(one)
                 place.say(
                     f"{NAME} {name} {number}: {one['ours'] / 1e9:.2f} GB/s, {one['cpu'] / 1e9:.2f} GB a CPU second"

@@ -67,11 +67,11 @@ def right(segments: list[Segment], at_sender: bool) -> Right:
     sent before the capture began."""
     seen: set[int] = set()
     highest = again = again_octets = 0
-    for one in segments:
-        if not (one.from_sender and one.length and one.counts):
+    for segment in segments:
+        if not (segment.from_sender and segment.length and segment.counts):
             continue
-        octets = range(one.octet, one.octet + one.length)
-        repeated = one.again if at_sender else sum(octet < highest for octet in octets[: one.again])
+        octets = range(segment.octet, segment.octet + segment.length)
+        repeated = segment.again if at_sender else sum(octet < highest for octet in octets[: segment.again])
         again += repeated > 0
         again_octets += repeated
         seen.update(octets)

@@ -77,12 +77,12 @@ def client(world: Json) -> None:
     other = (world, mine | {"sndbuf": 0}, end_s, OTHER_PORT)
     threads = [threading.Thread(target=_bulk, args=other) for _ in range(world["others"])]
     threads += [threading.Thread(target=_take_back, args=(world, end_s)) for _ in range(world["backs"])]
-    for one in threads:
-        one.daemon = True
-        one.start()
+    for thread in threads:
+        thread.daemon = True
+        thread.start()
     {"bulk": _bulk, "ask": _ask, "pieces": _pieces}[mine["kind"]](world, mine, end_s)
-    for one in threads:
-        one.join(LATEST_S)
+    for thread in threads:
+        thread.join(LATEST_S)
 
 
 def _socket(world: Json) -> socket.socket:

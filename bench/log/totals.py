@@ -97,14 +97,14 @@ def duplicate_acks(columns: dict[str, Any]) -> np.ndarray:
     seq, ack, length, window, flags, way = (
         columns[name].to_numpy() for name in ("seq", "ack", "len", "window", "flags", "dir")
     )
-    found = np.zeros(way.size, bool)
+    duplicates = np.zeros(way.size, bool)
     for dir_ in (0, 1):
         (at,) = np.nonzero(way == dir_)
         after = seq[at] + length[at] + (flags[at] & _FIN) + (flags[at] >> 1 & 1)
         same = (np.diff(ack[at]) == 0) & (np.diff(window[at]) == 0) & (seq[at][1:] == np.maximum.accumulate(after)[:-1])
         plain = (length[at] == 0) & (flags[at] & _SYN_FIN_RST == 0) & (window[at] > 0)
-        found[at[1:]] = same & plain[1:]
-    return found
+        duplicates[at[1:]] = same & plain[1:]
+    return duplicates
 
 
 def dsack_frames(capture: Path) -> np.ndarray:
@@ -124,12 +124,12 @@ def dsacks(columns: dict[str, Any]) -> np.ndarray:
     """Of each packet, whether its first SACK block reports a duplicate: it is below what the packet acknowledges, or
     within the second block (RFC 2883, section 4)."""
     sacks, ack = (columns[name].to_numpy() for name in ("sack_n", "ack"))
-    found = np.zeros(sacks.size, bool)
-    found[sacks > 0] = _edge(columns, "sack_left", 0) < ack[sacks > 0]
+    reported = np.zeros(sacks.size, bool)
+    reported[sacks > 0] = _edge(columns, "sack_left", 0) < ack[sacks > 0]
     within = _edge(columns, "sack_left", 0, 1) >= _edge(columns, "sack_left", 1)
     within &= _edge(columns, "sack_right", 0, 1) <= _edge(columns, "sack_right", 1)
-    found[sacks > 1] |= within
-    return found
+    reported[sacks > 1] |= within
+    return reported
 
 
 def _edge(columns: dict[str, Any], name: str, block: int, least: int | None = None) -> np.ndarray:

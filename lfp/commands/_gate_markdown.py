@@ -17,16 +17,16 @@ _HASH_DIGITS = 12  # digits of SHA-256: enough to tell builds apart
 Row = tuple[str, str, str]
 
 
-def page(baseline: Path, run: Path, found: Comparison | None, objections: Sequence[str]) -> str:
+def page(baseline: Path, run: Path, comparison: Comparison | None, objections: Sequence[str]) -> str:
     """The whole text. ``found``: None where the run has no valid trial; ``objections``: why the gate does not pass."""
     verdict = "does not pass" if objections else "passes"
     lines = [f"## lfp gate: scenario {run.name.rsplit('-', 2)[0]} {verdict}", "", *map(_listed, objections)]
     lines += [""] if objections else []
     lines += table(("", "baseline", "this run"), _runs(baseline, run))
-    if found:
-        lines += ["", f"Settings that differ: {_escaped(found.also) or 'none'}", ""]
-        lines += table(compare.headings(found, "baseline", "this run"), compare.rows(found))
-        lines += ["", *(f"- {line}" for line in (compare.summary(found), *compare.remarks(found)))]
+    if comparison:
+        lines += ["", f"Settings that differ: {_escaped(comparison.also) or 'none'}", ""]
+        lines += table(compare.headings(comparison, "baseline", "this run"), compare.rows(comparison))
+        lines += ["", *(f"- {line}" for line in (compare.summary(comparison), *compare.remarks(comparison)))]
     return "\n".join(lines) + "\n"
 
 

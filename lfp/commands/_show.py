@@ -63,13 +63,13 @@ def print_summary(run_dir: Path, metric: str) -> None:
     compare.check_metric(metric, table, option="--summary")
     good, out = table.good(metric), console()
     names = cells.telling(table.rows, (), cells.preferred(table.sweep))
-    found = intervals.summaries(good, metric, names)
+    summaries = intervals.summaries(good, metric, names)
     texts = cells.texts_by_column(table.rows, names)
     headings = (*(cells.heading(name, table.sweep) for name in names), "repeats", "median", "95 %", "outliers")
     print_table(out, headings, [
         (*(texts[name][one.setting[name]] for name in names), cells.repeats_text(one.trials, one.distinct),
          readable.named(metric, one.median), _interval(metric, one.interval), _outliers(one.outliers))
-        for one in found
+        for one in summaries
     ])  # fmt: skip
     out.print(
         f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
@@ -201,11 +201,12 @@ def _shared(trial: dict[str, Any]) -> str:
     metrics = trial["metrics"]
     if not (trial["params"].get("beside") or metrics.get("flows_common_ns")):
         return ""
-    own = metrics.get("flow_share")
-    if own is None:
+    share = metrics.get("flow_share")
+    if share is None:
         return together(metrics)
     error = metrics.get("flow_share_error") or 0.0
-    return f"{readable.share(own, 3)}{f' ± {readable.share(error, 2)}' if error >= 0.0005 else ''}; {together(metrics)}"
+    doubt = f" ± {readable.share(error, 2)}" if error >= 0.0005 else ""
+    return f"{readable.share(share, 3)}{doubt}; {together(metrics)}"
 
 
 def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str, ...]:

@@ -27,13 +27,13 @@ def command(brief: bool, as_json: bool) -> int:
     Checks privileges, kernel, tools, packages and limits. The exit status is 3 when something needed is missing.
     """
     out = console(stderr=as_json)
-    found = checks.everything()
-    missing = sum(check.state == "missing" for check in found)
+    findings = checks.everything()
+    missing = sum(check.state == "missing" for check in findings)
     if not as_json:
-        _print_checks(out, [check for check in found if not (brief and check.state == "ok")])
+        _print_checks(out, [check for check in findings if not (brief and check.state == "ok")])
     measured, why = (None, "not asked for (--brief)") if brief else _measure(out)
     if as_json:
-        click.echo(json.dumps(_as_json(found, measured, why), ensure_ascii=False))
+        click.echo(json.dumps(_as_json(findings, measured, why), ensure_ascii=False))
         return EXIT_MISSING if missing else 0
     if not brief:
         _print_measured(out, measured, why)
@@ -65,11 +65,11 @@ def _print_measured(out: Console, measured: Fitness | None, why: str) -> None:
     out.print(f"this machine is good for {fitness.good_for(measured)}", markup=False)
 
 
-def _as_json(found: list[Check], measured: Fitness | None, why: str) -> dict[str, object]:
+def _as_json(findings: list[Check], measured: Fitness | None, why: str) -> dict[str, object]:
     return {
         "v": 1,
-        "ready": not any(check.state == "missing" for check in found),
-        "checks": [dataclasses.asdict(check) for check in found],
+        "ready": not any(check.state == "missing" for check in findings),
+        "checks": [dataclasses.asdict(check) for check in findings],
         "measured": None if measured is None else measured.as_json(),
         "measured_why": why,
         "good_for": None if measured is None else fitness.good_for(measured),

@@ -93,11 +93,11 @@ def command(
     except LfpError as error:
         _write(_gate_markdown.page(base, run_dirs[0], None, [str(error)]), markdown)
         raise
-    found = _compared(base, done.run_dir, metric, most, lower_is_better, across)
-    objections = list(_objections(done, found, allow_undecided))
+    comparison = _compared(base, done.run_dir, metric, most, lower_is_better, across)
+    objections = list(_objections(done, comparison, allow_undecided))
     if gateway and (why := ran.objection("--gateway", gateway, done.run_dir)):
         objections.insert(0, why)
-    _write(_gate_markdown.page(base, done.run_dir, found, objections), markdown)
+    _write(_gate_markdown.page(base, done.run_dir, comparison, objections), markdown)
     return EXIT_FAILED if objections else 0
 
 
@@ -119,18 +119,20 @@ def _compared(
     return compare.compare(base, run, metric=metric, margin=margin, lower_is_better=lower_is_better, across=across)
 
 
-def _objections(done: runner.Finished, found: compare.Comparison | None, allow_undecided: bool) -> Iterator[str]:
+def _objections(done: runner.Finished, comparison: compare.Comparison | None, allow_undecided: bool) -> Iterator[str]:
     """Why the gate does not pass, a line each."""
     verdicts = ("worse",) if allow_undecided else ("worse", "undecided")
-    if found:
-        yield from (f"{_of_cells(number, found)} {word}" for word in verdicts if (number := found.count(word)))
-    if found and found.unjudged:
-        yield (f"{found.unjudged} of {len(found.cells) + found.unjudged} settings of this run have no valid trial in "
+    if comparison:
+        counts = ((word, comparison.count(word)) for word in verdicts)
+        yield from (f"{_of_cells(number, comparison)} {word}" for word, number in counts if number)
+    if comparison and comparison.unjudged:
+        settings = len(comparison.cells) + comparison.unjudged
+        yield (f"{comparison.unjudged} of {settings} settings of this run have no valid trial in "
                "the baseline; make the baseline again")  # fmt: skip
     if not done.verdict["valid"]:
         yield f"the run is not valid: {done.verdict['summary']}"
         yield from _reasons(done.run_dir)
-    elif not found:
+    elif not comparison:
         yield "no trial of the run has the metric"
     for one in done.expected:
         if not one.met:
@@ -141,16 +143,16 @@ def _objections(done: runner.Finished, found: compare.Comparison | None, allow_u
 def _reasons(run: Path) -> Iterator[str]:
     """Why trials failed or are not valid, each reason once with its trials; a failed one has its program's last
     line."""
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for folder in runs.trial_folders(run):
         status = read_json(folder / "status.json")
         failed = status["state"] == "failed"
         for reason in [status["error"]] if failed else status["verdict"]["reasons"]:
-            found.setdefault(f"{'failed' if failed else 'not valid'}: {reason}", []).append(str(int(folder.name)))
-    for reason, numbers in list(found.items())[:_MOST_REASONS]:
+            reasons.setdefault(f"{'failed' if failed else 'not valid'}: {reason}", []).append(str(int(folder.name)))
+    for reason, numbers in list(reasons.items())[:_MOST_REASONS]:
         yield f"  trial{'s' if len(numbers) > 1 else ''} {', '.join(numbers)}: {reason}"
-    if len(found) > _MOST_REASONS:
-        yield f"  and {len(found) - _MOST_REASONS} other reasons; 'lfp show {run}' has them"
+    if len(reasons) > _MOST_REASONS:
+        yield f"  and {len(reasons) - _MOST_REASONS} other reasons; 'lfp show {run}' has them"
 
 
 def _of_cells(number: int, found: compare.Comparison) -> str:

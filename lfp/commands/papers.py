@@ -52,7 +52,7 @@ def command(
         raise UsageError("papers --no-run: has nothing to write of; give --kept FOLDER, or leave --no-run out")
     if whole and not scenarios:
         raise UsageError("papers --whole: takes hours for all; name the scenarios whose whole forms are wanted")
-    found: dict[tuple[str, Form], Stored] = {}
+    measured: dict[tuple[str, Form], Stored] = {}
     named = [] if no_run else [(name, _form(name, whole)) for name in scenarios or known()]
     plans = [load_plan(name, quick=form == "quick", seed=SEED) for name, form in named]
     checks.require(list(dict.fromkeys(tool for plan in plans for tool in manifest.tools(plan))), virtual=True)
@@ -60,15 +60,15 @@ def command(
     for number, (plan, (name, form)) in enumerate(zip(plans, named, strict=True), 1):
         out.print(f"scenario   {number} of {len(plans)}: {name}, {form} form", markup=False)
         run_dir = (_newest(plan, runs_dir) if newest else None) or _run(plan, form, runs_dir, out, jobs)
-        found[name, form] = _read(name, form, run_dir)
+        measured[name, form] = _read(name, form, run_dir)
         if kept:
-            stored.write(kept, name, form, found[name, form])
-    text = book.page(claims.load(), rows.load(), _all(found, kept), _about())
+            stored.write(kept, name, form, measured[name, form])
+    text = book.page(claims.load(), rows.load(), _all(measured, kept), _about())
     if output:
         write_text(output, text)
     else:
         click.echo(text, nl=False)
-    return 0 if all(one.good for one in found.values()) else EXIT_FAILED
+    return 0 if all(one.good for one in measured.values()) else EXIT_FAILED
 
 
 def _form(scenario: str, whole: bool) -> Form:
@@ -113,12 +113,12 @@ def _read(scenario: str, form: Form, run_dir: Path) -> Stored:
     return Stored(stored.digest(scenario, form), about, bool(content["verdict"]["valid"]), expected, results)
 
 
-def _all(found: dict[tuple[str, Form], Stored], kept: Path | None) -> book.Kept:
+def _all(measured: dict[tuple[str, Form], Stored], kept: Path | None) -> book.Kept:
     """The results of this run, and the stored results of other scenarios and forms."""
     forms: dict[Form, dict[str, Stored]] = {"quick": {}, "whole": {}}
     for form, by_scenario in forms.items():
         for name in known():
-            one = found.get((name, form)) or (stored.read(kept, name, form) if kept else None)
+            one = measured.get((name, form)) or (stored.read(kept, name, form) if kept else None)
             if one:
                 by_scenario[name] = one
     return book.Kept(forms["quick"], forms["whole"])

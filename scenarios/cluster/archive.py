@@ -76,15 +76,15 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
 
 def _checked(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
     """The members, when all are allowed. They are counted while they are read: a small archive may hold very many."""
-    found: list[tarfile.TarInfo] = []
+    members: list[tarfile.TarInfo] = []
     left = UNPACKED_BYTES
     for member in tar:
         path = PurePosixPath(member.name)
         if path.is_absolute() or ".." in path.parts or not (member.isreg() or member.isdir()):
             raise LfpError(f"the archive of a trial holds '{member.name}': want plain files inside the trial's folder")
         left -= member.size
-        found.append(member)
-        if left < 0 or len(found) > MEMBERS:
+        members.append(member)
+        if left < 0 or len(members) > MEMBERS:
             most = f"{MEMBERS} files of {readable.size(UNPACKED_BYTES)} together"
             raise LfpError(f"the archive of a trial holds too much; allowed are {most}")
-    return found
+    return members

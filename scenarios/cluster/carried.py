@@ -13,14 +13,14 @@ from scenarios.plan.model import Scenario
 
 def contents(setting: Scenario) -> dict[str, bytes]:
     """The contents of the files that a setting's path names, by name, for a machine that lacks them."""
-    found: dict[str, bytes] = {}
+    contents_by_name: dict[str, bytes] = {}
 
     def read(name: str) -> str:
-        found[name] = Path(name).read_bytes()
+        contents_by_name[name] = Path(name).read_bytes()
         return name
 
     model_files.renamed(_texts(setting), read)
-    return found
+    return contents_by_name
 
 
 def placed(setting: Scenario, files: Mapping[str, bytes], folder: Path) -> Scenario:

@@ -56,12 +56,12 @@ def measure(folder: Path) -> dict[str, Any]:
     return record | {"wall_s": time.monotonic() - began_s}
 
 
-def _virtual(one: Trial, folder: Path, box: str) -> dict[str, Any]:
+def _virtual(trial: Trial, folder: Path, box: str) -> dict[str, Any]:
     from scenarios.virtual import engine
 
     ended: list[Ended] = []
     with runner.owned() as (ledger, _):
-        engine.run_all(folder, [one], ledger, 1, box, ended.append, alone=False)
+        engine.run_all(folder, [trial], ledger, 1, box, ended.append, alone=False)
     return {"virtual_s": ended[0].virtual_s}
 
 

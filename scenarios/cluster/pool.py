@@ -127,7 +127,7 @@ class Pool:
             message = f"each worker that had the trial was lost, the last one {lost.last_worker.address}; see its log"
             return {"archive": None, "record": {"error": {"message": message, "status": EXIT_FAILED}, "wall_s": 0.0}}
 
-    def _arrived(self, run_dir: Path, one: Trial, answer: dict[str, Any]) -> Ended:
+    def _arrived(self, run_dir: Path, trial: Trial, answer: dict[str, Any]) -> Ended:
         """Puts the trial's folder in its place. An error of status 2 or 3 is raised, because it would hit every
         trial."""
         record, error = answer["record"], answer["record"]["error"]
@@ -138,12 +138,12 @@ class Pool:
             self._machines.setdefault(record["host"], record["machine"])
         try:
             if error:
-                status = arrival.failed(run_dir, one, error["message"])
+                status = arrival.failed(run_dir, trial, error["message"])
             else:
-                status = arrival.place(run_dir, one, answer["archive"], answer["sha256"], record["host"])
+                status = arrival.place(run_dir, trial, answer["archive"], answer["sha256"], record["host"])
         except OSError as full:
             raise LfpError(f"{run_dir}: {full.strerror}; then go on with: lfp run --resume {run_dir}") from full
-        return Ended(one, status, record["wall_s"], record.get("virtual_s"), manifest=record)
+        return Ended(trial, status, record["wall_s"], record.get("virtual_s"), manifest=record)
 
     @contextlib.contextmanager
     def _stopped(self, out: dict[Future[Any], Trial]) -> Iterator[None]:

@@ -32,14 +32,14 @@ def here(programs: Iterable[str], *, virtual: bool) -> dict[str, str]:
     return found
 
 
-def difference(wanted: Mapping[str, str], found: Mapping[str, str]) -> str | None:
+def difference(wanted: Mapping[str, str], here_versions: Mapping[str, str]) -> str | None:
     """The first difference in a few words, or None."""
-    differing = [name for name in wanted if found.get(name) != wanted[name]]
+    differing = [name for name in wanted if here_versions.get(name) != wanted[name]]
     if not differing:
         return None
     more = f", and {len(differing) - 1} more differ" if len(differing) > 1 else ""
     first = differing[0]
-    return f"{first} is {_short(found.get(first, _GONE))}, the orchestrator's is {_short(wanted[first])}{more}"
+    return f"{first} is {_short(here_versions.get(first, _GONE))}, the orchestrator's is {_short(wanted[first])}{more}"
 
 
 def _short(text: str) -> str:

@@ -172,12 +172,12 @@ class Lab:
     def processes(self, which: Which) -> list[int]:
         """The processes of a gateway."""
         group = self.gateway(which).pid
-        found = []
+        ids = []
         for stat in Path("/proc").glob("[0-9]*/stat"):
             with contextlib.suppress(OSError):
                 if int(stat.read_text().rpartition(")")[2].split()[2]) == group:
-                    found.append(int(stat.parent.name))
-        return found
+                    ids.append(int(stat.parent.name))
+        return ids
 
     def limit_descriptors(self, which: Which, more: int) -> None:
         """From here on a gateway may open this many files in addition to those it has open."""

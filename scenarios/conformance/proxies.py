@@ -45,13 +45,13 @@ async def _connect(sock: socket.socket, host: str, port: int) -> None:
 
 
 async def _octets(sock: socket.socket, count: int) -> bytes:
-    found = b""
-    while len(found) < count:
-        part = await asyncio.get_running_loop().sock_recv(sock, count - len(found))
+    octets = b""
+    while len(octets) < count:
+        part = await asyncio.get_running_loop().sock_recv(sock, count - len(octets))
         if not part:
             raise _refused("the proxy closes the connection")
-        found += part
-    return found
+        octets += part
+    return octets
 
 
 def _refused(why: str) -> OSError:

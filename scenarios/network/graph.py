@@ -117,12 +117,12 @@ class Graph:
 
     def routes(self, family: Family, node: str) -> list[Route]:
         """The routes of a node: one for each link that it is not on."""
-        own, found = set(self.at(node)), []
-        for first in sorted(own):
+        links, routes = set(self.at(node)), []
+        for first in sorted(links):
             neighbour = self.links[first].other(node)
             gateway = self.address(family, first, neighbour)
-            found += [Route(family, network(family, n), gateway) for n in self._beyond(neighbour, own)]
-        return sorted(found, key=lambda route: route.destination)
+            routes += [Route(family, network(family, n), gateway) for n in self._beyond(neighbour, links)]
+        return sorted(routes, key=lambda route: route.destination)
 
     def _beyond(self, node: str, passed: set[int]) -> list[int]:
         """The links that are reached by way of a node, without those passed already."""

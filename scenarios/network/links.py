@@ -206,12 +206,12 @@ def counters(pid: int) -> dict[str, Counters]:
     """Drop and error counters of every interface of the namespace except the loopback. Rejected: netlink, which takes a
     hundred times as long as the file."""
     lines = Path(f"/proc/{pid}/net/dev").read_text(encoding="ascii").splitlines()[2:]
-    found = {}
+    counted = {}
     for name, _, figures in (line.partition(":") for line in lines):
         values = [int(value) for value in figures.split()]
-        found[name.strip()] = Counters(values[_RX_DROP], values[_TX_DROP], values[_RX_ERRORS] + values[_TX_ERRORS])
-    found.pop("lo", None)
-    return found
+        counted[name.strip()] = Counters(values[_RX_DROP], values[_TX_DROP], values[_RX_ERRORS] + values[_TX_ERRORS])
+    counted.pop("lo", None)
+    return counted
 
 
 _RX_ERRORS, _RX_DROP, _TX_ERRORS, _TX_DROP = 2, 3, 10, 11  # columns of /proc/net/dev

@@ -127,13 +127,13 @@ class Claim(Table):
 @cache
 def load() -> tuple[Claim, ...]:
     """All claims, in the order of the file. LfpError names the one that is wrong."""
-    found = []
+    claims = []
     for content in tomllib.loads(FILE.read_text(encoding="utf-8"))["claim"]:
         try:
-            found.append(Claim.model_validate(content))
+            claims.append(Claim.model_validate(content))
         except ValidationError as error:
             raise LfpError(f"{FILE.name}: {content.get('id', '?')}: {error.errors()[0]['msg']}") from None
-    return tuple(found)
+    return tuple(claims)
 
 
 def scenarios() -> list[str]:

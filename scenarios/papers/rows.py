@@ -48,13 +48,13 @@ class Row(Table):
 @cache
 def load() -> tuple[Row, ...]:
     """All rows, in the order of the file. LfpError names the row that is wrong."""
-    found = []
+    rows = []
     for content in tomllib.loads(FILE.read_text(encoding="utf-8"))["row"]:
         try:
-            found.append(Row.model_validate(content))
+            rows.append(Row.model_validate(content))
         except ValidationError as error:
             raise LfpError(f"{FILE.name}: {content.get('row', '?')}: {error.errors()[0]['msg']}") from None
-    return tuple(found)
+    return tuple(rows)
 
 
 def scenarios() -> list[str]:

@@ -33,14 +33,14 @@ Values = Mapping[str, Any]
 
 def multiples(values: Values) -> dict[Key, Decimal]:
     """The keys whose values are such multiples."""
-    found = {}
+    sizes = {}
     for pattern, keys in ((_BDP, SIZES), (_LINE, RATES)):
         for table, key in keys:
             inner = values.get(table)
             text = inner.get(key) if isinstance(inner, dict) else None
             if isinstance(text, str) and (match := pattern.fullmatch(text)):
-                found[table, key] = Decimal(match[1])
-    return found
+                sizes[table, key] = Decimal(match[1])
+    return sizes
 
 
 def any_amounts(keys: Iterable[Key]) -> dict[Key, int]:

@@ -280,10 +280,10 @@ def label(column: str) -> str:
 def did_you_mean(text: str, roles: Iterable[Role]) -> str:
     """``; did you mean 'path.queue'? allowed: …``: the end of an error about an unknown name. There are too many
     settings to list them; SCENARIO.md does."""
-    own = [column for column in COLUMNS.values() if column.role in set(roles)]
-    spelled = {name: column.setting or name for column in own for name in (column.setting, column.name) if name}
+    columns = [column for column in COLUMNS.values() if column.role in set(roles)]
+    spelled = {name: column.setting or name for column in columns for name in (column.setting, column.name) if name}
     key = [name for name in spelled if name.partition(".")[2] == text]  # the table was left out
     close = key or difflib.get_close_matches(text, spelled, n=1)
     hint = f"; did you mean '{spelled[close[0]]}'?" if close else ";"
     some = ["a setting such as path.queue or transfer.window (SCENARIO.md)"] if "setting" in roles else []
-    return f"{hint} allowed: {', '.join([*some, *(column.name for column in own if not column.setting)])}"
+    return f"{hint} allowed: {', '.join([*some, *(column.name for column in columns if not column.setting)])}"

@@ -156,14 +156,14 @@ def in_flight_bytes(setting: Scenario, most_window: int) -> int:
     """The least memory that a trial takes when its senders fill the path: a sender keeps what is in flight until it is
     acknowledged. ``most_window``: of a stream whose window the scenario leaves open, in bytes. 0 on a path without a
     rate."""
-    found = 0
+    most_bytes = 0
     for way in ("ab", "ba") if setting.transfer.bidir else ("ab",):
         line = setting.path.direction(way)
         rate_bps = min((rate for rate in (line.all_channels_bps, line.access_rate_bps) if rate), default=0)
         windows = (setting.transfer.window or most_window) * setting.transfer.parallel
         path = rate_bps * setting.path.rtt_ns() // (8 * 10**9)
-        found += min(path, windows, setting.transfer.bytes or path)
-    return found
+        most_bytes += min(path, windows, setting.transfer.bytes or path)
+    return most_bytes
 
 
 class TimeLeft:

@@ -153,8 +153,8 @@ _WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) -> None:
     """UsageError where a direction of the path holds more than the box's memory. The box refuses that, too."""
     option, holds = source_of("path", "memory").option(), estimate.held_bytes(setting, way)
-    own = setting.path.memory
-    limit = own if own is not None else option.default if option else None
+    memory_bytes = setting.path.memory
+    limit = memory_bytes if memory_bytes is not None else option.default if option else None
     if not isinstance(limit, int) or holds <= limit:
         return
     line = setting.path.direction(way)
@@ -166,7 +166,7 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
     allowed = f"path.memory, which is {_size(limit)} unless it is set"
     if holds > (has := machine_bytes()):
         remedy, allowed = "lower one of them", f"this machine's memory, which is {_size(has)}"
-    if own is not None and holds <= has:
+    if memory_bytes is not None and holds <= has:
         raise _error(document, setting, ("path", "memory"), f"the delay box holds {_size(holds)} with {on}; {remedy}")
     queues = int(line.values["channels"]) * int(line.values["queue"])
     key = "queue" if 2 * queues >= holds else "rate"

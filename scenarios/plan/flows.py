@@ -97,12 +97,12 @@ def beside(setting: Scenario, number: int, default: str) -> str | None:
     return "; ".join(f"{count} × {text}" if count > 1 else text for text, count in counted.items()) or None
 
 
-def _words(one: One, setting: Scenario, default: str) -> str:
-    own, main = (_told(transfer) for transfer in (one.setting.transfer, setting.transfer))
-    said = [one.setting.transfer.congestion or default]
-    said += [f"pair {one.pair}"] if len(pairs(setting)) > 1 else []
-    said += [f"from {quantity.format_duration(one.start_ns)}"] if one.start_ns else []
-    said += [f"{key} {value}" for key, value in own.items() if value is not None and value != main.get(key)]
+def _words(flow: One, setting: Scenario, default: str) -> str:
+    values, main = (_told(transfer) for transfer in (flow.setting.transfer, setting.transfer))
+    said = [flow.setting.transfer.congestion or default]
+    said += [f"pair {flow.pair}"] if len(pairs(setting)) > 1 else []
+    said += [f"from {quantity.format_duration(flow.start_ns)}"] if flow.start_ns else []
+    said += [f"{key} {value}" for key, value in values.items() if value is not None and value != main.get(key)]
     return ", ".join(said)
 
 

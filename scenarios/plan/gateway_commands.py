@@ -80,11 +80,11 @@ def located(program: str, folder: str | None = None) -> Path | None:
 def beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The tables of a scenario file, with the file's folder as that in which its gateways' command lines run. [gateway]
     may stand in [quick], in cases and in pairs, too."""
-    found = {name: beside(one, folder) if isinstance(one, dict) else one for name, one in values.items()}
-    gateway = found.get("gateway")
+    tables = {name: beside(one, folder) if isinstance(one, dict) else one for name, one in values.items()}
+    gateway = tables.get("gateway")
     if isinstance(gateway, dict) and ("near" in gateway or "far" in gateway):
-        found["gateway"] = gateway | {"folder": str((folder / str(gateway.get("folder", ""))).absolute())}
-    return found
+        tables["gateway"] = gateway | {"folder": str((folder / str(gateway.get("folder", ""))).absolute())}
+    return tables
 
 
 def missing(settings: Iterable[Scenario]) -> dict[str, list[str]]:

@@ -85,12 +85,12 @@ def columns(values: Table, keys: Collection[str] | None = None) -> dict[str, str
 def arguments(values: Table) -> dict[str, Any]:
     """The tool's arguments, as keyword arguments of its launcher: the option's name, and the unit of the column. 0 is
     given where the default is the tool's own, which may be another number."""
-    found: dict[str, Any] = {}
+    given: dict[str, Any] = {}
     for key, setting in rows(type(values)):
         value, default = getattr(values, key), type(values).model_fields[key].default
         if isinstance(setting.given, str):
-            found |= {} if value else {setting.given: True}
+            given |= {} if value else {setting.given: True}
         elif setting.given and (value or (default is None and value is not None)):
             suffix = next((one for one in _SUFFIXES if (column_of(key, setting) or "").endswith(one)), "")
-            found[f"{key}{suffix}"] = value
-    return found
+            given[f"{key}{suffix}"] = value
+    return given

@@ -57,11 +57,11 @@ def _path_columns(path: PathTable) -> dict[str, Scalar]:
     }
 
 
-def of_flow(trial: Trial, one: One) -> dict[str, Scalar]:
+def of_flow(trial: Trial, flow: One) -> dict[str, Scalar]:
     """The parameters in which a flow differs from [transfer]'s: those of its own transfer, pair and gateways."""
-    alone = of(Trial(trial.number, trial.repeat, trial.seed, one.setting))
-    own: dict[str, Scalar] = _flow_columns(one, trial.setting)
-    own |= {"rtt_ns": crossed(trial.setting, one) * trial.setting.path.rtt_ns()}
+    alone = of(Trial(trial.number, trial.repeat, trial.seed, flow.setting))
+    own: dict[str, Scalar] = _flow_columns(flow, trial.setting)
+    own |= {"rtt_ns": crossed(trial.setting, flow) * trial.setting.path.rtt_ns()}
     asked = of(trial)
     return own | {name: value for name, value in alone.items() if value != asked[name] and name not in own | _ONCE}
 
@@ -81,14 +81,14 @@ def crossed(setting: Scenario, one: One) -> int:
     return (setting.topology.hops or 1) if one.pair == 1 else 1
 
 
-def _flow_columns(one: One, setting: Scenario) -> dict[str, Scalar]:
+def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
     """Which flow it is, and what runs beside it."""
     default = profiles.of(setting.profile).congestion
     return {
-        "flow_name": one.name,
-        "pair": one.pair,
-        "start_ns": one.start_ns,
-        "beside": flows.beside(setting, one.number, default),
+        "flow_name": flow.name,
+        "pair": flow.pair,
+        "start_ns": flow.start_ns,
+        "beside": flows.beside(setting, flow.number, default),
     }
 
 

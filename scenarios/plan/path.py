@@ -66,14 +66,14 @@ class Direction:
     def columns(self) -> dict[str, int | str | None]:
         """Every parameter under the box's name, for params.json. `loss` has two columns: its number (null: a model) and
         its text."""
-        found: dict[str, int | str | None] = {}
+        values: dict[str, int | str | None] = {}
         for key, value in self.values.items():
             if key in _MODEL_OR_RATIO:
-                found[f"{key}_ppb"] = value if isinstance(value, int) else None
-                found[key] = quantity.format_value(quantity.RATIO, value) if isinstance(value, int) else value
+                values[f"{key}_ppb"] = value if isinstance(value, int) else None
+                values[key] = quantity.format_value(quantity.RATIO, value) if isinstance(value, int) else value
             else:
-                found[parameter_of(key, value)] = model_files.column(value) if key in _WITH_FILES else value
-        return found
+                values[parameter_of(key, value)] = model_files.column(value) if key in _WITH_FILES else value
+        return values
 
 
 _MODEL_OR_RATIO = ("loss", "loss_after")
@@ -106,11 +106,11 @@ def _parsed(text: str) -> list[tuple[int, dict[str, str]]]:
     on the command line, and it is one column of the results."""
     if text == "none":
         return []
-    found = [_one_change(part.split()) for part in text.split(";")]
-    times = [at_ns for at_ns, _ in found]
+    changes = [_one_change(part.split()) for part in text.split(";")]
+    times = [at_ns for at_ns, _ in changes]
     if sorted(set(times)) != times:
         raise ValueError("the times do not rise; want the earliest change first, and each time once")
-    return found
+    return changes
 
 
 def _one_change(words: list[str]) -> tuple[int, dict[str, str]]:
@@ -415,11 +415,11 @@ class PathKeys(Table):
 
     def phases(self, which: Literal["ab", "ba"]) -> list[Direction]:
         """The values of one direction as the path begins, and after each change."""
-        found = [self.direction(which)]
+        phases = [self.direction(which)]
         for change in self.changes():
             values = change.ab if which == "ab" else change.ba
-            found.append(Direction({**found[-1].values, **values}))
-        return found
+            phases.append(Direction({**phases[-1].values, **values}))
+        return phases
 
     def rtt_ns(self) -> int:
         """Round-trip time of the empty path: without queueing and jitter."""

@@ -25,12 +25,12 @@ _ROLES: dict[str, dict[str, tuple[Role, ...]]] = {
 
 def resolved(document: Document, report: Report, settings: Sequence[Scenario]) -> Report:
     """The report with its names replaced by columns. UsageError with file and line for an unknown name."""
-    found = {}
+    names = {}
     for key, roles in _ROLES[report.kind].items():
         text = getattr(report, key)
         if text and not (report.kind == "matrix" and key == "y" and key not in report.model_fields_set):
-            found[key] = _column(document, key, text, roles, settings)
-    return report.model_copy(update=found)
+            names[key] = _column(document, key, text, roles, settings)
+    return report.model_copy(update=names)
 
 
 def _column(document: Document, key: str, text: str, roles: tuple[Role, ...], settings: Sequence[Scenario]) -> str:

@@ -62,11 +62,11 @@ def settings() -> dict[str, list[str]]:
 
 
 def _settings(tables: dict[str, Any], definitions: dict[str, Any]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    words: dict[str, list[str]] = {}
     for table in (*(one for one in SWEEPABLE if one not in NAMED), "run", "report", "route"):
         keys = definitions[_name(tables[table])]["properties"]
-        found |= {f"{table}.{key}": _words(said) for key, said in keys.items()}
-    return found
+        words |= {f"{table}.{key}": _words(said) for key, said in keys.items()}
+    return words
 
 
 def _name(said: dict[str, Any]) -> str:

@@ -99,7 +99,7 @@ def compare(
         raise UsageError(_nothing_in_common(ours, theirs, names))
     pairs = [judgement.pair(grouped[0][key], grouped[1][key], metric) for key in shared]
     settings = [dict(zip(names, key, strict=True)) for key in shared]
-    found = judge(settings, pairs, margin, lower_is_better)
+    judged = judge(settings, pairs, margin, lower_is_better)
     left_out = sum(invalid_trials(table.rows) for table in (ours, theirs))
     without = sum(lacking(table.rows, metric) for table in (ours, theirs))
     unmatched, unjudged = sum(len(sides) for sides in grouped) - 2 * len(shared), len(grouped[1]) - len(shared)
@@ -108,7 +108,7 @@ def compare(
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
     also = differences(apart, rows)
     ran = tuple(manifests.apart(*(read_json(path / "manifest.json") for path in (base, run))))
-    return Comparison(metric, _varied(settings, ours), found, unmatched, unjudged, left_out, margin, without,
+    return Comparison(metric, _varied(settings, ours), judged, unmatched, unjudged, left_out, margin, without,
                       also=also, ran=ran)  # fmt: skip
 
 
@@ -168,17 +168,17 @@ def lacking(rows: Iterable[Row], metric: str) -> int:
 
 def _aside(across: Sequence[str], *tables: Table) -> frozenset[str]:
     """Columns that may differ between the runs."""
-    found: set[str] = set()
+    names: set[str] = set()
     for text in across:
         named = [name for name in columns.filled_by(text) or columns.find(text) if name in columns.settings()]
         if not named:
             raise UsageError(f"--across {text}: not a setting{columns.did_you_mean(text, ['setting'])}")
-        found.update(named)
-    if "delay_ns" in found or "ba_delay_ns" in found:
-        found.add("rtt_ns")
+        names.update(named)
+    if "delay_ns" in names or "ba_delay_ns" in names:
+        names.add("rtt_ns")
     if len({table.virtual for table in tables}) > 1:
-        found |= columns.OF_THE_CLOCK
-    return frozenset(found)
+        names |= columns.OF_THE_CLOCK
+    return frozenset(names)
 
 
 def _names(ours: Table, theirs: Table, aside: frozenset[str]) -> list[str]:
@@ -188,15 +188,15 @@ def _names(ours: Table, theirs: Table, aside: frozenset[str]) -> list[str]:
 
 def _unmixed(table: Table, good: Sequence[Row], names: Sequence[str]) -> dict[Key, list[Row]]:
     """The good trials by their settings. UsageError when trials of one run would be taken for repeats of each other."""
-    found = cells.groups(good, names)
-    for rows in found.values():
+    groups = cells.groups(good, names)
+    for rows in groups.values():
         if mixed := cells.telling(rows, names, cells.preferred(table.sweep)):
             spelled = cells.name_of(mixed[0], table.sweep)
             raise UsageError(
                 f"{table.path.name}: its trials differ in {spelled} ({_values(rows, mixed[0])}), so they are no "
                 f"repeats of each other; without --across {spelled} each value is compared with its like"
             )
-    return found
+    return groups
 
 
 def _values(rows: Iterable[Row], name: str, most: int = 4) -> str:
@@ -244,11 +244,11 @@ def differences(names: Iterable[str], sides: Sequence[Sequence[Row]]) -> str:
 
 def _spelled(names: Iterable[str], sweep: Sequence[str]) -> list[str]:
     """The scenario's names of the settings that fill these columns, each column once."""
-    found: list[str] = []
+    spelled: list[str] = []
     for name in names:
-        if not any(name in columns.filled_by(dotted) for dotted in found):
-            found.append(cells.name_of(name, sweep))
-    return found
+        if not any(name in columns.filled_by(dotted) for dotted in spelled):
+            spelled.append(cells.name_of(name, sweep))
+    return spelled
 
 
 def _value_set(rows: Iterable[Row], name: str) -> set[Any]:
@@ -284,36 +284,37 @@ def _cells(found: Comparison, cell: Cell) -> tuple[str, ...]:
     )
 
 
-def summary(found: Comparison) -> str:
+def summary(comparison: Comparison) -> str:
     """``short_term_bps: 2 same, 0 better, 0 worse of 2 cells``, and how many have another verdict if any do."""
-    words = [word for word in VERDICTS if word in VERDICTS[:3] or found.count(word)]
-    counts = ", ".join(f"{found.count(word)} {word}" for word in words)
-    return f"{found.metric}: {counts} of {_counted(len(found.cells), 'cell')}"
+    words = [word for word in VERDICTS if word in VERDICTS[:3] or comparison.count(word)]
+    counts = ", ".join(f"{comparison.count(word)} {word}" for word in words)
+    return f"{comparison.metric}: {counts} of {_counted(len(comparison.cells), 'cell')}"
 
 
-def threshold(found: Comparison) -> Iterator[str]:
+def threshold(comparison: Comparison) -> Iterator[str]:
     """The criteria of the judgement, a line each."""
-    low, high = (readable.number(end) for end in judgement.inside(found.margin))
-    tested = sum(cell.p is not None for cell in found.cells)
-    yield (f"margin {readable.share(found.margin)}: a cell is the same if the whole 95 % interval of its ratio lies "
+    low, high = (readable.number(end) for end in judgement.inside(comparison.margin))
+    tested = sum(cell.p is not None for cell in comparison.cells)
+    margin = readable.share(comparison.margin)
+    yield (f"margin {margin}: a cell is the same if the whole 95 % interval of its ratio lies "
            f"within {low} … {high}, better or worse if p is below {readable.number(ALPHA)}")  # fmt: skip
     if tested:
         yield (f"p: of a ratio within the margin; the larger one of an exact rank test (Mann-Whitney) and Welch's "
                f"t-test of logarithms, corrected for {_counted(tested, 'cell')} (Holm)")  # fmt: skip
 
 
-def _open(found: Comparison) -> Iterator[str]:
+def _open(comparison: Comparison) -> Iterator[str]:
     """Why cells are undecided, and what to do."""
-    if found.count("not worse"):
+    if comparison.count("not worse"):
         yield "not worse: same or better; the interval reaches from inside the margin beyond its good end"
-    undecided = [cell for cell in found.cells if cell.verdict == "undecided"]
+    undecided = [cell for cell in comparison.cells if cell.verdict == "undecided"]
     few = [cell for cell in undecided if judgement.few(cell.base, cell.run)]
     copies = sum(cell.base.exact != cell.run.exact for cell in few)
     if copies:
         yield (f"undecided, one side's repeats are copies of one trial: {_counted(copies, 'cell')}; a little jitter "
                '([path] jitter = "20us") makes them differ')  # fmt: skip
     if copies < len(few):
-        wanted = judgement.repeats_for(len(found.cells))
+        wanted = judgement.repeats_for(len(comparison.cells))
         yield (f"undecided, too few repeats: {_counted(len(few) - copies, 'cell')}; a rank test needs {wanted} or more "
                f"a side that differ, so set run.repeat to {wanted} or more")  # fmt: skip
     if no_ratio := [cell for cell in undecided if cell.interval is None and cell not in few]:
@@ -323,21 +324,21 @@ def _open(found: Comparison) -> Iterator[str]:
                "wider --margin, decide")  # fmt: skip
 
 
-def remarks(found: Comparison) -> Iterator[str]:
+def remarks(comparison: Comparison) -> Iterator[str]:
     """Further notes for a reader of the table, a line each."""
-    if found.by and found.also:
-        yield f"because of {found.by[0]} also differ: {found.also}"
-    yield from threshold(found)
-    yield from _open(found)
-    sides = [side for cell in found.cells for side in (cell.base, cell.run)]
+    if comparison.by and comparison.also:
+        yield f"because of {comparison.by[0]} also differ: {comparison.also}"
+    yield from threshold(comparison)
+    yield from _open(comparison)
+    sides = [side for cell in comparison.cells for side in (cell.base, cell.run)]
     if any(len(side.distinct) < len(side.values) for side in sides):
         yield "copies: repeats of one seed, or without anything random, are one observation; judged by the ratio alone"
-    if found.ran:
-        yield f"not the same in both runs: {', '.join(found.ran)} (hashes and versions in manifest.json)"
-    if found.unmatched:
-        verb, where = "is" if found.unmatched == 1 else "are", "side" if found.by else "run"
-        yield f"{_counted(found.unmatched, 'setting')} {verb} in one {where} only"
-    yield from left_out(found.metric, found.left_out, found.without)
+    if comparison.ran:
+        yield f"not the same in both runs: {', '.join(comparison.ran)} (hashes and versions in manifest.json)"
+    if comparison.unmatched:
+        verb, where = "is" if comparison.unmatched == 1 else "are", "side" if comparison.by else "run"
+        yield f"{_counted(comparison.unmatched, 'setting')} {verb} in one {where} only"
+    yield from left_out(comparison.metric, comparison.left_out, comparison.without)
 
 
 def left_out(metric: str, invalid: int, without: int) -> Iterator[str]:

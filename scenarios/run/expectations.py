@@ -64,20 +64,23 @@ def judge(expected: Sequence[Expect], rows: Sequence[Row], sweep: Iterable[str] 
     return [_judge(one, rows, names) for one in expected]
 
 
-def _judge(one: Expect, rows: Sequence[Row], names: Sequence[str]) -> Judged:
-    base = _median(one, [row for row in rows if one.compares_with(row)]) if one.against is not None else 1.0
-    picked = [row for row in rows if one.picks(row)]
+def _judge(expectation: Expect, rows: Sequence[Row], names: Sequence[str]) -> Judged:
+    base: float | None = 1.0
+    if expectation.against is not None:
+        base = _median(expectation, [row for row in rows if expectation.compares_with(row)])
+    picked = [row for row in rows if expectation.picks(row)]
     telling = cells.telling(picked, (), names)
     texts = cells.texts_by_column(picked, telling)
     seen = []
     for key, group in cells.groups(picked, telling).items():
         named = zip(telling, key, strict=True)
         rest = [f"{cells.heading(name)} {texts[name][value]}" for name, value in named]
-        setting = ", ".join([*_named(one.where), *rest])
-        found = _median(one, group)
+        setting = ", ".join([*_named(expectation.where), *rest])
+        found = _median(expectation, group)
         measured = found / base if found is not None and base else None
-        seen.append(Seen(setting, measured, sum(bool(row["valid"]) for row in group), _within(measured, one.bounds())))
-    return Judged(one.say, one.of, _wanted(one), one.against is not None, tuple(seen))
+        met = _within(measured, expectation.bounds())
+        seen.append(Seen(setting, measured, sum(bool(row["valid"]) for row in group), met))
+    return Judged(expectation.say, expectation.of, _wanted(expectation), expectation.against is not None, tuple(seen))
 
 
 def _within(measured: float | None, bounds: tuple[float | None, float | None]) -> bool | None:

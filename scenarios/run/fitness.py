@@ -75,15 +75,15 @@ def good_for(fitness: Fitness) -> str:
 def objections(fitness: Fitness, settings: list[Scenario]) -> list[str]:
     """Why trials of these settings would not be valid in real time on this machine; empty if they would."""
     tightest = min(settings, key=lateness.limit_ns)
-    found = []
+    reasons = []
     if fitness.p99_ns > lateness.limit_ns(tightest):
-        found.append(timers(fitness, tightest))
-    found += _taken(fitness)
+        reasons.append(timers(fitness, tightest))
+    reasons += _taken(fitness)
     carries, wanted = fitness.carries_bps, max(offered_bps(setting) for setting in settings)
     if carries is not None and wanted > carries:
         about = readable.rate(carries, 1)
-        found.append(f"{readable.rate(wanted, 3)} is more than this machine carries (about {about})")
-    return found
+        reasons.append(f"{readable.rate(wanted, 3)} is more than this machine carries (about {about})")
+    return reasons
 
 
 def timers(fitness: Fitness, tightest: Scenario) -> str:
@@ -94,14 +94,14 @@ def timers(fitness: Fitness, tightest: Scenario) -> str:
 
 def _taken(fitness: Fitness) -> list[str]:
     """Other users of the CPU that would make trials invalid."""
-    found = []
+    users = []
     for who, share, limit in (
         ("the hypervisor takes", fitness.steal_share, STEAL_LIMIT),
         ("other programs use", fitness.others_share, OTHERS_LIMIT),
     ):
         if share > limit:
-            found.append(f"{who} {readable.share(share, 2)} of the CPU (limit {readable.share(limit)})")
-    return found
+            users.append(f"{who} {readable.share(share, 2)} of the CPU (limit {readable.share(limit)})")
+    return users
 
 
 def offered_bps(setting: Scenario) -> float:

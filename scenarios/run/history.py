@@ -110,24 +110,24 @@ def entries(
 def readable_manifests(runs_dir: Path) -> dict[Path, dict[str, Any]]:
     """The manifests of the runs in ``runs_dir`` and in its folders. A run whose manifest is damaged, that has links, or
     that a later lfp wrote, is left out, as in the dashboard's table of runs: it must not hide all others."""
-    found = {}
+    manifests = {}
     for run, content in _manifests(runs_dir):
         with contextlib.suppress(LfpError):
             refuse_links(run)
             run_format.check(run, content)
-            found[run] = content
-    return found
+            manifests[run] = content
+    return manifests
 
 
 def left_out(runs_dir: Path) -> list[str]:
     """Why runs that a later lfp wrote are not among the `readable_manifests`, a line each."""
-    found = []
+    lines = []
     for run, content in _manifests(runs_dir):
         try:
             run_format.check(run, content)
         except LfpError as error:
-            found.append(str(error))
-    return found
+            lines.append(str(error))
+    return lines
 
 
 def _manifests(runs_dir: Path) -> Iterator[tuple[Path, dict[str, Any]]]:

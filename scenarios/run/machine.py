@@ -40,13 +40,13 @@ def kernel() -> str:
 
 def versions() -> dict[str, str]:
     """Versions of the testbed, the packages and the C library that influence a run."""
-    found = {"python": platform.python_version(), "libc": " ".join(platform.libc_ver())}
+    versions_by_name = {"python": platform.python_version(), "libc": " ".join(platform.libc_ver())}
     for name, package in (("lfp", DISTRIBUTION), *((package, package) for package in _PACKAGES)):
         try:
-            found[name] = importlib.metadata.version(package)
+            versions_by_name[name] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
-            found[name] = "not installed (checkout)"
-    return found
+            versions_by_name[name] = "not installed (checkout)"
+    return versions_by_name
 
 
 def hashes(files: dict[str, Path]) -> dict[str, str]:

@@ -61,11 +61,11 @@ def tools(plan: Plan) -> list[str]:
 def programs(plan: Plan) -> dict[str, Path]:
     """What the plan's trials start: the C programs, and the gateways' own programs under the first words of their
     command lines, or as the scenario names them. A program that others can run without reading it is left out."""
-    found = {name: binaries.find(name) for name in tools(plan)}
+    paths = {name: binaries.find(name) for name in tools(plan)}
     for trial in plan.trials:
         theirs = gateway_commands.programs(trial.setting.gateway).items()
-        found |= {name: path for name, path in theirs if os.access(path, os.R_OK)}
-    return found
+        paths |= {name: path for name, path in theirs if os.access(path, os.R_OK)}
+    return paths
 
 
 def started_by_them(plan: Plan) -> dict[str, Path]:
@@ -110,11 +110,11 @@ def write(run_dir: Path, manifest: dict[str, Any]) -> None:
 def verdict(statuses: list[dict[str, Any]], planned: int, virtual: dict[str, Any] | None) -> dict[str, Any]:
     """The run's verdict. It is valid when every planned trial is done and valid. ``virtual``: the manifest's entry of
     that name."""
-    found = verdicts.of_run([status["verdict"] for status in statuses], planned)
+    verdict = verdicts.of_run([status["verdict"] for status in statuses], planned)
     if virtual:
-        found["computed"] = _computed(statuses)
-        found["differs"] = virtual["differs"] + found["computed"]
-    return found
+        verdict["computed"] = _computed(statuses)
+        verdict["differs"] = virtual["differs"] + verdict["computed"]
+    return verdict
 
 
 def _computed(statuses: list[dict[str, Any]]) -> list[str]:

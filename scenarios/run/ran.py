@@ -40,14 +40,14 @@ def objection(option: str, file: Path, run_dir: Path) -> str | None:
     """Why the trials of a run did not run this program, or None if their gateways did. A run of an earlier version does
     not say it for each trial; there the manifest's hashes count, which are those of the run's beginning."""
     digest, manifest = wanted(option, file), runs.manifest(run_dir)
-    found = []
+    wrong = []
     for folder in runs.trial_folders(run_dir):
         status = read_json(folder / "status.json")
         if "programs" in status:
-            found.append(status["programs"])
+            wrong.append(status["programs"])
         elif read_json(folder / "params.json").get("gateway", "none") != "none":
-            found.append(manifest.get("hashes") or {})
-    why = _differs(digest, found)
+            wrong.append(manifest.get("hashes") or {})
+    why = _differs(digest, wrong)
     return f"{run_dir.name}: its trials did not run {file} ({digest[:_DIGITS]}): {why}" if why else None
 
 

@@ -299,13 +299,13 @@ def _check_alike(run_dir: Path, rows: Rows, content: dict[str, Any]) -> None:
         raise LfpError(f"{run_dir.name}: gave up after {len(rows)} trials that failed alike: {errors[-1]}")
 
 
-def _line(rows: Rows, one: Ended) -> dict[str, Any]:
+def _line(rows: Rows, ended: Ended) -> dict[str, Any]:
     """What the progress says about a trial that has ended."""
-    own = rows[one.trial.number]
-    told = {"error": one.status["error"], "cause": verdicts.short(one.status["verdict"])}
-    times = {} if one.virtual_s is None else {"virtual_s": one.virtual_s, "wall_s": one.wall_s}
-    flows = {"flows": own} if len(own) > 1 else {}
-    return own[0] | flows | told | times
+    trial_rows = rows[ended.trial.number]
+    told = {"error": ended.status["error"], "cause": verdicts.short(ended.status["verdict"])}
+    times = {} if ended.virtual_s is None else {"virtual_s": ended.virtual_s, "wall_s": ended.wall_s}
+    flows = {"flows": trial_rows} if len(trial_rows) > 1 else {}
+    return trial_rows[0] | flows | told | times
 
 
 @contextlib.contextmanager

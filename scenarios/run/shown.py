@@ -44,11 +44,11 @@ def keep(run_dir: Path, view: Sequence[Any]) -> None:
 
 
 def _file(run_dir: Path) -> Path:
-    found = hashlib.sha256(f"{run_dir}\0{run_dir.resolve()}".encode())
+    digest = hashlib.sha256(f"{run_dir}\0{run_dir.resolve()}".encode())
     for folder in (run_dir, *(_CODE / package for package in _PACKAGES)):
         for line in _stats(folder):
-            found.update(line.encode(errors="surrogateescape"))
-    return cache_directory() / "shown" / f"{found.hexdigest()[:32]}.json"
+            digest.update(line.encode(errors="surrogateescape"))
+    return cache_directory() / "shown" / f"{digest.hexdigest()[:32]}.json"
 
 
 def _stats(folder: str | Path) -> Iterator[str]:

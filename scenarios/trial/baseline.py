@@ -29,16 +29,16 @@ def round_trips(params: Mapping[str, Any]) -> list[tuple[int, float]]:
     ba = params.get("ba_delay_ns")
     delays = {"ab": ab, "ba": ab if ba is None else float(ba)}
     crossed = rtt_ns / sum(delays.values()) if sum(delays.values()) else 0.0  # the path several times in a row
-    found = [(0, rtt_ns)]
+    steps = [(0, rtt_ns)]
     text = str(params.get("change") or "none")
     if text == "none":
-        return found
+        return steps
     try:
         changes = PathTable.model_validate({"change": text}).changes()
     except ValueError:  # a file that a change named is not here
-        return found
+        return steps
     for change in changes:
         for way, values in (("ab", change.ab), ("ba", change.ba)):
             delays[way] = float(values.get("delay", delays[way]))
-        found.append((change.at_ns, crossed * sum(delays.values())))
-    return found
+        steps.append((change.at_ns, crossed * sum(delays.values())))
+    return steps

@@ -76,12 +76,12 @@ class Beside:
 
     def ended(self, timeout_s: float) -> dict[str, Any]:
         """What transfer.json says of these flows."""
-        found: dict[str, Any] = {}
+        results: dict[str, Any] = {}
         if self.commands.short:
-            found["short"] = {"elapsed_ns": self.took_ns, "failed": self.failed, "ran": list(self.ran.values())}
+            results["short"] = {"elapsed_ns": self.took_ns, "failed": self.failed, "ran": list(self.ran.values())}
         if self.plain:
-            found["plain"] = self.plain.finish(timeout_s)
-        return found
+            results["plain"] = self.plain.finish(timeout_s)
+        return results
 
 
 @contextlib.contextmanager

@@ -300,14 +300,14 @@ def _wait_lft(pair: Pair) -> None:
     wait_accelerating(gateways, READY_TIMEOUT_S + round_trips_s, whole_frames=True)
 
 
-def wait_started(site: Site, one: Tool) -> None:
+def wait_started(site: Site, gateway: Tool) -> None:
     """Waits until a gateway has started, whatever its peer does. LfpError when it ends instead."""
-    if isinstance(one, Gateway):
-        one.wait_ready()
+    if isinstance(gateway, Gateway):
+        gateway.wait_ready()
         return
-    one.said(READY, site.setting.gateway.settle / 1e9)
-    if not one.running():
-        raise one.failed(f"ended at once: {shlex.join(one.argv)}")
+    gateway.said(READY, site.setting.gateway.settle / 1e9)
+    if not gateway.running():
+        raise gateway.failed(f"ended at once: {shlex.join(gateway.argv)}")
 
 
 def _shared(site: Site, scratch: Path) -> Path:

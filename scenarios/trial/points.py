@@ -100,7 +100,7 @@ class _Work:
     ledger: Ledger
 
 
-def _join(work: _Work, found: Found, near: int, far: int, target: str) -> None:
+def _join(work: _Work, legs_found: Found, near: int, far: int, target: str) -> None:
     """Analyses the captures of two points, or of one. What pktlogger says of them becomes a note."""
     ends = [work.points[number] for number in dict.fromkeys((near, far))]
     log = work.folder / "log" / f"analyse-{ends[0].name}-{ends[-1].name}.stderr"
@@ -113,7 +113,7 @@ def _join(work: _Work, found: Found, near: int, far: int, target: str) -> None:
     finally:
         if log.exists():
             lines = _by_name(log.read_text(encoding="utf-8", errors="replace"), work.points).splitlines()
-            found.notes += [line for line in lines if line not in found.notes]
+            legs_found.notes += [line for line in lines if line not in legs_found.notes]
             log.unlink()
 
 

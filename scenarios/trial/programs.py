@@ -23,13 +23,13 @@ CHANGED = "changed during the trial"
 def files(setting: Scenario) -> dict[str, Path]:
     """The programs of a setting's gateways by name: lft-gateway, or the first words of command lines and what the
     scenario names beside them. A program that is nowhere, or that nobody may read, is left out."""
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for site in gateways.sites(setting):
         gateway = site.setting.gateway
         if gateway.kind == "lft":
-            found["lft-gateway"] = binaries.find("lft-gateway")
-        found |= {name: path for name, path in gateway_commands.programs(gateway).items() if os.access(path, os.R_OK)}
-    return found
+            paths["lft-gateway"] = binaries.find("lft-gateway")
+        paths |= {name: path for name, path in gateway_commands.programs(gateway).items() if os.access(path, os.R_OK)}
+    return paths
 
 
 def hashes(setting: Scenario) -> dict[str, str]:

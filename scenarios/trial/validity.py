@@ -74,23 +74,23 @@ def reasons(
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
     scenario says what system calls cost ([cpu]), so a program that is busy with them is what was asked for."""
-    found = of_path(before.counters, after.counters, box, witness)
-    found += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
-    found += [
+    causes = of_path(before.counters, after.counters, box, witness)
+    causes += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
+    causes += [
         Reason("offloads", f"offloads of {name} changed", f"offloads of {name}")
         for name in before.offloads
         if after.offloads.get(name) != before.offloads[name]
     ]
-    found += _capture(capture)
-    found += _tcp_memory(before.tcp_memory, after.tcp_memory, virtual=witness is None)
+    causes += _capture(capture)
+    causes += _tcp_memory(before.tcp_memory, after.tcp_memory, virtual=witness is None)
     sites = [gateways or {}, *((gateways or {}).get("others") or {}).values()]
-    found += [reason for site in sites for reason in _gateways(site, _has_outages(box))]
-    found += _cpu(before.cpu, after.cpu)
+    causes += [reason for site in sites for reason in _gateways(site, _has_outages(box))]
+    causes += _cpu(before.cpu, after.cpu)
     if priced:
-        return found
+        return causes
     ends = [transfer, *(transfer.get("flows") or {}).values()]
-    found += [reason for site in sites for reason in _busy_gateways(site)]
-    return found + [reason for end in ends for reason in _busy_ends(end)]
+    causes += [reason for site in sites for reason in _busy_gateways(site)]
+    return causes + [reason for end in ends for reason in _busy_ends(end)]
 
 
 def of_path(
@@ -107,11 +107,11 @@ def of_path(
 def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """The ``end`` objects in a transfer.json, by what a reader calls them: each flow, what is beside the first one, and
     the way back of each."""
-    found = {"transfer": dict(transfer)} | {f"flow {name}": end for name, end in (transfer.get("flows") or {}).items()}
+    ends = {"transfer": dict(transfer)} | {f"flow {name}": end for name, end in (transfer.get("flows") or {}).items()}
     beside = {"second transfer": transfer.get("second"), "plain TCP": transfer.get("plain")}
-    found |= {name: end for name, end in beside.items() if end}
-    back = {f"{name}, way back": end["reverse"] for name, end in found.items() if end.get("reverse")}
-    return found | back
+    ends |= {name: end for name, end in beside.items() if end}
+    back = {f"{name}, way back": end["reverse"] for name, end in ends.items() if end.get("reverse")}
+    return ends | back
 
 
 def _transfer(way: dict[str, Any], name: str) -> list[Reason]:
@@ -127,11 +127,11 @@ def _box(box: dict[str, Any], witness: Mapping[str, Any] | None) -> list[Reason]
     verdict = box.get("verdict", {})
     late = [text for text in verdict.get("reasons", []) if _LATE in text]
     other = [text for text in verdict.get("reasons", []) if _LATE not in text]
-    found = [_late(box, late, witness)] if late else []
-    found += [Reason("box", f"delay box: {text}", f"box {text}") for text in other]
-    if not found and not verdict.get("valid", False):
-        found.append(Reason("box", "delay box: gave no valid verdict", "no verdict of the box"))
-    return found
+    reasons = [_late(box, late, witness)] if late else []
+    reasons += [Reason("box", f"delay box: {text}", f"box {text}") for text in other]
+    if not reasons and not verdict.get("valid", False):
+        reasons.append(Reason("box", "delay box: gave no valid verdict", "no verdict of the box"))
+    return reasons
 
 
 def _late(box: dict[str, Any], late: list[str], witness: Mapping[str, Any] | None) -> Reason:
@@ -147,23 +147,23 @@ def _late(box: dict[str, Any], late: list[str], witness: Mapping[str, Any] | Non
     if witness is None:
         return Reason("box_late", said, f"box late {readable.duration(box_ns, 2)} (p99)")
     own_ns = witness["p99_ns"]
-    own = readable.duration(own_ns, 2)
+    lateness = readable.duration(own_ns, 2)
     if own_ns > box.get("lateness_limit_ns", 0) or 2 * own_ns >= box_ns:
-        text = f"{said}: this machine's own timers were late by {own} (p99); {VIRTUAL}"
-        return Reason("machine_late", text, f"machine late {own} (p99)")
-    text = f"{said}: the box was late, not this machine's timers ({own}, p99): it had more to do than it could"
+        text = f"{said}: this machine's own timers were late by {lateness} (p99); {VIRTUAL}"
+        return Reason("machine_late", text, f"machine late {lateness} (p99)")
+    text = f"{said}: the box was late, not this machine's timers ({lateness}, p99): it had more to do than it could"
     return Reason("box_late", text, f"box late {readable.duration(box_ns, 2)} (p99)")
 
 
 def _capture(capture: dict[str, Any]) -> list[Reason]:
-    found = []
+    reasons = []
     for point in capture.get("points", []):
         dropped = point.get("dropped_kernel", 0) + point.get("dropped_interface", 0)
         if dropped:
             name = point.get("interface", "?")
             short = f"capture {name} lost {readable.count(dropped)}"
-            found.append(Reason("capture", f"capture of {name} dropped {dropped} packets", short))
-    return found
+            reasons.append(Reason("capture", f"capture of {name} dropped {dropped} packets", short))
+    return reasons
 
 
 # Counters of lft-gateway that must be 0 in a valid trial: section, key, words.
@@ -184,17 +184,17 @@ def _has_outages(box: dict[str, Any]) -> bool:
 
 
 def _gateways(gateways: dict[str, Any], has_outages: bool) -> list[Reason]:
-    found = []
+    reasons = []
     for which in ("near", "far"):
         end = gateways.get(which) or {}
         for section, key, words in _GATEWAY_ERRORS:
             count = (end.get(section) or {}).get(key, 0)
             if count and not (has_outages and key == "outages"):
-                found.append(Reason("gateway", f"{which} gateway: {count} {words}", f"{which} gateway {key} {count}"))
+                reasons.append(Reason("gateway", f"{which} gateway: {count} {words}", f"{which} gateway {key} {count}"))
     near = gateways.get("near") or {}
     if gateways.get("kind") == "lft" and not (near.get("relay") or {}).get("near_accepted", 0):
-        found.append(Reason("gateway", "near gateway: took no connection over", "near gateway unused"))
-    return found
+        reasons.append(Reason("gateway", "near gateway: took no connection over", "near gateway unused"))
+    return reasons
 
 
 def _short_of_cpu(text: str, who: str) -> Reason:
@@ -202,15 +202,15 @@ def _short_of_cpu(text: str, who: str) -> Reason:
 
 
 def _interface_drops(before: dict[str, Counters], after: dict[str, Counters]) -> list[Reason]:
-    found = []
+    reasons = []
     for name, now in after.items():
         then = before.get(name, Counters(0, 0, 0))
         dropped = now.rx_dropped + now.tx_dropped - then.rx_dropped - then.tx_dropped
         errors = now.errors - then.errors
         if dropped or errors:
             text = f"interface {name}: {dropped} drops, {errors} errors outside the model"
-            found.append(Reason("interface", text, f"{name} lost {readable.count(dropped + errors)}"))
-    return found
+            reasons.append(Reason("interface", text, f"{name} lost {readable.count(dropped + errors)}"))
+    return reasons
 
 
 def _tcp_memory(before: TcpMemory, after: TcpMemory, *, virtual: bool) -> list[Reason]:
@@ -229,30 +229,30 @@ def _cpu(before: CpuTimes, after: CpuTimes) -> list[Reason]:
     if total <= 0:
         return []
     steal, idle = before.steal_share(after), (after.idle - before.idle) / total
-    found = []
+    reasons = []
     if steal > STEAL_LIMIT:
         text = f"hypervisor took {readable.share(steal, 2)} of the CPU (limit {readable.share(STEAL_LIMIT)}); {VIRTUAL}"
-        found.append(Reason("hypervisor", text, f"hypervisor {readable.share(steal, 2)}"))
-    return found + ([_short_of_cpu(f"{readable.share(idle, 2)} idle", "machine")] if idle < IDLE_LIMIT else [])
+        reasons.append(Reason("hypervisor", text, f"hypervisor {readable.share(steal, 2)}"))
+    return reasons + ([_short_of_cpu(f"{readable.share(idle, 2)} idle", "machine")] if idle < IDLE_LIMIT else [])
 
 
 def _busy_gateways(gateways: dict[str, Any]) -> list[Reason]:
-    found = []
+    reasons = []
     for which in ("near", "far"):
         end = gateways.get(which) or {}
         share = end.get("cpu_ns", 0) / end["uptime_ns"] if end.get("uptime_ns") else 0.0
         if share > BUSY_LIMIT:
             name = f"{which} gateway"
-            found.append(_short_of_cpu(f"the {name} used {readable.share(share, 2)} of a core", name))
-    return found
+            reasons.append(_short_of_cpu(f"the {name} used {readable.share(share, 2)} of a core", name))
+    return reasons
 
 
 def _busy_ends(transfer: dict[str, Any]) -> list[Reason]:
-    found = []
+    reasons = []
     for end in ("sender", "receiver"):
         side = transfer.get(end, {})
         elapsed = side.get("elapsed_ns", 0)
         share = (side.get("cpu_user_ns", 0) + side.get("cpu_system_ns", 0)) / elapsed if elapsed else 0.0
         if share > BUSY_LIMIT:
-            found.append(_short_of_cpu(f"the {end} used {readable.share(share, 2)} of a core", end))
-    return found
+            reasons.append(_short_of_cpu(f"the {end} used {readable.share(share, 2)} of a core", end))
+    return reasons

@@ -37,13 +37,13 @@ def files(major: int) -> dict[str, Path]:
     own = {str(file.relative_to(FOLDER)): file for file in sorted(FOLDER.rglob("*")) if file.is_file()}
     wanted = [file.name for room in _ROOMS for file in (_BOX / room).glob("*.c")]
     wanted += [*(f"{name}.c" for name in _NAMED), *_included(own.values())]
-    found = dict(own)
+    sources = dict(own)
     while wanted:
         name = wanted.pop()
-        if name not in found and name in known:
-            found[name] = known[name]
+        if name not in sources and name in known:
+            sources[name] = known[name]
             wanted += _included([known[name]])
-    return dict(sorted(found.items()))
+    return dict(sorted(sources.items()))
 
 
 def _included(files: Iterable[Path]) -> list[str]:

@@ -139,9 +139,9 @@ def settled(trial: Trial, box: str) -> Trial:
     granularity = path.granularity
     if granularity is None:
         granularity = max(_GRANULARITY_NS, path.rtt_ns() // _GRANULARITY_OF_RTT[back_end])
-    own: dict[str, int | None] = {"granularity": granularity}
+    settings: dict[str, int | None] = {"granularity": granularity}
     if back_end != "netem":
-        own |= {
+        settings |= {
             "spin": 0,
             "poll": granularity if path.poll is None else path.poll,
             "memory": memory.box_bytes(trial.setting) if path.memory is None else path.memory,
@@ -149,7 +149,7 @@ def settled(trial: Trial, box: str) -> Trial:
     buffered = profiles.of(trial.setting.profile).limits_send_buffer
     transfer = trial.setting.transfer.model_copy(update=_bulk(trial.setting.transfer, buffered))
     others = {name: flow.model_copy(update=_bulk(flow, buffered)) for name, flow in trial.setting.flow.items()}
-    tables: dict[str, Any] = {"path": path.model_copy(update=own), "transfer": transfer, "flow": others}
+    tables: dict[str, Any] = {"path": path.model_copy(update=settings), "transfer": transfer, "flow": others}
     if trial.setting.run.lateness is None:  # the box's own rule adds what granularity and poll ask for
         tables["run"] = trial.setting.run.model_copy(update={"lateness": lateness.LEAST_NS})
     setting = trial.setting.model_copy(update=tables)

@@ -178,37 +178,37 @@ def _working_folder(run_dir: Path, number: int, ledger: Ledger) -> Iterator[Path
         ledger.drop_directory(folder)
 
 
-def _is_over(one: Running) -> bool:
+def _is_over(running: Running) -> bool:
     try:
-        return one.guest.ended()
+        return running.guest.ended()
     except LfpError as hang:
-        one.guest.__exit__()
-        write_json(one.guest.share / "error.json", {"message": str(hang), "status": EXIT_FAILED})
+        running.guest.__exit__()
+        write_json(running.guest.share / "error.json", {"message": str(hang), "status": EXIT_FAILED})
         return True
 
 
-def _collect(one: Running, run_dir: Path) -> Ended:
+def _collect(running: Running, run_dir: Path) -> Ended:
     """Puts the trial's folder in its place. An error of status 2 or 3 is raised, because it would hit every trial."""
-    assert one.status
-    number, folder = one.trial.number, _folder(one)
+    assert running.status
+    number, folder = running.trial.number, _folder(running)
     final = run_dir / "trials" / f"{number:04d}"
-    virtual_s = one.guest.virtual_s()
+    virtual_s = running.guest.virtual_s()
     try:
-        status = one.status.result()
-        status |= {"started_realtime_ns": one.began_ns, "ended_realtime_ns": time.time_ns()}
-        status |= {"virtual_ns": int(virtual_s * 1e9), "computed": one.guest.computed()}
+        status = running.status.result()
+        status |= {"started_realtime_ns": running.began_ns, "ended_realtime_ns": time.time_ns()}
+        status |= {"virtual_ns": int(virtual_s * 1e9), "computed": running.guest.computed()}
         status |= {"attempt": attempts.next_attempt(final)}
-        status |= {"programs": programs.after(one.programs, one.trial.setting)}
+        status |= {"programs": programs.after(running.programs, running.trial.setting)}
         write_json(folder / "status.json", status)
         (folder / "log").mkdir(exist_ok=True)
-        shutil.copyfile(one.guest.console, folder / "log" / "console.txt")
-        if (written := one.guest.share / waits.FILE).exists():
+        shutil.copyfile(running.guest.console, folder / "log" / "console.txt")
+        if (written := running.guest.share / waits.FILE).exists():
             written.rename(folder / waits.FILE)
         attempts.supersede(final)
         folder.rename(final)
     finally:
-        one.stack.close()
-    return Ended(one.trial, status, time.monotonic() - one.began_s, virtual_s, one.guest_s)
+        running.stack.close()
+    return Ended(running.trial, status, time.monotonic() - running.began_s, virtual_s, running.guest_s)
 
 
 def _folder(one: Running) -> Path:
@@ -216,30 +216,30 @@ def _folder(one: Running) -> Path:
     return one.guest.share / "trials" / f"{one.trial.number:04d}"
 
 
-def _digested(one: Running, ledger: Ledger) -> Status:
+def _digested(running: Running, ledger: Ledger) -> Status:
     """Makes the tables of a trial whose guest is off. It runs in a thread of its own."""
-    folder = _folder(one)
+    folder = _folder(running)
     try:
-        if one.guest.unwritten():
+        if running.guest.unwritten():
             raise OSError(errno.ENOSPC, "what the guest wrote did not get to the disk")
-        one.guest.check()
+        running.guest.check()
         status: Status | None = read_json(folder / "status.json")
         if status is None:
             raise LfpError("the guest ended before the trial did; see log/console.txt")
         if status["state"] == "done":
-            trial.digest(one.settled, folder, ledger)
-            trial.compare_syns(one.settled, folder, status)
+            trial.digest(running.settled, folder, ledger)
+            trial.compare_syns(running.settled, folder, status)
         else:
-            trial.digest_failed(one.settled, folder, ledger)
+            trial.digest_failed(running.settled, folder, ledger)
         return status
     except LfpError as error:
-        if shutil.disk_usage(one.guest.share).free < _ROOM_BYTES:
+        if shutil.disk_usage(running.guest.share).free < _ROOM_BYTES:
             raise OSError(errno.ENOSPC, str(error)) from error
         if error.status != EXIT_FAILED:
             raise
         folder.mkdir(exist_ok=True)
-        write_json(folder / "params.json", params.of(one.trial))
-        trial.digest_failed(one.trial, folder, ledger)
+        write_json(folder / "params.json", params.of(running.trial))
+        trial.digest_failed(running.trial, folder, ledger)
         verdict = verdicts.of_trial([verdicts.FAILED])
         return {"v": run_format.VERSION, "state": "failed", "error": str(error), "verdict": verdict}
 

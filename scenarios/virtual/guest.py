@@ -232,13 +232,13 @@ def _path() -> str:
 def environment_of_tools() -> dict[str, str]:
     """Our environment variables that the tools in the guest heed, and the paths of the tools: a search from inside the
     guest would not find all places."""
-    found = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
+    variables = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
     if program := gateway_commands.named():
-        found[gateway_commands.VARIABLE] = program
+        variables[gateway_commands.VARIABLE] = program
     for tool in ("comet-delay", "rttcp", "pktlogger", "lft-gateway"):
         with contextlib.suppress(MissingError):
-            found[binaries.override_variable(tool)] = str(binaries.find(tool).resolve())
-    return found
+            variables[binaries.override_variable(tool)] = str(binaries.find(tool).resolve())
+    return variables
 
 
 def _last_words(text: str) -> str | None:

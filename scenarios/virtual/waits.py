@@ -58,12 +58,12 @@ def load(path: Path) -> Records | None:
 
 def of_connection(records: Records, local: bytes, local_port: int, remote_port: int) -> Records:
     """The records of one sender. ``local``: its address."""
-    own: Records = records[
+    mine: Records = records[
         (records["local"] == int.from_bytes(local[-4:], "big"))
         & (records["local_port"] == local_port)
         & (records["remote_port"] == remote_port)
     ]
-    return own
+    return mine
 
 
 def of_capture(records: Records, isn: int, acked: Places, sent: Places) -> Records:
