@@ -41,7 +41,7 @@ def _requests_beside_bulk(place: Place, count: int) -> list[float]:
 
 
 def _wait_intervals(sender: Tool, seconds: float) -> None:
-    """Waits until the bulk session has reported intervals for so many seconds."""
+    """Waits until the bulk session has reported intervals for this many seconds."""
     for _ in range(round(seconds)):
         sender.wait_event("interval", 30.0)
 

@@ -86,7 +86,7 @@ def sessions(places: int) -> Share:
 
 
 def memory(sessions: int) -> Share:
-    """``--memory``: room for so many sessions of 5.3 MB, and the one sender wants all."""
+    """``--memory``: room for this number of sessions of 5.3 MB, and the one sender wants all of it."""
     with _receiver("--memory", f"{6 * sessions}MB") as lab:
         took, got = _compared(lab, sessions, sessions // EACH, ("--offset", "4MB"))
     return Share(took, got, sessions // EACH, "sessions of 5 MB")

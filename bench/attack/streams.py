@@ -28,8 +28,8 @@ def _trial(*options: str) -> dict[str, Any]:
 
 
 def day(hours: int) -> tuple[Share, bool]:
-    """The rate of 20 streams for so many hours, next to 1,000 that are not read, on a path that loses, repeats and
-    reorders; and whether every octet was the one that was sent."""
+    """The rate of 20 streams during this number of hours, next to 1,000 that are not read, on a path that loses,
+    repeats and reorders; and whether every octet was the one that was sent."""
     alone, beside = (
         _trial(*DAYS_PATH, "--streams", "20", "--still", str(still), "--duration", f"{hours}h") for still in (0, 1000)
     )

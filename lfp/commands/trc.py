@@ -82,7 +82,7 @@ class Search:
 
 
 def rate_bps(pps: int, mtu: int) -> int:
-    """The rate in bit/s of so many full packets a second, as [path] framing ``ip`` counts them."""
+    """The rate in bit/s of this number of full packets per second, as [path] framing ``ip`` counts them."""
     return pps * mtu * 8
 
 

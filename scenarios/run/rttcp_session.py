@@ -14,8 +14,8 @@ LENGTH_BYTES = 128 << 10
 
 
 def session(pair: Hosts, ledger: Ledger, seconds: float, **options: Any) -> rttcp.End:
-    """A session of so many seconds from the sender to the receiver; ``options`` are ``rttcp.sender_argv``'s. LfpError
-    when it does not complete."""
+    """A session of ``seconds`` from the sender to the receiver; ``options`` are ``rttcp.sender_argv``'s. LfpError when
+    it does not complete."""
     binary = binaries.find("rttcp")
     receive = rttcp.receiver_argv(binary, once=True)
     settings: dict[str, Any] = {"congestion": "cubic", "length_bytes": LENGTH_BYTES} | options

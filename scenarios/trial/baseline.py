@@ -28,7 +28,7 @@ def round_trips(params: Mapping[str, Any]) -> list[tuple[int, float]]:
     rtt_ns, ab = float(params.get("rtt_ns") or 0), float(params.get("delay_ns") or 0)
     ba = params.get("ba_delay_ns")
     delays = {"ab": ab, "ba": ab if ba is None else float(ba)}
-    crossed = rtt_ns / sum(delays.values()) if sum(delays.values()) else 0.0  # the path several times in a row
+    crossed = rtt_ns / sum(delays.values()) if sum(delays.values()) else 0.0  # how often in one round trip
     steps = [(0, rtt_ns)]
     text = str(params.get("change") or "none")
     if text == "none":

@@ -24,7 +24,7 @@ PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
 STREAMS_FROM = 7100  # data ports of flows with several streams: four digits, which products may put another before
 _MOST_STREAMS = 128
-_APART = 10  # DATA_PORT - PORT: the ports of so many flows follow each other
+_APART = 10  # DATA_PORT - PORT: this many flows have consecutive ports
 SHORT = 1000  # the number that short transfers take their ports by; flows have lower ones
 _PLAIN_CONGESTION = "cubic"
 

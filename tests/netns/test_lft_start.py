@@ -46,7 +46,7 @@ def namespace() -> Iterator[list[str]]:
 
 
 def said(argv: list[str | Path], status: int, *, nobody: bool = False) -> str:
-    """The last line that a program says which must end with this status."""
+    """Runs a program that must end with this status. Returns the last line that it prints."""
     ended = subprocess.run(
         argv,
         capture_output=True,

@@ -146,7 +146,7 @@ class Peer:
 
 
 def stretched(text: bytes, names: tuple[str, str]) -> bytes:
-    """The pre-shared key of a text."""
+    """The pre-shared key that is derived from a text."""
     from cryptography.hazmat.primitives.kdf.scrypt import Scrypt
 
     salt = b"LFT 2 text" + b"".join(bytes([len(name)]) + name.encode() for name in names)

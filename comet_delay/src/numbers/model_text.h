@@ -10,7 +10,7 @@
 #include "nc_quantity.h"
 #include "table.h"
 
-/* How many ranges or steps one text may hold, and room for the text of so many. */
+/* How many ranges or steps one text may hold, and the size of a text with that many. */
 enum { MODEL_ITEMS_MAX = 256, MODEL_TEXT_MAX = 12288, MODEL_ITEM_MAX = 64 };
 
 /* Copies what stands before the next comma to `item` (MODEL_ITEM_MAX bytes), and moves *text behind that comma, or to

@@ -30,7 +30,7 @@ static void test_search_finds_what_the_path_takes(void)
         CHECK(found + 16 >= most);
     }
     CHECK_EQ(search(1438, 1438), 1438);
-    CHECK_EQ(search(600, 1438), 1136); /* the base is never given up: it is what runs */
+    CHECK_EQ(search(600, 1438), 1136); /* the base stays in use even where it no longer passes */
 }
 
 /* A path that shrinks behind a search: nothing changes while the size in use is answered; then a new one is found

@@ -24,8 +24,8 @@ static void put_on_wire(struct wire *wire, uint64_t rate_bps, uint32_t octets, u
     wire->at_ns = now_ns;
 }
 
-/* A gateway's loop: all that is allowed at the time that was read, in batches; each batch reaches the wire some time
- * later. */
+/* A model of a gateway's loop. It reads the clock and sends in batches all that the shaper allows at that time. Each
+ * batch reaches the wire some time later. */
 struct load {
     uint64_t rate_bps, burst_ns, length_ns;
     unsigned stop_in;          /* one of this many wake-ups and batches is delayed by 0.1 to 50 ms; 0: none */

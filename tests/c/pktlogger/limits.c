@@ -61,7 +61,7 @@ static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
 }
 
-/* Ten packets, all acknowledged, 30 ms of silence, eight times; the packets met a queue of so many ms. */
+/* Ten packets, all acknowledged, 30 ms of silence, eight times; the packets met a queue of this many ms. */
 static int64_t send_buffer_ms(int64_t queue_ms)
 {
     struct run run;

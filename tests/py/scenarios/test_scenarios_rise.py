@@ -11,7 +11,7 @@ MS = 10**6
 
 
 def intervals(*octets: int) -> list[list[int]]:
-    """Intervals of 100 ms with so many octets each."""
+    """Intervals of 100 ms, each with its number of octets."""
     return [[n * 100 * MS, (n + 1) * 100 * MS, count] for n, count in enumerate(octets)]
 
 

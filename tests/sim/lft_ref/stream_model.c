@@ -9,7 +9,7 @@
 #include "stream_flows.h"
 
 enum { MEMORY = 3 << 20, STEPS = 1000000 };
-static const uint32_t streams_max[2] = {90, 28}; /* unlike, so that one end refuses what the other opens */
+static const uint32_t streams_max[2] = {90, 28}; /* they differ, so that one end refuses streams that the other opens */
 
 /* --- frames, and the table --- */
 
