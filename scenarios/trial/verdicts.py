@@ -36,7 +36,7 @@ KINDS = {
     "box_late": Kind("delay box late", "a lower rate or a longer path.granularity leaves the box more time"),
     "box": Kind("delay box dropped packets"),
     "hypervisor": Kind("hypervisor took CPU", _HELP_VIRTUAL),
-    "cpu": Kind("CPU short", "a lower rate, fewer programs beside it, or virtual time (`--time virtual`)"),
+    "cpu": Kind("CPU short", "a lower rate, fewer other programs, or virtual time (`--time virtual`)"),
     "interface": Kind("drops outside the model"),
     "offloads": Kind("offloads changed"),
     "capture": Kind("capture dropped packets", "fewer capture.points, or virtual time (`--time virtual`)"),
