@@ -166,8 +166,8 @@ def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
 
 
 def _missed(folder: Path) -> Missed | None:
-    """The same by the box's record of the trial: of packets with data to the far gateway, when each left the box, and
-    how many before it, in the order of their arrival there, the box had dropped. None without a record."""
+    """The same by the box's record of the trial: for each packet with data to the far gateway, when it left the box,
+    and how many of the packets that reached the box before it the box had dropped. None without a record."""
     file = folder / "box.parquet"
     if not file.exists():
         return None

@@ -22,7 +22,7 @@ PATH: dict[str, Any] = {"delay": "20ms", "ab_loss": LOSSES}
 
 
 def transfer(congestion: str, duration: str = "2.5s", *, offload: bool = True, **path: str) -> Curve:
-    """With ``congestion``, NAME or NAME:KEY=VALUE,…"""
+    """The curve of a transfer. ``congestion`` is NAME or NAME:KEY=VALUE,…"""
     path |= {"spin": "0", "poll": "500us", "granularity": "100us"}  # it wakes up less often, which is what takes long
     found = in_virtual_time(columns, congestion=congestion, duration=duration, path=path, offload=offload)
     return Curve.of(found)
