@@ -1,12 +1,11 @@
-/* Joins one block of a connection (join.h): all that is open below a cut.
- *
- * Most parts are plain: sent once and in order, arrived once and in order, with the same borders, touched by no other
- * part of either capture. Those are pairs, and joined at once. They leave nothing to be found out about others: what
- * follows is about the rest.
+/* Joins one block of a connection (join.h): all open parts and acknowledgements below a cut.
+ * Most parts are plain. They were sent once and in order, arrived once and in order, and have the same borders in both
+ * captures, and no other part overlaps them. A plain part sent and a plain part received form a pair, which is joined
+ * at once. Such a pair says nothing about other parts. The following steps handle the remaining parts.
  * Parts are cut into pieces at every border of any part in either capture. The resulting pieces are the same in both
  * captures and are paired by pl_match. A part has arrived when all its pieces have arrived.
- * Overlapping parts could be cut into quadratically many pieces. A budget limits this; `unresolved` counts the parts
- * that are left out. */
+ * Overlapping parts could be cut into quadratically many pieces. A budget limits the number of pieces, and `unresolved`
+ * counts the parts that are left out. */
 #include "block.h"
 
 #include "sort.h"
@@ -34,7 +33,7 @@ static int collect_arrival(struct pl_block *block, struct pl_arrival *part)
     return PL_APPEND(&block->arrivals, *part) < 0 ? -1 : add_borders(block, part->number, part->number + part->len);
 }
 
-/* A part that nothing else touches was sent once and arrived once. */
+/* A part that no other part overlaps was sent once and arrived once. */
 static void join_plain(struct pl_join *join, struct pl_segment *segment, struct pl_arrival *arrival)
 {
     segment->t_received_ns = arrival->t_ns;
@@ -48,16 +47,16 @@ static void join_plain(struct pl_join *join, struct pl_segment *segment, struct 
         join->parts_min_delay_ns = segment->delay_ns;
 }
 
-/* Goes through what is below the cut, in order of sending and of arrival. */
+/* Iterates over the parts below the cut, in order of sending and of arrival. */
 struct parts {
     struct pl_block *block;
-    struct pl_stretches again; /* what was not sent, or did not arrive, once and in order */
-    size_t touched;            /* its place */
-    size_t sent, arrived;      /* the next ones */
-    uint64_t clear;            /* below it are parts that were collected */
+    struct pl_stretches again; /* octets that were not both sent and received once and in order */
+    size_t touched;            /* cursor in `again` */
+    size_t sent, arrived;      /* indexes of the next part sent and of the next part received */
+    uint64_t clear;            /* all parts that were collected end at or below this number */
 };
 
-/* The next part that was sent behind all before it; NULL at the end. Others are collected. */
+/* Finds the next part that was sent behind all parts before it; NULL at the end. Collects the parts that it skips. */
 static int next_sent(struct parts *parts, struct pl_segment **next)
 {
     struct pl_join *join = parts->block->join;
@@ -76,7 +75,7 @@ static int next_sent(struct parts *parts, struct pl_segment **next)
     return 0;
 }
 
-/* The same of arrivals. */
+/* Does the same for the parts that arrived. */
 static int next_arrived(struct parts *parts, struct pl_arrival **next)
 {
     struct pl_arrivals *arrivals = &parts->block->join->parts_arrived;
@@ -102,7 +101,8 @@ static bool is_plain(struct parts *parts, const struct pl_segment *segment, cons
            !pl_stretches_touch(&parts->again, &parts->touched, segment->seq, segment->seq + segment->len);
 }
 
-/* Collects the one of two parts that ends first, or both: they are not plain, or not of each other. */
+/* Collects the one of the two parts that ends first, or both when they end together. They are not plain, or they are
+ * not a pair. */
 static int collect_first(struct parts *parts, const struct pl_segment *segment, struct pl_arrival *arrival)
 {
     uint64_t sent_end = segment ? segment->seq + segment->len : UINT64_MAX;
@@ -119,7 +119,7 @@ static int collect_first(struct parts *parts, const struct pl_segment *segment, 
     return 0;
 }
 
-/* Joins what is plain below the cut, which is nearly all, and collects the other parts. */
+/* Joins the plain parts below the cut, which are nearly all parts, and collects the others. */
 static int collect_parts(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -165,7 +165,7 @@ static int sort_borders(struct pl_block *block)
     return 0;
 }
 
-/* The index of the border at `number`, which is probably `likely`. */
+/* The index of the border at `number`. `likely` is a guess of that index. */
 static size_t border_at(const struct pl_block *block, uint64_t number, size_t likely)
 {
     size_t low = 0, high = block->borders.n;
@@ -181,8 +181,9 @@ static size_t border_at(const struct pl_block *block, uint64_t number, size_t li
     return low;
 }
 
-/* Cuts a part into pieces, which go to `pieces` unless that is NULL. *border is where it begins, and then where the
- * next one probably begins. Returns the number of pieces, 0 when they exceed the budget, -1 without memory. */
+/* Cuts a part into pieces and appends them to `pieces`, unless that is NULL. *border is the index at which the part
+ * begins; afterwards it is the index at which the next part probably begins. Returns the number of pieces, 0 when the
+ * budget is exceeded, or -1 without memory. */
 static long cut_part(struct pl_block *block, pl_pieces *pieces, struct pl_piece piece, uint64_t end_number,
                      size_t *border)
 {
@@ -200,7 +201,7 @@ static long cut_part(struct pl_block *block, pl_pieces *pieces, struct pl_piece 
     return (long)(end - first);
 }
 
-/* A copy that the box dropped, by its record, gives no pieces: no arrival is its own. */
+/* A copy that the box dropped, by its record, gives no pieces, because no arrival belongs to it. */
 static int cut_all(struct pl_block *block)
 {
     size_t border = 0;
@@ -230,8 +231,7 @@ static int cut_all(struct pl_block *block)
     return 0;
 }
 
-/* The arrival of a part is that of its last piece; its frame is that of its first piece. It is marked when a piece
- * is. */
+/* A part arrives when its last piece arrives; its frame is that of its first piece. It is marked CE when a piece is. */
 static void collect_arrivals(struct pl_block *block)
 {
     for (size_t i = 0; i < block->sent.n; i++) { /* in order of borders */
@@ -258,7 +258,7 @@ static void collect_arrivals(struct pl_block *block)
             segment->receiver_frame = 0;
             segment->ecn_received = PL_NO_ECN;
         }
-        if (member->corrupted) /* what arrived was dropped by the receiver's TCP (pl_corrupted) */
+        if (member->corrupted) /* the receiver's TCP dropped this arrival (pl_corrupted) */
             segment->t_received_ns = segment->delay_ns = -1;
     }
 }
@@ -283,8 +283,8 @@ static void count_part(struct copies *copies, const struct pl_member *member, ui
     segment->transmission = (uint16_t)(before + 1 + (segment->seq < first));
 }
 
-/* Finds the parts that the receiver's capture missed: their bytes were acknowledged, and no copy is in it. Of several
- * copies the last one counts that nothing else is known to have taken. */
+/* Finds the parts that the receiver's capture missed: their bytes were acknowledged, but no copy is in the capture. Of
+ * several copies, the last one that is not known to have been dropped counts as missed. */
 static void find_unseen(struct pl_block *block, struct copies *copies)
 {
     const struct pl_join *join = block->join;
@@ -301,8 +301,8 @@ static void find_unseen(struct pl_block *block, struct copies *copies)
     }
 }
 
-/* Counts for each segment how often its bytes were sent, and notes whether an earlier copy arrived. What lies below
- * earlier blocks was sent and acknowledged. */
+/* Counts for each segment how often its bytes were sent, and notes whether an earlier copy arrived. Bytes below this
+ * block belong to earlier blocks: they were sent and acknowledged. */
 static int count_copies(struct pl_block *block)
 {
     struct pl_join *join = block->join;

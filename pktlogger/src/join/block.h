@@ -7,10 +7,10 @@
 
 /* A part that was sent, as a member of the block. */
 struct pl_member {
-    size_t segment; /* its place among the open ones */
+    size_t segment; /* index among the open parts */
     size_t border, pieces;
-    size_t arrived; /* pieces */
-    bool corrupted; /* by the box */
+    size_t arrived; /* number of its pieces that arrived */
+    bool corrupted; /* by the box, as its record says */
 };
 
 typedef PL_VECTOR(struct pl_piece) pl_pieces;
@@ -30,11 +30,11 @@ static inline struct pl_segment *pl_block_segment(const struct pl_block *block, 
     return &block->join->segments.at[member->segment];
 }
 
-/* The fates of all parts, by the acknowledgements alone. Returns 0, or -1 without memory. */
+/* Decides the fates of all parts from the acknowledgements alone. Returns 0, or -1 without memory. */
 int pl_block_shown(struct pl_block *block);
 
-/* What the box did with parts, before these are paired with arrivals; then when each acknowledgement reached the
- * sender, and what the box did with acknowledgements. They return 0, or -1 without memory. */
+/* These find what the box did with parts (called before parts are paired with arrivals), when each acknowledgement
+ * reached the sender, and what the box did with acknowledgements. They return 0, or -1 without memory. */
 int pl_block_parts_seen(struct pl_block *block);
 int pl_block_acks(struct pl_block *block);
 int pl_block_acks_seen(struct pl_block *block);

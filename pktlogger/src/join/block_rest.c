@@ -1,8 +1,9 @@
-/* The rest of a block: acknowledgements, and what the box did with both. All are paired by pl_match as parts are. */
+/* Joins the acknowledgements of a block, and finds what the box did with its parts and acknowledgements. pl_match pairs
+ * all of them, as it pairs parts. */
 #include "block.h"
 
-/* Makes pieces of an acknowledgement: a packet with data has the same acknowledgement in each of its parts, and each part
- * may be lost by itself. */
+/* Makes pieces of an acknowledgement. Each part of a packet with data carries the packet's acknowledgement, and each
+ * part may be lost by itself. */
 static int collect_ack(struct pl_block *block, size_t i)
 {
     const struct pl_join *join = block->join;
@@ -24,7 +25,7 @@ static int collect_arrived(struct pl_block *block, struct pl_arrival *ack)
     return PL_APPEND(&block->received, piece);
 }
 
-/* The next acknowledgement below the cut, from *i on; NULL: there is none. */
+/* The next acknowledgement that was sent below the cut, from *i on; NULL at the end. */
 static struct pl_ack *next_ack(const struct pl_block *block, size_t *i)
 {
     struct pl_join *join = block->join;
@@ -34,7 +35,7 @@ static struct pl_ack *next_ack(const struct pl_block *block, size_t *i)
     return NULL;
 }
 
-/* The same of those that reached the sender. */
+/* The next acknowledgement below the cut that reached the sender, from *i on; NULL at the end. */
 static struct pl_arrival *next_arrived(const struct pl_block *block, size_t *i)
 {
     struct pl_arrivals *arrivals = &block->join->acks_arrived;
@@ -44,7 +45,7 @@ static struct pl_arrival *next_arrived(const struct pl_block *block, size_t *i)
     return NULL;
 }
 
-/* Joins an acknowledgement at once if it was sent once and arrived once, as block.c does with parts. */
+/* Joins an acknowledgement at once if it was sent once and arrived once. block.c does the same with parts. */
 static bool join_plain(struct pl_join *join, struct pl_ack *ack, struct pl_arrival *arrival)
 {
     bool plain = ack && arrival && ack->ack == arrival->number && ack->parts == 1 && arrival->t_ns >= ack->t_sent_ns &&
@@ -58,7 +59,7 @@ static bool join_plain(struct pl_join *join, struct pl_ack *ack, struct pl_arriv
     return true;
 }
 
-/* Joins what is plain below the cut, and makes pieces of the others. */
+/* Joins the plain acknowledgements below the cut, and makes pieces of the others. */
 static int collect_acks(struct pl_block *block)
 {
     struct pl_stretches again = {.list.n = 0};
@@ -87,8 +88,8 @@ static int collect_acks(struct pl_block *block)
     return result;
 }
 
-/* Finds when each acknowledgement reached the sender, which is with the first part of its packet that does. They are
- * paired like data, with the acknowledgement number in place of the border; the owner of an arrival is its time. */
+/* Finds when each acknowledgement reached the sender: when the first part of its packet did. Acknowledgements are
+ * paired like data, with their number as the border. The owner of an arrival is its time. */
 int pl_block_acks(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -105,7 +106,7 @@ int pl_block_acks(struct pl_block *block)
     return 0;
 }
 
-/* Packets of the box's record below the cut become pieces that are owned by their rows. */
+/* Makes pieces of the packets in the box's record below the cut. The owner of a piece is its row in the record. */
 static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
 {
     size_t kept = 0;
@@ -122,9 +123,9 @@ static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
     return 0;
 }
 
-/* Finds what the box did with each data part. Data leave their host and enter the box wire packet by wire packet with
- * the same sequence number, nearly always as many and in the same order, so pl_match pairs them with the length as
- * token. A part that was cut again on the way still pairs by its first byte. */
+/* Finds what the box did with each data part. Packets of data leave their host and enter the box one by one, with the
+ * same sequence numbers and nearly always the same number of packets and the same order. So pl_match pairs them, with
+ * the length as the token. A part that was cut again on the way still pairs by its first byte. */
 int pl_block_parts_seen(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -155,8 +156,8 @@ int pl_block_parts_seen(struct pl_block *block)
     return 0;
 }
 
-/* True when the box's row says more of an acknowledgement than what is known: the first part that the box let pass, or
- * the first one. */
+/* True when the box's row is better evidence of an acknowledgement than the row known so far. The best row is the first
+ * part that the box let pass; without one, it is the first part. */
 static bool tells_more(const struct pl_box_row *row, const struct pl_ack *ack)
 {
     if (ack->box_fate == PL_NO_FATE || pl_box_dropped(ack->box_fate) != pl_box_dropped(row->fate))
@@ -164,7 +165,7 @@ static bool tells_more(const struct pl_box_row *row, const struct pl_ack *ack)
     return row->t_in_ns < ack->t_box_in_ns;
 }
 
-/* The same with acknowledgements, by their number alone. */
+/* Finds what the box did with each acknowledgement, which pairs by its number alone. */
 int pl_block_acks_seen(struct pl_block *block)
 {
     struct pl_join *join = block->join;

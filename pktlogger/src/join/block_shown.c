@@ -1,17 +1,18 @@
-/* The fate of the parts of a block by the acknowledgements alone (shown.h), in place of what the receiver's capture
- * shows. */
+/* Decides the fates of a block's parts from the acknowledgements alone (shown.h), where no receiver's capture
+ * exists. */
 #include "block.h"
 
 #include <string.h>
 
-/* Of the octets between two borders. */
+/* What is known of the octets between two borders. */
 struct octets {
-    int64_t shown_ns; /* -1: never; INT64_MIN: in an earlier block */
+    int64_t shown_ns; /* when they were shown to have arrived; -1: never; INT64_MIN: in an earlier block */
     uint32_t echo;
-    uint16_t copies, before, after; /* sent; before they were shown, and afterwards */
-    uint16_t echoed, early; /* of those before: not younger than the echo; early enough for the acknowledgement */
+    uint16_t copies, before, after; /* copies sent in all; copies sent before and after that moment */
+    uint16_t echoed,
+        early; /* copies counted in `before` that are not younger than the echo; that are early enough for the acknowledgement */
     uint16_t counted;
-    int32_t duplicates; /* reported */
+    int32_t duplicates; /* number of duplicates reported */
     bool awaited, sample;
     int32_t first; /* the copy that arrived first; -1: in an earlier block */
 };
@@ -19,8 +20,8 @@ struct octets {
 struct study {
     struct pl_block *block;
     struct octets *fates;
-    size_t *next;     /* the next place that nothing has been shown of */
-    size_t *repaired; /* how many places before were sent more than once */
+    size_t *next;     /* for each place, the next place that no acknowledgement has shown */
+    size_t *repaired; /* for each place, how many places before it were sent more than once */
     size_t n;
 };
 
@@ -50,7 +51,7 @@ static size_t next_open(struct study *study, size_t place)
     return end;
 }
 
-/* Places [first, end) lie wholly within what was shown. */
+/* Marks the places [first, end), which lie wholly within the octets shown. */
 static void paint(struct study *study, const struct pl_shown *shown, size_t first, size_t end)
 {
     bool repair = shown->cumulative && study->repaired[end] > study->repaired[first];
@@ -64,7 +65,7 @@ static void paint(struct study *study, const struct pl_shown *shown, size_t firs
     }
 }
 
-/* Goes through what was shown, and keeps what is of later blocks. */
+/* Applies every acknowledgement to the block, and keeps those that concern later blocks. */
 static void take_shown(struct study *study)
 {
     struct pl_block *block = study->block;
@@ -73,7 +74,7 @@ static void take_shown(struct study *study)
     for (size_t i = 0; i < list->list.n; i++) {
         const struct pl_shown shown = list->list.at[i];
         size_t first = lower(block, shown.left), end = lower(block, shown.right + 1);
-        end = end > 0 ? end - 1 : 0; /* the last border that is not behind it */
+        end = end > 0 ? end - 1 : 0; /* index of the last border that is not above it */
         if (end > study->n)
             end = study->n;
         if (first < end && !shown.again)
@@ -98,7 +99,7 @@ static void count_copies(struct study *study)
         study->repaired[b + 1] = study->repaired[b] + (study->fates[b].copies > 1);
 }
 
-/* Notes of a copy whether it was sent before its octets were shown, and what speaks for it. */
+/* Counts a copy as sent before or after its octets were shown, and counts the evidence that it arrived. */
 static void judge_copy(const struct study *study, struct octets *fate, const struct pl_segment *segment)
 {
     const struct pl_transfer *t = study->block->join->t;

@@ -61,8 +61,8 @@ static json_t *load(const char *folder, const char *name, struct nc_error *error
     return value;
 }
 
-/* Earlier records number "held" as later ones a further fate, so names count. The description has the names of today's
- * numbers afterwards, which are those of all that is made of the record. */
+/* Earlier records use another number for "held", because fates were added since. So fates are found by name. Afterwards
+ * the description has today's names and numbers, as everything made from the record does. */
 static void read_fates(struct pl_box *box)
 {
     const json_t *names = json_object_get(box->description, "fates");
@@ -119,7 +119,7 @@ uint32_t pl_box_flow(const struct pl_box *box, uint32_t i)
     return flow < box->flow_n && !u64(box, COPY, i) ? (uint32_t)flow : UINT32_MAX;
 }
 
-/* The first row of each flow tells. */
+/* The first row of each flow shows its direction through the box. */
 static int find_ways(struct pl_box *box)
 {
     uint32_t rows = (uint32_t)box->column[0].rows, left = box->flow_n;
@@ -191,7 +191,8 @@ uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, boo
     return UINT32_MAX;
 }
 
-/* A time; -1 for what is none. The record is foreign input, and differences of times must be numbers. */
+/* A time; -1 for a value that is not a time. The record is foreign input, and differences of times must not
+ * overflow. */
 static int64_t time_of(const struct pl_box *box, enum column column, uint32_t i)
 {
     const int64_t latest_ns = INT64_C(1) << 62;

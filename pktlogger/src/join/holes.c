@@ -11,7 +11,7 @@ static void cut_out(struct pl_holes *holes, size_t first, size_t end)
     holes->list.n -= end - first;
 }
 
-/* True when the piece was sent again, and not overtaken by what made the hole. */
+/* True when the piece was sent again, and was not merely overtaken by the octets that made the hole. */
 static bool sent_again(const struct pl_holes *holes, const struct pl_hole *hole, const struct pl_piece_seen *piece)
 {
     int32_t younger = piece->stamp && hole->behind.stamp ? (int32_t)(piece->stamp - hole->behind.stamp) : 0;
@@ -23,7 +23,7 @@ static bool sent_again(const struct pl_holes *holes, const struct pl_hole *hole,
     return later < 0 ? false : waited_ns >= least_ns || (later > 0 && holes->rtt_ns <= 0);
 }
 
-/* Inserts a hole, and gives up the first one where there are too many. */
+/* Inserts a hole. When there are too many holes, it counts the first one as lost. */
 static int insert(struct pl_holes *holes, size_t place, struct pl_hole hole)
 {
     if (holes->list.n == PL_HOLES_MAX) {
@@ -53,7 +53,7 @@ static size_t first_above(const struct pl_holes *holes, uint64_t left)
     return low;
 }
 
-/* Fills the hole as far as the piece goes. Returns 1 when nothing is left of it, 0, or -1. */
+/* Fills the hole with the piece. Returns 1 when nothing of the hole is left, 0 when some is, or -1. */
 static int fill(struct pl_holes *holes, size_t place, const struct pl_piece_seen *piece, struct pl_filled *filled)
 {
     struct pl_hole hole = holes->list.at[place];
@@ -91,7 +91,7 @@ int pl_holes_take(struct pl_holes *holes, const struct pl_piece_seen *piece, str
         if (done)
             whole = place + 1;
         else if (holes->list.at[place].left < piece->left)
-            first = whole = place + 1; /* it keeps its beginning */
+            first = whole = place + 1; /* the hole keeps its beginning */
     }
     if (whole > first)
         cut_out(holes, first, whole);

@@ -1,10 +1,10 @@
-/* What is missing of a stream at a place behind the path, such as the receiver's interface: octets that were overtaken
- * by later ones are a hole until they arrive. What fills a hole was sent again, and the first copy had been lost before
- * this place, or it was only overtaken. Which of them, say
- * - the time stamps: a copy that was sent again is younger than what had overtaken the hole (RFC 7323), or the IPv4
- *   identification, which grows;
- * - else the time: a copy that is sent again comes a round trip after the hole at the earliest. Without a handshake that
- *   shows the round trip, 3 ms count, as in Wireshark. */
+/* Octets that are missing from a stream at a point behind the path, such as the receiver's interface. Octets that later
+ * ones overtook are a hole until they arrive. A piece that fills a hole either was sent again, because its first copy
+ * was lost before this point, or it was only overtaken. Two kinds of evidence distinguish these cases:
+ * - Time stamps: a copy that was sent again is younger than the segment that overtook the hole (RFC 7323). Without time
+ *   stamps the IPv4 identification, which grows, shows the same.
+ * - Time, where neither decides: a copy that is sent again arrives at least a round trip after the hole appeared. Where
+ *   no handshake shows the round trip, 3 ms count, as in Wireshark. */
 #ifndef PL_HOLES_H
 #define PL_HOLES_H
 
@@ -25,31 +25,33 @@ struct pl_piece_seen {
 
 struct pl_hole {
     uint64_t left, right;
-    struct pl_piece_seen behind; /* what overtook it */
+    struct pl_piece_seen behind; /* the piece that overtook the hole */
 };
 
-/* `lost`: octets whose first copy was lost. */
+/* `lost`: number of octets whose first copy was lost. */
 typedef int pl_lost_sink(void *context, uint64_t left, uint64_t right, const struct pl_hole *hole);
 
 struct pl_holes {
     PL_VECTOR(struct pl_hole) list; /* in order of the stream */
-    uint64_t high;                  /* end of what has arrived; `begun`: something has */
+    uint64_t high;                  /* end of the octets that have arrived; `begun`: a piece has arrived */
     bool begun;
     int64_t rtt_ns; /* the smallest round trip so far; -1: not known */
     pl_lost_sink *lost;
     void *context;
 };
 
-/* What a piece brought, in octets: new ones at the end; such that fill holes, sent again or overtaken; known ones. */
+/* What a piece added, in octets: new octets at the end; octets that filled holes, sent again or overtaken; octets that
+ * were there before. */
 struct pl_filled {
     uint64_t fresh, again, overtaken, known;
 };
 
-/* Takes a piece with left < right. Returns 0, or -1 without memory or when the sink failed. Of more than PL_HOLES_MAX
- * holes the oldest in the stream counts as lost. */
+/* Takes a piece with left < right. Returns 0, or -1 without memory or when the sink failed. When there are more than
+ * PL_HOLES_MAX holes, the one lowest in the stream counts as lost. */
 int pl_holes_take(struct pl_holes *holes, const struct pl_piece_seen *piece, struct pl_filled *filled);
 
-/* What lies below `acked` has arrived all the same, and this place missed it. Returns how many octets that was. */
+/* Octets below `acked` that have not been seen here have arrived all the same: this point missed them. Returns their
+ * number. */
 uint64_t pl_holes_forget(struct pl_holes *holes, uint64_t acked);
 
 void pl_holes_free(struct pl_holes *holes);

@@ -4,11 +4,12 @@
 #include <string.h>
 
 enum { PARTS_MAX = 1024, COMPACT_FROM = 64, OPEN_MAX = 1500000, HELD_MAX = 300000 };
-enum { SPARE = 4 }; /* so much of an array, 1 / SPARE, may hold what is written */
+enum { SPARE = 4 }; /* an array may hold elements that are already written, up to 1 / SPARE of its length */
 #define HORIZON_NS (2 * INT64_C(1000000000))
 #define MARK_NS (HORIZON_NS / (PL_MARKS - 2))
 #define EARLY_NS (1000 * INT64_C(1000)) /* see pl_join_box */
-#define LATEST_NS (INT64_C(1) << 62)    /* as in captures; the record is foreign input and may hold any number */
+#define LATEST_NS                                                                                                      \
+    (INT64_C(1) << 62) /* the range of times in captures; the record is foreign input and may hold any number */
 
 struct pl_join *pl_join_new(struct pl_transfer *transfer, size_t *open)
 {
@@ -43,11 +44,11 @@ void pl_join_free(struct pl_join *join)
     free(join);
 }
 
-/* The length of the parts of a packet with data. */
+/* The payload of each part of a packet with data. */
 static uint32_t step_of(const struct pl_transfer *t, const struct pl_row *row)
 {
     uint32_t step = row->part_len ? row->part_len : t->mss_option ? pl_part_len(t->mss_option, row->options) : row->len;
-    if (row->len / step >= PARTS_MAX) /* no real packet has so many; this bounds the work of one packet */
+    if (row->len / step >= PARTS_MAX) /* No real packet has so many parts. This bounds the work per packet. */
         step = row->len / (PARTS_MAX - 1) + 1;
     return step;
 }
@@ -81,7 +82,7 @@ static uint16_t ack_parts(const struct pl_transfer *t, const struct pl_row *row)
     return row->len ? (uint16_t)((row->len - 1) / step_of(t, row) + 1) : 1;
 }
 
-/* Notes what comes behind others, of which *high is the end. Sets *again where it begins below that. Returns 0, or -1
+/* Moves *high, the end of all octets so far. Octets that begin below it are noted, and *again says so. Returns 0, or -1
  * without memory. */
 static int note_again(struct pl_stretches *stretches, uint64_t *high, uint64_t start, uint64_t end, bool *again)
 {
@@ -90,7 +91,7 @@ static int note_again(struct pl_stretches *stretches, uint64_t *high, uint64_t s
     return *again ? pl_stretches_add(stretches, start, end) : 0;
 }
 
-/* Takes what arrived, up to `end`. Returns 0, or -1 without memory. */
+/* Takes an arrival that ends at `end`. Returns 0, or -1 without memory. */
 static int arrive(struct pl_arrivals *arrivals, struct pl_arrival *arrival, uint64_t end,
                   struct pl_stretches *stretches)
 {
@@ -138,7 +139,7 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
     return 0;
 }
 
-/* The parts among the open ones that begin below `cut` and end above it. The lowest of their beginnings, or `cut`. */
+/* Among the open parts that begin below `cut` and end above it, the lowest beginning; `cut` if there is none. */
 static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
 {
     uint64_t lowest = cut;
@@ -158,7 +159,8 @@ static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
     return lowest;
 }
 
-/* Gives back the room of the first elements of a list, which are gone, once they are many. Groups stay whole. */
+/* Releases the memory of a list's first elements, which are no longer needed, once these are many. Groups stay
+ * whole. */
 #define FORGET(list, first, lowest)                                                                                    \
     do {                                                                                                               \
         size_t gone_ = *(first) / PL_GROUP * PL_GROUP;                                                                 \
@@ -183,7 +185,7 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     for (; first < join->segments.n && join->segments.at[first].joined; first++)
         if (pl_tally_segment(&join->tally, &join->segments.at[first]) < 0)
             return -1;
-    if (first > join->segments_written) /* else there may be no list at all */
+    if (first > join->segments_written) /* otherwise the list may not exist */
         pl_tables_put_segments(tables, join->t, &join->segments.at[join->segments_written],
                                first - join->segments_written);
     *join->open -= first - join->segments_written;
@@ -202,7 +204,7 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     return 0;
 }
 
-/* Joins what was acknowledged up to `cut`, or a little less, so that no part is divided. */
+/* Joins the block below `cut`, up to which data is acknowledged. It lowers the cut where a part would be divided. */
 static int join_below(struct pl_join *join, uint64_t cut, struct pl_tables *tables)
 {
     enum { TRIES = 16 };
@@ -210,7 +212,7 @@ static int join_below(struct pl_join *join, uint64_t cut, struct pl_tables *tabl
     for (int i = 0; i < TRIES && (lower = lowest_across(join, cut)) < cut; i++)
         cut = lower;
     if (lower < cut || cut <= join->joined)
-        return 0; /* parts overlap too often; there will be a better place */
+        return 0; /* parts overlap too much here; a later cut will be better */
     return pl_join_block(join, cut) < 0 ? -1 : write_joined(join, tables);
 }
 
@@ -236,8 +238,8 @@ static size_t open_of(const struct pl_join *join)
     return join->segments.n - join->segments_written + join->acks.n - join->acks_written;
 }
 
-/* Much is open: what is acknowledged is joined at once, each time that what is open has become a quarter more. If far
- * more is open than any path holds, all is joined. */
+/* Called when many elements are open. Joins the acknowledged data at once, without the horizon, each time the number of
+ * open elements has grown by a quarter. If more is open than any path holds, joins everything. */
 static int force(struct pl_join *join, struct pl_tables *tables)
 {
     if (open_of(join) < join->force_from)
@@ -282,7 +284,7 @@ static int hold_ack(struct pl_join *join, const struct pl_row *row, uint64_t num
     return 0;
 }
 
-/* An acknowledgement where the receiver's capture is missing: it is all that tells of arrivals. */
+/* Handles an acknowledgement where there is no receiver's capture, so that only acknowledgements show arrivals. */
 static int take_word(struct pl_join *join, const struct pl_row *row)
 {
     bool shows = !(row->flags & (NC_TCP_SYN | NC_TCP_RST));
@@ -311,21 +313,22 @@ static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl
     return 0;
 }
 
-/* True for a keep-alive with its octet of garbage (RFC 1122, 4.2.3.6): all that was sent is acknowledged, and it has
- * the number of the last octet. The walk passes over packets without segments. */
+/* True for a keep-alive with an octet of garbage (RFC 1122, 4.2.3.6): all data sent is acknowledged, and the packet has
+ * the number of the last octet. The walk skips packets without segments. */
 static bool is_keep_alive(const struct pl_join *join, const struct pl_row *row)
 {
     return row->len == 1 && row->seq + 1 == join->high && join->acked >= join->high;
 }
 
-/* True for a packet that probes a closed window (RFC 9293, 3.8.6.1): nothing is outstanding, and it has the next octet,
- * for which there is no room. The receiver drops it, so that it is sent again and again; then it is no data. */
+/* True for a packet that probes a closed window (RFC 9293, 3.8.6.1): nothing is outstanding, and the packet carries the
+ * next octet, for which the window has no room. The receiver drops such a probe, so the sender repeats it. Then it does
+ * not count as data. */
 static bool is_window_probe(const struct pl_join *join, const struct pl_row *row)
 {
     return join->closed && row->seq == join->acked && row->seq >= join->high;
 }
 
-/* The probe was data after all if what follows it says so: an acknowledgement, or data behind it. */
+/* Decides that the probe was data after all, when it is acknowledged or when data behind it follows. */
 static int end_probe(struct pl_join *join, uint64_t taken)
 {
     bool data = join->probing && taken > join->probe.seq;
@@ -382,8 +385,8 @@ int pl_join_receiver(struct pl_join *join, const struct pl_row *row)
     return hold_ack(join, row, number, row->t_ns, -1);
 }
 
-/* The box dates an arrival back by the time that it took to wake up, so the recorded arrival may be a little earlier
- * than the departure from the host: up to EARLY_NS. */
+/* The box corrects the time of an arrival for its own late wake-up. So the recorded arrival may be up to EARLY_NS
+ * earlier than the departure from the host. */
 int pl_join_box(struct pl_join *join, uint32_t number)
 {
     const struct pl_transfer *t = join->t;

@@ -6,7 +6,7 @@
 
 enum { STEPS_MOST = 1 << 20 };
 
-/* The number `name` of a step; null, or none: not bounded. A negative one is refused. */
+/* The number under `name` in a step; INFINITY if it is null or missing. A negative number is refused. */
 static bool read_bound(const json_t *step, const char *name, double *bound)
 {
     const json_t *value = json_object_get(step, name);
@@ -47,7 +47,7 @@ static int read_way(struct pl_line *line, const json_t *list, struct nc_error *e
     return 0;
 }
 
-/* Whom a policer polices in a direction; null, or none: there is none. */
+/* Reads the policer of a direction. If it is null or missing, there is no policer. */
 static bool read_policer(const json_t *from, struct pl_line *line)
 {
     if (!from || json_is_null(from))
@@ -127,7 +127,7 @@ bool pl_line_queues_behind(const struct pl_line *line)
     return false;
 }
 
-/* Packets a second of one size. */
+/* Packets per second of one size. */
 static double packets_per_s(const struct pl_line_step *step, uint32_t ip_bytes)
 {
     return fmin(step->rate_bps / (8.0 * (ip_bytes + step->overhead_bytes)), step->packets_per_s);

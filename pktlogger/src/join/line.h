@@ -1,5 +1,6 @@
-/* What the line of a path lets through over time, where somebody knows: the delay box's record, or who built the path
- * (FORMAT.md section 6, "line"). What captures alone show of it is an estimate (causes/service.h). */
+/* What the line of a path lets through over time, where somebody knows: the delay box records it, or the person who
+ * built the path gives it (FORMAT.md section 6, "line"). From captures alone it can only be estimated
+ * (causes/service.h). */
 #ifndef PL_LINE_H
 #define PL_LINE_H
 
@@ -14,25 +15,25 @@
 struct pl_line_step {
     int64_t t_ns;
     double rate_bps, packets_per_s;
-    uint32_t overhead_bytes; /* that a packet takes beside its IP packet */
+    uint32_t overhead_bytes; /* octets of the line's rate that a packet takes in addition to its IP packet */
     bool queues_behind;      /* packets may also queue behind the bottleneck */
 };
 
 struct pl_line {
     PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
-    bool per_flow;                        /* each flow has a queue and a share of its own */
+    bool per_flow;                        /* each flow has its own queue and its own share */
     bool in_front;                        /* the slowest stage is in front of the box, which does not see it work */
-    double policed_bps;                   /* a policer lets no more pass, but for its bursts; 0: there is none */
-    bool police_marks;                    /* it marks packets that are ECN-capable, and lets them pass */
+    double policed_bps;                   /* a policer's rate, which only its bursts exceed; 0: there is no policer */
+    bool police_marks;                    /* the policer marks ECN-capable packets and lets them pass */
 };
 
 struct pl_lines {
     struct pl_line way[2]; /* 0: a to b, 1: b to a */
-    double hosts_bps;      /* the payload a second that the hosts take at most; INFINITY: not bounded, or not known */
+    double hosts_bps;      /* payload per second that the hosts handle at most; INFINITY: not bounded, or not known */
 };
 
-/* Reads the object of that description; NULL has nothing. Returns 0, or -1 with a one-line reason. pl_lines_free is
- * allowed after either. */
+/* Reads the object that FORMAT.md describes; NULL gives nothing. Returns 0, or -1 with a one-line reason. pl_lines_free
+ * is allowed after either. */
 int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error *error);
 int pl_lines_read(struct pl_lines *lines, const char *path, struct nc_error *error);
 void pl_lines_free(struct pl_lines *lines);
@@ -42,7 +43,7 @@ static inline bool pl_line_known(const struct pl_line *line)
     return line && line->steps.n > 0;
 }
 
-/* What holds at t_ns of a line that is known. */
+/* The step that holds at t_ns, of a line that is known. */
 const struct pl_line_step *pl_line_at(const struct pl_line *line, int64_t t_ns);
 
 /* Whether packets may ever queue behind the bottleneck of a line that is known. */
@@ -51,16 +52,16 @@ bool pl_line_queues_behind(const struct pl_line *line);
 /* The time that the line takes for an IP packet at t_ns, in ns; 0 where nothing bounds it or nothing passes. */
 double pl_line_packet_ns(const struct pl_line *line, int64_t t_ns, uint32_t ip_bytes);
 
-/* The payload a second that packets with so much of it, and so many octets of headers from IP on, can have from t0_ns
- * to t1_ns: at the slowest moment, on average, and at the fastest moment. INFINITY: not bounded. */
+/* The payload per second from t0_ns to t1_ns of packets with this payload and these octets of headers (from IP on): at
+ * the slowest moment, on average, and at the fastest moment. INFINITY: not bounded. */
 struct pl_line_rates {
     double least_bps, mean_bps, most_bps;
 };
 struct pl_line_rates pl_line_carries(const struct pl_line *line, int64_t t0_ns, int64_t t1_ns, uint32_t payload,
                                      uint32_t headers);
 
-/* The payload a second, likewise, that a policer of a line that is known lets a connection have, with or without ECN.
- * INFINITY: none does. */
+/* The payload per second that a policer of a known line lets through for a connection, with or without ECN, in the same
+ * way. INFINITY: there is no policer. */
 double pl_line_policed(const struct pl_line *line, bool ecn, uint32_t payload, uint32_t headers);
 
 #endif

@@ -1,5 +1,5 @@
-/* Beside a list of what is held: the lowest number in each PL_GROUP of its elements. Groups that lie above a cut are
- * passed over, which is most of what is held. */
+/* An index of a list: the lowest number in each PL_GROUP of its elements. A search for numbers below a cut skips the
+ * groups that lie above it, which are most of a list. */
 #ifndef PL_LOWEST_H
 #define PL_LOWEST_H
 
@@ -12,7 +12,7 @@ enum { PL_GROUP = 64 };
 
 typedef PL_VECTOR(uint64_t) pl_lowest;
 
-/* Notes the number of element `i`, which comes last. Returns 0, or -1 without memory. */
+/* Adds the number of element `i`, the last of the list. Returns 0, or -1 without memory. */
 static inline int pl_lowest_note(pl_lowest *lowest, size_t i, uint64_t number)
 {
     if (i % PL_GROUP == 0)
@@ -22,7 +22,7 @@ static inline int pl_lowest_note(pl_lowest *lowest, size_t i, uint64_t number)
     return 0;
 }
 
-/* The number of the first element from `i` on, of `n`, that may lie below `cut`; `n` or more: there is none. */
+/* The index, from `i` on, of the first of `n` elements that may lie below `cut`. `n` or more: there is none. */
 static inline size_t pl_lowest_below(const pl_lowest *lowest, size_t i, size_t n, uint64_t cut)
 {
     while (i < n && i % PL_GROUP == 0 && lowest->at[i / PL_GROUP] >= cut)
@@ -30,7 +30,7 @@ static inline size_t pl_lowest_below(const pl_lowest *lowest, size_t i, size_t n
     return i;
 }
 
-/* Forgets the first groups, whose elements are gone. */
+/* Removes the first groups, whose elements are gone. */
 static inline void pl_lowest_forget(pl_lowest *lowest, size_t groups)
 {
     lowest->n -= groups;

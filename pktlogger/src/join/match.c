@@ -8,8 +8,8 @@
 
 typedef PL_VECTOR(struct pl_piece *) piece_list;
 
-/* The smallest delay so far may be larger than one that comes later by this part. No copy is sent within a quarter of a
- * one-way delay after the one before it. */
+/* The smallest delay so far may be too large, because a later one may be smaller by this share. No copy is sent within
+ * a quarter of a one-way delay after the copy before it. */
 enum { SLACK = 4 };
 
 enum pass { BY_TOKEN, LONE, REST };
@@ -75,7 +75,8 @@ static void note_delays(struct matcher *matcher, const piece_list *sent, const s
             matcher->min_delay_ns = received->t_ns - sent->at[i]->t_ns;
 }
 
-/* More pieces with one token were received than sent: the network duplicated one, and none of them is another copy. */
+/* More pieces with one token were received than sent: the network duplicated one. The surplus pieces are not copies
+ * that the sender sent. */
 static void leave_out_duplicates(const struct matcher *matcher)
 {
     for (size_t i = 0; i < matcher->sent.n; i++)
@@ -86,7 +87,7 @@ static void leave_out_duplicates(const struct matcher *matcher)
             matcher->received.at[i]->match = matcher->sent.at[0]->owner;
 }
 
-/* The same for one sent and one received piece, which most groups are. */
+/* The same for groups of one sent and one received piece, which most groups are. */
 static void pair_single(struct matcher *matcher, struct pl_piece *sent, struct pl_piece *received, int64_t least_ns)
 {
     int64_t delay_ns = received->t_ns - sent->t_ns;
@@ -114,7 +115,7 @@ static int pair_group(struct matcher *matcher, struct pl_piece *sent, size_t sen
     return 0;
 }
 
-/* The number of pieces from `pieces` on that have the same start, and with `token` also the same token. */
+/* The number of pieces, starting at `pieces`, that have the same start. With `token` they also have the same token. */
 static size_t run_length(const struct pl_piece *pieces, size_t n, bool token)
 {
     size_t i = 1;
@@ -138,7 +139,7 @@ static int walk(struct matcher *matcher, enum pass pass, struct pl_piece *sent, 
         pass == REST && matcher->min_delay_ns != INT64_MAX ? matcher->min_delay_ns - matcher->min_delay_ns / SLACK : 0;
     while (sent_n && received_n) {
         int which = order(sent, received, token);
-        /* only the run on the lower side is measured and then skipped, so each piece is visited once */
+        /* only the run on the lower side is measured and skipped, so each piece is visited once */
         size_t s = which <= 0 ? run_length(sent, sent_n, token) : 0;
         size_t r = which >= 0 ? run_length(received, received_n, token) : 0;
         if (which == 0 && s == 1 && r == 1)

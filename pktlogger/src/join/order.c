@@ -20,7 +20,7 @@ static void close_part(struct pl_order *order, const struct pl_order_part *part)
 int pl_order_add(struct pl_order *order, int64_t t_sent_ns, int64_t t_received_ns)
 {
     struct pl_order_part part = {.t_received_ns = t_received_ns, .first_ns = INT64_MAX};
-    /* What had arrived before this one was sent is overtaken by nothing any more. */
+    /* A part that had arrived before this one was sent cannot be overtaken any more. */
     while (order->first < order->open.n && order->open.at[order->first].t_received_ns <= t_sent_ns)
         close_part(order, &order->open.at[order->first++]);
     if (order->first >= COMPACT_FROM && order->first * 2 > order->open.n) {
@@ -37,10 +37,10 @@ int pl_order_add(struct pl_order *order, int64_t t_sent_ns, int64_t t_received_n
         overtaken->first_ns = t_received_ns < overtaken->first_ns ? t_received_ns : overtaken->first_ns;
     }
     if (place > order->first && order->open.at[place - 1].t_received_ns > t_received_ns)
-        return 0; /* it has overtaken more than is counted */
+        return 0; /* it has overtaken more parts than are counted */
     if (PL_APPEND(&order->open, part) < 0)
         return -1;
-    if (place + 1 < order->open.n) { /* else it is where it belongs */
+    if (place + 1 < order->open.n) { /* otherwise it is in order */
         memmove(order->open.at + place + 1, order->open.at + place, (order->open.n - 1 - place) * sizeof part);
         order->open.at[place] = part;
     }

@@ -1,6 +1,6 @@
-/* Reordering between sender and receiver: which parts arrived behind parts that were sent later, and by how many each
- * was overtaken. Parts come in order of sending; memory holds those that may still be overtaken, which are those under
- * way. Parts that arrived at the same moment (in one super-packet) did not overtake each other. */
+/* Reordering between sender and receiver: which parts arrived behind parts that were sent later, and how many parts
+ * overtook each. Parts come in order of sending. Memory holds the parts that may still be overtaken, which are those
+ * under way. Parts that arrived at the same moment (in one super-packet) did not overtake each other. */
 #ifndef PL_ORDER_H
 #define PL_ORDER_H
 
@@ -9,8 +9,8 @@
 #include "vector.h"
 
 struct pl_order_part {
-    int64_t t_received_ns, first_ns; /* first_ns: the earliest arrival of those that overtook it */
-    uint32_t overtaken;              /* by so many */
+    int64_t t_received_ns, first_ns; /* first_ns: earliest arrival among the parts that overtook this one */
+    uint32_t overtaken;              /* number of parts that overtook this one */
 };
 
 struct pl_order {
@@ -18,13 +18,14 @@ struct pl_order {
     size_t first;
     uint64_t reordered, extent_sum;
     uint32_t extent_max;
-    int64_t late_max_ns; /* the most that a part was later than the first that overtook it; 0: none was */
+    int64_t
+        late_max_ns; /* largest time between the first overtaking arrival and the arrival of the part; 0: no part was overtaken */
 };
 
 /* Takes the next part that arrived. Returns 0, or -1 without memory. */
 int pl_order_add(struct pl_order *order, int64_t t_sent_ns, int64_t t_received_ns);
 
-/* No more parts come: counts the open ones, and releases the memory. */
+/* No more parts come: counts the open ones and releases the memory. */
 void pl_order_end(struct pl_order *order);
 
 #endif

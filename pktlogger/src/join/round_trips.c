@@ -10,7 +10,7 @@ struct pl_round_trips pl_round_trips_begin(const struct pl_flow *flow)
     return (struct pl_round_trips){.sack = flow->side[0].sack_permitted && flow->side[1].sack_permitted};
 }
 
-/* Begins with what the sender sends first. What was acknowledged before that was sent before. */
+/* Begins with the first data that the sender sends. Data acknowledged before that was sent before the capture began. */
 static void begin(struct pl_round_trips *trips, const struct pl_row *row)
 {
     trips->started = true;
@@ -21,7 +21,7 @@ static void begin(struct pl_round_trips *trips, const struct pl_row *row)
     trips->again_ns = INT64_MIN;
 }
 
-/* Takes what the sender sent: a SYN and a FIN count as a byte. */
+/* Takes a packet of the sender. A SYN and a FIN count as one byte each. */
 static int take_sent(struct pl_round_trips *trips, const struct pl_row *row)
 {
     uint64_t end = row->seq + row->len + !!(row->flags & NC_TCP_SYN) + !!(row->flags & NC_TCP_FIN);
@@ -46,7 +46,8 @@ static int take_sent(struct pl_round_trips *trips, const struct pl_row *row)
     return PL_APPEND(&trips->sent, ((struct pl_timed){end, row->t_ns}));
 }
 
-/* When the newest data below `edge` were sent. All are shown now; part of a super-packet may be on its way. */
+/* The time at which the newest data below `edge` was sent. Marks all of it as shown to have arrived; part of a
+ * super-packet may still be under way. */
 static int64_t newest_below(struct pl_round_trips *trips, uint64_t edge)
 {
     int64_t t_ns = INT64_MIN;
@@ -75,8 +76,9 @@ static void give(struct pl_round_trips *trips, int64_t sample_ns, int64_t t_ns, 
     trips->gap = false;
 }
 
-/* Without SACK an acknowledgement whose predecessor was lost may be of data behind a hole that begins at its number.
- * The next one shows it. Where nothing is outstanding, there is nothing behind. */
+/* Without SACK, the acknowledgement before this one may have been lost. Then this one may be for data behind a hole
+ * that begins at its number. The next acknowledgement shows whether it is. When nothing is outstanding, there is no
+ * data behind a hole. */
 static void decide(struct pl_round_trips *trips, int64_t sample_ns, int64_t now_ns, bool advanced,
                    struct pl_round_trip *trip)
 {
@@ -95,7 +97,7 @@ static void decide(struct pl_round_trips *trips, int64_t sample_ns, int64_t now_
     }
 }
 
-/* The sample of an acknowledgement, as far as it alone tells. */
+/* The sample of an acknowledgement, as far as this acknowledgement alone shows. */
 static int64_t sample_of(struct pl_round_trips *trips, const struct pl_row *row)
 {
     uint64_t edge = row->ack, most = row->ack;
@@ -111,7 +113,7 @@ static int64_t sample_of(struct pl_round_trips *trips, const struct pl_row *row)
         return -1;
     int64_t sent_ns = newest_below(trips, most);
     if (trips->asked && most == trips->begun + 1 && !(row->flags & NC_TCP_SYN))
-        return -1;            /* the capture missed the answer to the SYN, and this came later */
+        return -1;            /* the capture missed the answer to the SYN, and this acknowledgement came later */
     if (most > trips->high) { /* the capture missed data */
         trips->high = most;
         trips->again_ns = row->t_ns;

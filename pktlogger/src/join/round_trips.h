@@ -1,18 +1,18 @@
-/* Which acknowledgements are samples of the round-trip time, from the sender's capture alone. All figures that are a
- * round-trip time come from here.
- *
- * An acknowledgement was sent because something arrived. It shows how far the data have arrived: up to its number, or
- * to the end of the first block of SACK, which holds what had just arrived (RFC 2018, section 4). The sample is the
- * time since the newest of these data were sent. There is no sample
- * - where they are not newer than all that was shown before: something that was overtaken, a repair or a duplicate had
- *   arrived;
- * - where something was sent again after them: the acknowledgement may be of that, and may have waited for it (Karn;
- *   RFC 6298, section 3). What is sent behind a repair arrives behind it, so that it is its own acknowledgement;
- * - without SACK, where the next acknowledgement is a duplicate: then something behind a hole had arrived;
- * - where the capture does not have all that was sent. When it begins in mid-connection, its first data may have been
- *   sent before, so what is sent until they are acknowledged gives none.
- * Rejected: time stamps (RFC 7323), which tell copies apart but often count milliseconds. Rejected: the data that no
- * copy was sent of, because the acknowledgement of a repair shows them, too, where an earlier one was lost. */
+/* Decides which acknowledgements are samples of the round-trip time, from the sender's capture alone. All round-trip
+ * times come from here.
+ * An acknowledgement was sent because something arrived. It shows how far the data has arrived: up to its number, or to
+ * the end of the first block of SACK, which reports the data that has just arrived (RFC 2018, section 4). The sample is
+ * the time since the newest of this data was sent. There is no sample
+ * - where this data is not newer than all data shown before: a repair, a duplicate or an overtaken packet had arrived;
+ * - where any data was sent again after it: the acknowledgement may be for the copy, and may have waited for it (Karn;
+ *   RFC 6298, section 3). Data sent behind a repair arrives behind it and causes an acknowledgement of its own, so it
+ *   gives samples;
+ * - without SACK, where the next acknowledgement is a duplicate: then data behind a hole had arrived;
+ * - where the capture does not have all data that was sent. When it begins in mid-connection, its first data may be
+ *   copies, so data gives no sample until the first data is acknowledged.
+ * Rejected: time stamps (RFC 7323), which distinguish copies but often count milliseconds. Rejected: samples of all
+ * data that was sent once. The acknowledgement of a repair also covers such data when an earlier acknowledgement was
+ * lost. */
 #ifndef PL_ROUND_TRIPS_H
 #define PL_ROUND_TRIPS_H
 
@@ -20,26 +20,27 @@
 #include "vector.h"
 
 struct pl_timed {
-    uint64_t end; /* of the data of a packet */
+    uint64_t end; /* number behind the last byte of a packet's data */
     int64_t t_ns;
 };
 
 struct pl_round_trips {
-    PL_VECTOR(struct pl_timed) sent; /* from `first` on, what is not shown to have arrived */
+    PL_VECTOR(struct pl_timed) sent; /* packets from `first` on are not shown to have arrived */
     size_t first;
-    bool started, whole, asked; /* whole: the SYN was seen; asked: it asked for the connection */
-    bool sack;                  /* the receiver reports by SACK what is behind a hole; as both SYNs, or a block, say */
-    uint64_t begun, high, data; /* first number sent, end of the last one, and of the last data */
-    uint64_t una, shown;        /* the highest acknowledgement, and the end of what is shown to have arrived */
-    int64_t again_ns;           /* when something was last sent again, or missed */
-    int64_t open_ns, open_t_ns; /* a sample that the next acknowledgement decides, and its time; 0: none */
-    bool gap;                   /* since the last sample new data were acknowledged without one */
+    bool started, whole, asked; /* whole: the SYN was seen; asked: that SYN opened the connection */
+    bool sack; /* the receiver reports data behind a hole by SACK, according to both SYNs or to a block */
+    uint64_t begun, high, data; /* first number sent; end of all octets sent; end of the data sent */
+    uint64_t una, shown;        /* highest acknowledgement; end of the data that is shown to have arrived */
+    int64_t again_ns;           /* when data was last sent again, or the capture last missed data */
+    int64_t open_ns,
+        open_t_ns; /* a sample that counts or not depending on the next acknowledgement, and its time; 0: none */
+    bool gap;      /* since the last sample, new data was acknowledged without giving one */
 };
 
 struct pl_round_trip {
     int64_t ns;   /* the sample; -1: none */
     int64_t t_ns; /* when its acknowledgement arrived */
-    bool gap;     /* before it and after the last sample, new data were acknowledged without one */
+    bool gap;     /* between the last sample and this one, new data was acknowledged without giving a sample */
     bool answer;  /* its number acknowledges data that had not been acknowledged */
 };
 

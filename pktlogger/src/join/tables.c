@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns, written only with a box */
+enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns; written only with a box */
 enum { NPY_HEADER = 128 };
-/* Places of columns. */
+/* Indexes of columns. */
 enum {
     FLOW,
     SEQ,
@@ -245,7 +245,7 @@ static int open_columns(const struct pl_tables *tables, const char *name, struct
     return 0;
 }
 
-/* An empty column has nothing to map. */
+/* An empty column has no bytes to map. */
 static int map_kinds(struct pl_tables *tables, struct nc_error *error)
 {
     size_t len = NPY_HEADER + tables->rows[PL_SEGMENTS];
@@ -300,7 +300,7 @@ static uint64_t row_at(const struct pl_tables *tables, int table, const struct p
     return UINT64_MAX;
 }
 
-/* Takes the value of row `at` of a column, whose size is that of the field. */
+/* Copies the value of row `at` of a column into a field of the same size. */
 #define TAKE(to, maps, column, at) memcpy(&(to), (maps)[column].values + (at) * sizeof(to), sizeof(to))
 
 static void take_segment(const struct pl_tables *tables, uint64_t at, struct pl_segment *segment)
@@ -347,7 +347,7 @@ static void take_ack(const struct pl_tables *tables, uint64_t at, struct pl_ack 
     }
 }
 
-/* With the sender's capture alone the way ends where the sender hears of the arrival. */
+/* With the sender's capture alone, a part arrives when the sender learns of its arrival. */
 static void end_at_sender(const struct pl_tables *tables, struct pl_segment *segment)
 {
     if (!tables->alone || segment->rtt_ns < 0)
@@ -428,7 +428,7 @@ int pl_tables_close(struct pl_tables *tables)
 {
     struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses, &tables->rates, &tables->trips};
     int result = 0;
-    for (int i = 0; i < PL_CHAINED_N; i++) { /* of one reading alone, which nothing maps */
+    for (int i = 0; i < PL_CHAINED_N; i++) { /* open where one reading was enough, so that nothing maps them */
         if (tables->tables[i] && pl_table_close(tables->tables[i]) < 0)
             result = -1;
         tables->tables[i] = NULL;

@@ -1,6 +1,6 @@
-/* The tables of an analysis: written in the second reading, and read beside the sender's capture in the third. The
- * blocks of different flows alternate in a table, so a flow's rows are a chain of runs.
- * Rejected: rows ordered by flow, which would need all rows of a flow, or a second copy of the table. */
+/* The tables of an analysis. The second reading writes them, and the third reads them along with the sender's capture.
+ * Blocks of different flows alternate in a table, so a flow's rows are a chain of runs.
+ * Rejected: rows ordered by flow, which would need all rows of a flow in memory, or a second copy of the table. */
 #ifndef PL_TABLES_H
 #define PL_TABLES_H
 
@@ -15,13 +15,13 @@ enum { PL_SEGMENTS, PL_ACKS, PL_CHAINED_N, PL_TABLE_N = 7, PL_SEGMENT_COLUMNS = 
 
 struct pl_run {
     uint64_t first;
-    uint32_t rows, next; /* the transfer's next run, or PL_NO_RUN */
+    uint32_t rows, next; /* index of the transfer's next run, or PL_NO_RUN */
 };
 
 struct pl_tables {
     int dir_fd;
     bool boxed, mapped, out_of_memory;
-    bool alone; /* with the columns of a sender's capture alone */
+    bool alone; /* with the columns that only an analysis of the sender's capture alone has */
     struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses, *rates, *trips;
     uint64_t rows[PL_CHAINED_N];
     uint32_t last_owner[PL_CHAINED_N];
@@ -29,7 +29,7 @@ struct pl_tables {
     struct pl_column_map segments[PL_SEGMENT_COLUMNS], acks[PL_ACK_COLUMNS];
     struct {
         const uint8_t *seq, *len, *t_sent_ns, *t_received_ns, *unseen;
-    } passage;      /* values of columns; NULL: there are more to take, or no rows */
+    } passage;      /* values of these columns; NULL: further columns are needed, or no rows */
     uint8_t *kinds; /* the column, mapped for writing */
     size_t kinds_len;
 };
@@ -44,13 +44,12 @@ struct pl_table_form {
 /* Table `number`, from 0 to PL_TABLE_N - 1. */
 struct pl_table_form pl_tables_form(const struct pl_tables *tables, int number);
 
-/* Makes the tables in the folder of dir_fd. `alone`: with the columns of a sender's capture alone. `boxed`: with those of
- * a box. Returns 0, or -1 with errno;
- * pl_tables_free is allowed after either. */
+/* Makes the tables in the folder of dir_fd. `alone`: with the columns of an analysis of the sender's capture alone.
+ * `boxed`: with those of a box's record. Returns 0, or -1 with errno; pl_tables_free is allowed after either. */
 int pl_tables_create(struct pl_tables *tables, int dir_fd, bool alone, bool boxed);
 
-/* Append one row or more. Errors are reported by pl_tables_map or pl_tables_close. The kind of a segment is written as far as it
- * is known: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */
+/* These append one row or more. pl_tables_map or pl_tables_close reports the errors. The kind of a segment is
+ * provisional: PL_NEW, PL_SPURIOUS, or PL_FAST for any other retransmission. */
 void pl_tables_put_segments(struct pl_tables *tables, struct pl_transfer *transfer, struct pl_segment *segments,
                             size_t n);
 void pl_tables_put_acks(struct pl_tables *tables, struct pl_transfer *transfer, const struct pl_ack *acks, size_t n);
@@ -63,19 +62,20 @@ void pl_tables_put_trip(struct pl_tables *tables, const struct pl_trip *trip);
 /* Ends the writing of segments and acks, and maps them. Returns 0, or -1 with a reason. */
 int pl_tables_map(struct pl_tables *tables, struct nc_error *error);
 
-/* A place in a transfer's rows. It starts as {0}. */
+/* A cursor in a transfer's rows. It starts as {0}. */
 struct pl_cursor {
     bool begun;
     uint32_t run, row;
 };
 
-/* The transfer's row at the cursor, without moving it. False at the end. `*at`: its number in the table. With the
- * sender's capture alone a part arrives, so to speak, when the sender hears of it, if that is a round trip (rtt_ns). */
+/* The transfer's row at the cursor, which does not move. False at the end. `*at`: the row's number in the table. With
+ * the sender's capture alone, the row's arrival is the moment when the sender learns of it, if the time since its
+ * sending is a round trip (rtt_ns). */
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at);
 
-/* The same with seq, len, t_sent_ns, t_received_ns, unseen and box_fate alone, which tell arrivals from losses, and with
- * the sender's capture alone t_acked_ns and rtt_ns. Other members stay as they were. */
+/* The same, but sets only seq, len, t_sent_ns, t_received_ns, unseen and box_fate, which distinguish arrivals from
+ * losses, and with the sender's capture alone t_acked_ns and rtt_ns. Other members keep their values. */
 bool pl_tables_any_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                            struct pl_segment *segment);
 static inline bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer,
@@ -96,17 +96,17 @@ static inline bool pl_tables_passage(const struct pl_tables *tables, const struc
     return true;
 }
 
-/* Whether the transfer's row at the cursor is there and a part of that frame of the sender's capture. */
+/* Whether the cursor is at a row of the transfer that is a part of that frame of the sender's capture. */
 bool pl_tables_is_of_frame(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                            uint64_t frame);
 bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                    struct pl_ack *ack);
 void pl_tables_set_kind(struct pl_tables *tables, uint64_t at, uint8_t kind);
 
-/* Gives back the memory of rows before `at`. */
+/* Releases the memory of rows before `at`. */
 void pl_tables_forget(struct pl_tables *tables, uint64_t at);
 
-/* Ends the other tables. Returns 0, or -1 with errno. */
+/* Closes the remaining tables. Returns 0, or -1 with errno. */
 int pl_tables_close(struct pl_tables *tables);
 
 void pl_tables_free(struct pl_tables *tables);

@@ -3,8 +3,8 @@
 
 #include "sort.h"
 
-/* Delays are exact while there are few. Then a histogram has 256 bins for each power of two, which is 0.4 % of a
- * delay. */
+/* The first delays are kept exactly. When there are many, a histogram takes over, with 256 bins for each power of two,
+ * which is 0.4 % of a delay. */
 enum { EXACT_MAX = 4096, BIN_BITS = 8, BINS = (65 - BIN_BITS) << BIN_BITS };
 
 static void note_rtt(struct pl_transfer *t, int64_t rtt_ns)
@@ -77,7 +77,8 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
     struct pl_transfer *t = tally->t;
     if (!t->segments++)
         t->first_ns = segment->t_sent_ns;
-    if (segment->t_sent_ns > tally->last_sent_ns) /* one that is out of order in the file does not end the transfer */
+    if (segment->t_sent_ns >
+        tally->last_sent_ns) /* a packet that is out of order in the file does not end the transfer */
         tally->last_sent_ns = segment->t_sent_ns;
     if (segment->seq + segment->len > t->data_end)
         t->data_end = segment->seq + segment->len;
@@ -116,9 +117,8 @@ static int64_t nth(const struct pl_tally *tally, uint64_t rank)
     return value_of(bin);
 }
 
-/* The 95th percentile of the delays says how long the queue on the path is when it is long, and the 5th one what the
- * path takes without a queue. Rejected: the largest and the smallest delay, because one late wake-up of the machine
- * would determine them. */
+/* The 95th percentile of the delays stands for a path with a long queue, and the 5th for a path without a queue.
+ * Rejected: the largest and the smallest delay, because one late wake-up of the machine would determine them. */
 static int find_percentiles(struct pl_tally *tally, int64_t *long_ns)
 {
     if (!tally->histogram && pl_sort(tally->delays.at, tally->delays.n, sizeof *tally->delays.at, compare_i64) < 0)
@@ -136,7 +136,7 @@ int pl_tally_end(struct pl_tally *tally)
     int64_t delay_ns = t->min_delay_ns;
     t->lost_at_most = t->ends == PL_SENDER_ALONE && !tally->trips.sack && t->not_arrived;
     int64_t shown_ns = tally->last_shown_ns + pl_under_way_ns(t);
-    if (t->ends != PL_BOTH_ENDS && shown_ns < t->receiver_last_ns) /* what was sent behind may be under way */
+    if (t->ends != PL_BOTH_ENDS && shown_ns < t->receiver_last_ns) /* parts sent later may still be under way */
         t->receiver_last_ns = shown_ns;
     pl_order_end(&tally->order);
     t->reordered = tally->order.reordered;

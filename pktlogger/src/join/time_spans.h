@@ -18,11 +18,11 @@ struct pl_time_spans {
 /* Returns 0, or -1 without memory. */
 int pl_time_spans_add(struct pl_time_spans *spans, int64_t t0_ns, int64_t t1_ns);
 
-/* Puts them in order of time, and makes one of those that overlap or touch. Returns 0, or -1 without memory. */
+/* Sorts the spans by time, and merges those that overlap or touch. Returns 0, or -1 without memory. */
 int pl_time_spans_merge(struct pl_time_spans *spans);
 
-/* How much of the time from t0_ns to t1_ns they cover, once they are merged. *at is the first one that is not over;
- * it starts as 0, and t0_ns never falls. */
+/* The part of the time from t0_ns to t1_ns that merged spans cover, in ns. *at is the first span that is not over; it
+ * starts as 0, and t0_ns never decreases. */
 int64_t pl_time_spans_cover(const struct pl_time_spans *spans, size_t *at, int64_t t0_ns, int64_t t1_ns);
 
 void pl_time_spans_free(struct pl_time_spans *spans);

@@ -1,14 +1,14 @@
-/* One direction of one connection, seen from both ends: what `analyse` knows of it. All sequence numbers are relative
- * as in the sender's capture; those of the receiver's capture are translated by `delta`.
- *
- * The captures are read three times, and memory holds only flows that are open and data that are not acknowledged:
- * 1. survey.c finds the flows of both captures. Only then are direction, MSS and the numbers' difference known.
- * 2. join.c pairs what was sent with what arrived, block by block behind the acknowledgements, and writes segments and
- * acks. It also measures round-trip times and delays, whose smallest values the labels depend on.
- * 3. walk.c follows the sender once more beside the rows that were written. It writes kinds and events and finds
+/* One direction of one connection, seen from both ends: everything that `analyse` knows about it. All sequence numbers
+ * are relative as in the sender's capture. Those of the receiver's capture are translated by `delta`.
+ * The captures are read three times. Memory holds only open flows and data that is not acknowledged.
+ * 1. survey.c finds the flows of both captures. Their direction, their MSS and the difference of their relative numbers
+ * are known only after this reading.
+ * 2. join.c pairs packets sent with packets received, block by block behind the acknowledgements, and writes segments
+ * and acks. It also measures round-trip times and delays. The labels depend on their smallest values.
+ * 3. walk.c follows the sender once more, along with the rows that were written. It writes kinds and events and finds
  * stops.
- * Rejected: labels in the second reading, by the smallest round-trip time so far, because the beginning of a transfer
- * would be judged by other bounds than its end. */
+ * Rejected: labels in the second reading, from the smallest round-trip time so far. The beginning of a transfer would
+ * be judged by other bounds than its end. */
 #ifndef PL_TRANSFER_H
 #define PL_TRANSFER_H
 
@@ -44,25 +44,26 @@ struct pl_segment {
     uint64_t sender_frame, receiver_frame;
     int64_t t_box_in_ns, t_box_exit_ns, t_box_out_ns; /* with a box's record */
     uint16_t transmission;
-    uint8_t kind, unseen, box_fate; /* unseen: it was acknowledged, and no capture shows its arrival */
+    uint8_t kind, unseen,
+        box_fate; /* unseen: it was acknowledged, but the receiver's capture does not show its arrival */
     uint8_t ecn_sent, ecn_received; /* enum nc_ecn; PL_NO_ECN: it did not arrive */
     int64_t t_acked_ns, rtt_ns;     /* with the sender's capture alone */
     /* not in the table: */
     bool sent_once; /* no other copy of any of its bytes was sent */
     bool repeats;   /* an earlier copy of all its bytes arrived */
-    bool joined;    /* all of the above is final */
-    bool again;     /* it begins below the end of what was sent before it */
+    bool joined;    /* all fields above are final */
+    bool again;     /* it begins below the end of the data sent before it */
     uint32_t token;
 };
 
 struct pl_ack {
-    uint32_t flow, window, len; /* len: of the data that came with it */
+    uint32_t flow, window, len; /* len: octets of data in the same packet */
     uint64_t ack;
     int64_t t_sent_ns, t_received_ns;
     int64_t t_box_in_ns, t_box_out_ns; /* with a box's record */
     uint8_t box_fate, ace;
-    bool joined; /* not in the table, nor is what follows */
-    bool again;  /* its number is not above that of all before it */
+    bool joined; /* this and the following fields are not in the table */
+    bool again;  /* its number is not above all numbers before it */
     uint16_t parts;
     uint32_t token;
 };
@@ -124,7 +125,7 @@ struct pl_loss {
     uint8_t cause, seen_cause;
 };
 
-/* What a verdict names beyond the causes of limits: what lies behind one (analyse/transfer_verdict.h). */
+/* Causes that a verdict names in addition to limits: the reasons behind a limit (analyse/transfer_verdict.h). */
 enum pl_finding {
     PL_FOUND_LOSSES,
     PL_FOUND_POLICER,
@@ -139,25 +140,27 @@ enum pl_finding {
     PL_FINDING_N,
 };
 
-/* Signs of these in a transfer. */
+/* Evidence of these causes in a transfer. */
 struct pl_signs {
     double policed_rate, policed_burst; /* octets a second and octets, with headers; 0: no policer */
     uint32_t largest_arrived;           /* payload of the largest part that arrived */
-    uint32_t stuck_len;                 /* of a part that did not arrive, in any of stuck_tries copies */
+    uint32_t stuck_len;                 /* payload of a part of which stuck_tries copies were sent and none arrived */
     uint16_t stuck_tries;
-    uint64_t shut, shut_small; /* times that the window was full; of these, it was below 3/4 of window_kept */
-    uint64_t delayed;          /* times that a short packet waited for an acknowledgement that had been delayed */
+    uint64_t shut,
+        shut_small; /* shut: times that the window was full; shut_small: among them, the window was below 3/4 of window_kept */
+    uint64_t delayed; /* times that a short packet waited for a delayed acknowledgement */
     int64_t delayed_ns;
-    uint64_t answers;             /* times that the peer's data came and all was acknowledged before more was sent */
-    int64_t answers_ns;           /* how long the sender had been silent then, in sum */
-    int64_t ack_queue_ns;         /* the mean wait of acknowledgements over time; 0: none, or not known */
-    const struct pl_flow *behind; /* by which the receiver's machine passes the data on; NULL: none shows */
-    unsigned behind_dir;          /* of the data in it */
-    double others_bps;            /* what other connections of the captures carried meanwhile, the same way */
-    uint32_t others;              /* how many they were */
-    int64_t others_ns;            /* for how long one of them was under way, but for streams of the same transfer */
-    double streams_bps;           /* of others_bps, what streams of the same transfer carried */
-    uint32_t streams;             /* of others, how many these were */
+    uint64_t answers; /* times that data of the peer came and everything was acknowledged before the sender sent more */
+    int64_t answers_ns;   /* total time that the sender had been silent at these moments */
+    int64_t ack_queue_ns; /* mean wait of acknowledgements in queues, weighted by time; 0: none, or not known */
+    const struct pl_flow
+        *behind;         /* connection by which the receiver's machine passes the data on; NULL: none was found */
+    unsigned behind_dir; /* direction of the data in that connection */
+    double others_bps;   /* rate of other connections of the captures meanwhile, in the same direction */
+    uint32_t others;     /* number of these other connections */
+    int64_t others_ns;   /* time in which one of them, other than a stream of the same transfer, was under way */
+    double streams_bps;  /* the part of others_bps that belongs to streams of the same transfer */
+    uint32_t streams;    /* the number of `others` that are such streams */
 };
 
 enum pl_cause {
@@ -177,11 +180,12 @@ enum pl_cause {
 struct pl_stop {
     int64_t t0_ns, t1_ns;
     enum pl_cause cause;
-    uint64_t bytes;             /* lost, for the causes that name a loss */
-    uint32_t packets, outage;   /* outage: those of packets that met one */
-    int64_t waited_ns;          /* for the last of them; with the window closed, or with nothing to send */
-    uint64_t outstanding_bytes; /* for the causes that name them */
-    bool full_queue, probe;     /* most of packets met a full queue; a tail-loss probe ended the stop */
+    uint64_t bytes;           /* octets lost, for causes that name a loss */
+    uint32_t packets, outage; /* packets lost; outage: how many of them met an outage */
+    int64_t waited_ns; /* time waited for the last lost packet, with the window closed, or with nothing to send */
+    uint64_t outstanding_bytes; /* for causes that name outstanding octets */
+    bool full_queue,
+        probe; /* full_queue: most lost packets met a full queue; probe: a tail-loss probe ended the stop */
     char text[160];
 };
 
@@ -198,31 +202,31 @@ struct pl_trip {
     int64_t t_ns, rtt_ns;
 };
 
-/* What both ends show of marks (FORMAT.md section 3, summary.json). */
+/* What both ends show of ECN marks (FORMAT.md section 3, summary.json). */
 struct pl_mark_sum {
     uint64_t ce_received, ce_received_bytes; /* from the sender to the receiver */
     uint64_t ece_received;                   /* acknowledgements at the sender, RFC 3168 */
-    uint64_t ce_reported, ce_reported_bytes; /* by AccECN's ACE and by its option */
+    uint64_t ce_reported, ce_reported_bytes; /* reported by AccECN's counter ACE, and by its option */
     uint64_t cwr_sent, reductions;
     uint64_t box_marked; /* with a box's record */
 };
 
 enum { PL_SCALES_MAX = 4, PL_TRAIN_BINS = 16 };
 
-/* What is asked of rates and bursts. */
+/* The user's choices for rates and bursts. */
 struct pl_pace {
     int64_t scales_ns[PL_SCALES_MAX];
     unsigned scale_n;
     int64_t burst_gap_ns; /* a longer gap ends a burst */
 };
 
-/* Sums over the intervals of a time scale: of what was sent, and of what was received. */
+/* Sums over the intervals of a time scale, for data sent [0] and data received [1]. */
 struct pl_scale_sum {
     uint64_t intervals, bytes[2], most[2];
     double squares[2];
 };
 
-/* Bursts; by_size[i] has those of 2^i up to 2^(i+1) - 1 parts, the last one all longer ones, too. */
+/* Bursts. by_size[i] counts bursts of 2^i up to 2^(i+1) - 1 parts; the last element also counts all longer ones. */
 struct pl_trains {
     uint64_t n, parts, bytes_max;
     uint32_t parts_max;
@@ -234,20 +238,21 @@ struct pl_walk;
 struct pl_arrived;
 struct pl_send_samples;
 
-/* When outages of the path are known to have begun and ended, at the path, in order; none: not known. */
+/* When outages began and ended at the path, in order, as far as this is known; n = 0: nothing is known. */
 struct pl_outages {
-    const int64_t *down_ns, *up_ns; /* down_ns: INT64_MIN where only the end is known */
+    const int64_t *down_ns, *up_ns; /* down_ns: INT64_MIN where only the end of the outage is known */
     size_t n;
 };
 
-/* A time in which nothing arrived of what all connections between two hosts sent one way: from the sending of one
- * arrival to that of the next one, INT64_MIN and INT64_MAX where there was none. What they lost in it, data or not: */
+/* A time in which none of the packets arrived that the connections between two hosts sent in one direction. The span
+ * runs from the sending of one arrival to the sending of the next. Its ends are INT64_MIN and INT64_MAX where there was
+ * no such arrival. The other fields describe the packets that were lost in the span, with and without data. */
 struct pl_silence {
     struct pl_time_span span;
-    int64_t first_lost_ns, last_lost_ns; /* when it was sent; */
-    uint64_t lost;                       /* parts; */
-    uint32_t losers;                     /* connections; */
-    bool outage;                         /* by all of them together (analyse/silences.h) */
+    int64_t first_lost_ns, last_lost_ns; /* when the first and the last of them were sent */
+    uint64_t lost;                       /* number of parts */
+    uint32_t losers;                     /* number of connections that lost some */
+    bool outage;                         /* whether all connections together show an outage (analyse/silences.h) */
 };
 
 /* In order of time. It starts as {0}. */
@@ -256,81 +261,88 @@ struct pl_silences {
 };
 
 struct pl_transfer {
-    uint32_t number;                     /* `flow` in the tables */
-    enum pl_ends ends;                   /* alone: what is said of the other capture below is this one's */
-    const struct pl_flow *flow;          /* as in the sender's capture */
-    const struct pl_flow *far_flow;      /* as in the receiver's, if that has other addresses or ports (NAT) */
-    unsigned dir;                        /* of the data, in the sender's capture */
-    unsigned receiver_dir;               /* of the data, in the receiver's capture */
-    uint32_t mss, mss_option;            /* 0: not known, packets are not taken apart */
-    bool lost_at_most;                   /* one capture alone, and no SACK tells which copy arrived */
-    bool mss_said;                       /* by a SYN, and not by the packets' sizes */
-    bool scale_known;                    /* of the receiver's window */
-    uint8_t window_shift;                /* that the rows of the sender's capture lack, if the receiver's tells */
-    uint8_t scale_least;                 /* where it is not known: what was outstanding needs at least this */
-    int64_t delta;                       /* sender's relative number less the receiver's */
-    bool data_ids, ack_ids;              /* data, or acknowledgements, have IPv4 identifications at both ends */
+    uint32_t number;                /* `flow` in the tables */
+    enum pl_ends ends;              /* with one capture alone, fields about the other capture describe this one */
+    const struct pl_flow *flow;     /* as in the sender's capture */
+    const struct pl_flow *far_flow; /* as in the receiver's, if that has other addresses or ports (NAT) */
+    unsigned dir;                   /* of the data, in the sender's capture */
+    unsigned receiver_dir;          /* of the data, in the receiver's capture */
+    uint32_t mss, mss_option;       /* 0: not known, so packets are not split into parts */
+    bool
+        lost_at_most; /* one capture alone and no SACK, so nothing shows which copy arrived: `lost` is an upper bound */
+    bool mss_said;    /* a SYN gave the MSS; otherwise it comes from the packets' sizes */
+    bool scale_known; /* scale of the receiver's window */
+    uint8_t window_shift;   /* scale missing in the sender's capture and known from the receiver's */
+    uint8_t scale_least;    /* where the scale is unknown: the least one with which the outstanding data fits */
+    int64_t delta;          /* sender's relative number minus the receiver's */
+    bool data_ids, ack_ids; /* data, or acknowledgements, have IPv4 identifications at both ends */
     uint64_t sender_rows, receiver_rows; /* packets of both directions */
     int64_t sender_first_ns, sender_last_ns, receiver_first_ns,
         receiver_last_ns;     /* when the captures began and ended */
     const struct pl_box *box; /* the record of the box between, with `box_flow` in it; NULL: none */
     uint32_t box_flow;
-    unsigned box_dir;                 /* of the data, in the box's flow */
-    const struct pl_time_spans *busy; /* when the box's line was, on the data's way; NULL: not known */
-    int64_t box_delta;                /* sender's relative number less the box's */
+    unsigned box_dir;                 /* direction of the data in the box's flow */
+    const struct pl_time_spans *busy; /* when the box's line was busy in the data's direction; NULL: not known */
+    int64_t box_delta;                /* sender's relative number minus the box's */
     struct pl_lateness lateness;      /* of the box, with its record */
-    struct pl_base base;              /* of data, by the box's record where there is one */
-    struct pl_base seen_base;         /* of data, by the captures alone */
-    struct pl_base ack_base;          /* of acknowledgements */
+    struct pl_base base;              /* base delay of data, by the box's record where there is one */
+    struct pl_base seen_base;         /* base delay of data, by the captures alone */
+    struct pl_base ack_base;          /* base delay of acknowledgements */
 
-    uint64_t rows_left;                 /* of the present reading */
+    uint64_t rows_left;                 /* rows that the present reading has not reached yet */
     struct pl_join *join;               /* during the second reading */
     struct pl_walk *walk;               /* during the third */
-    struct pl_arrived *arrived;         /* during the only one of the receiver's capture alone */
-    uint32_t first_run[2], last_run[2]; /* of its rows in segments and acks (tables.h); UINT32_MAX: none */
+    struct pl_arrived *arrived;         /* during the only reading of a receiver's capture alone */
+    uint32_t first_run[2], last_run[2]; /* first and last run in segments and in acks (tables.h); UINT32_MAX: none */
     PL_VECTOR(struct pl_stop) stops;
 
-    uint64_t data_end; /* behind the last byte */
+    uint64_t data_end; /* number behind the last byte of data */
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
-    uint64_t in_flight_at_end;   /* parts whose arrival the receiver's capture was too short, or too late, to show */
-    int64_t certain_delay_ns;    /* the longest of parts that were sent once, so that no copy was taken for another */
-    uint64_t acked_unseen_bytes; /* acknowledged but in no packet of the receiver's capture, which missed them */
-    uint64_t unseen;             /* parts with such bytes */
-    uint64_t *box_fates; /* [256], with a box: data parts by their fate in it; PL_NO_FATE: the box did not see them */
-    uint64_t unresolved; /* parts left out of the join because their borders overlap without end */
+    uint64_t in_flight_at_end; /* parts that may have arrived before the receiver's capture began or after it ended */
+    int64_t
+        certain_delay_ns; /* longest delay among parts that were sent once and therefore cannot be confused with a copy */
+    uint64_t acked_unseen_bytes; /* octets acknowledged that the receiver's capture does not have */
+    uint64_t unseen;             /* number of parts with such octets */
+    uint64_t *box_fates; /* [256], with a box: number of data parts by fate; PL_NO_FATE: the box did not see them */
+    uint64_t unresolved; /* parts left out of the join because too many borders overlap */
     uint64_t max_unacknowledged_bytes;
-    uint32_t window_max;  /* the largest that the receiver offered, SYNs apart; 0: not known */
-    uint32_t window_kept; /* the largest that moved its right edge once the first offer was used up; 0: none did */
+    uint32_t window_max;  /* largest window that the receiver offered outside SYNs; 0: not known */
+    uint32_t window_kept; /* largest window that moved its right edge, once the first offer was used up; 0: none did */
     struct pl_signs signs;
-    const struct pl_line *line;         /* of the path, the way of the data; NULL: not known */
-    double hosts_bps;                   /* the payload a second that the hosts take at most; INFINITY: not bounded */
-    double service_ns;                  /* by the captures: the bottleneck's time for a byte; 0: not known */
-    double shown_service_ns;            /* the same, the mean of all that kept it busy, which is no less than it took */
-    double serial_ns;                   /* what a byte takes there at most, where others have a part of its time; 0 */
-    double slow_service_ns;             /* the same where it was slowest, for this transfer's bytes */
-    int64_t most_queue_ns;              /* the longest that a packet waited in queues; 0: none did */
-    int64_t first_ns, last_ns;          /* first data sent; last data sent, or its acknowledgement's arrival */
+    const struct pl_line *line; /* the path's line in the data's direction; NULL: not known */
+    double hosts_bps;           /* payload per second that the hosts handle at most; INFINITY: not bounded */
+    double service_ns;          /* by the captures: time that the bottleneck takes per byte; 0: not known */
+    double shown_service_ns;    /* the same as a mean over all data that kept the bottleneck busy; an upper bound */
+    double serial_ns;           /* upper bound of that time where others share the bottleneck; 0: none do */
+    double slow_service_ns;     /* the same time where the bottleneck was slowest, for this transfer's bytes */
+    int64_t most_queue_ns;      /* longest wait of a packet in queues; 0: no packet waited */
+    int64_t first_ns,
+        last_ns; /* first data sent; last data sent, or the arrival of its acknowledgement if that is later */
     int64_t min_rtt_ns, max_rtt_ns;     /* -1: no sample */
-    int64_t min_delay_ns, max_delay_ns; /* of parts that arrived; -1: none */
-    int64_t low_delay_ns;               /* 5th percentile: the smallest one, but for late time stamps */
-    int64_t typical_queue_ns;           /* 95th percentile of delay less min_delay */
-    uint64_t not_arrived;               /* parts, lost or not */
+    int64_t min_delay_ns, max_delay_ns; /* among parts that arrived; -1: none did */
+    int64_t low_delay_ns;     /* 5th percentile of delays: the smallest delay without the effect of late time stamps */
+    int64_t typical_queue_ns; /* 95th percentile of (delay − min_delay_ns) */
+    uint64_t not_arrived;     /* parts, lost or not */
     int64_t limit_ns[PL_LIMIT_N];
-    uint64_t sampled; /* samples of the sender's socket */
-    bool sets_rate;   /* by these, its congestion control sends at a rate that it sets */
+    uint64_t sampled; /* number of samples of the sender's socket */
+    bool sets_rate;   /* by the samples, congestion control sends at a rate that it sets */
     struct pl_mark_sum marks;
-    uint64_t duplicate_acks;           /* at the sender */
-    uint64_t reordered, overtaken_sum; /* parts that arrived behind later ones, and by how many in sum */
+    uint64_t duplicate_acks; /* at the sender */
+    uint64_t reordered,
+        overtaken_sum; /* parts that arrived behind later ones; number of parts that overtook them, in sum */
     uint32_t overtaken_max;
-    int64_t reordered_late_ns; /* the most that one was later than the first that overtook it */
+    int64_t
+        reordered_late_ns; /* largest time between the first overtaking arrival and the arrival of a reordered part */
     const struct pl_pace *pace;
-    bool from_gateway, to_gateway; /* its sender, or receiver, passes on what another connection carries */
-    bool always_data;              /* see --always-data and --opening */
+    bool from_gateway,
+        to_gateway;   /* the sender, or the receiver, is a gateway: it forwards the data of another connection */
+    bool always_data; /* the options --always-data and --opening */
     uint64_t opening_bytes;
-    const struct pl_send_samples *samples; /* of all senders; NULL: none */
-    unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
+    const struct pl_send_samples *samples; /* samples of all senders; NULL: none */
+    unsigned ruled_out;                    /* loss causes that are impossible on this path, as bits 1 << cause */
     struct pl_outages outages;
-    const struct pl_silences *silent; /* when nothing arrived of what all between its hosts sent; NULL: it is alone */
+    const struct pl_silences
+        *silent; /* when nothing from all connections between its hosts arrived; NULL: it is the only connection */
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];
@@ -350,15 +362,15 @@ static inline bool pl_box_queue(uint8_t fate)
     return fate == FATE_QUEUE || fate == FATE_AQM;
 }
 
-/* How long a part may be under way: the longest delay that was seen, and an eighth more, because a queue that grows
- * makes each arrival later than those before. */
+/* The longest time that a part may be under way: the longest delay seen, plus an eighth, because a growing queue makes
+ * each arrival later than those before. */
 static inline int64_t pl_under_way_ns(const struct pl_transfer *transfer)
 {
     return transfer->certain_delay_ns + transfer->certain_delay_ns / 8;
 }
 
-/* True for a part that the box dropped, or that never reached the receiver although the receiver's capture began early
- * enough and was long enough to show it. One that was acknowledged is not lost: the capture alone missed it. */
+/* True for a lost part: the box dropped it, or it never reached the receiver although the receiver's capture covers the
+ * time of its arrival. An acknowledged part is not lost: the capture alone missed it. */
 static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
     return segment->t_received_ns < 0 && !segment->unseen &&
@@ -367,27 +379,27 @@ static inline bool pl_lost(const struct pl_transfer *transfer, const struct pl_s
              segment->t_sent_ns + pl_under_way_ns(transfer) <= transfer->receiver_last_ns));
 }
 
-/* True for a part that the box's record says was corrupted, and that has a frame in the receiver's capture: it arrived
- * at the interface and counts as lost, because the receiver's TCP drops what has a wrong checksum. */
+/* True for a part that the box corrupted, by its record, and that has a frame in the receiver's capture. It arrived at
+ * the interface but counts as lost, because the receiver's TCP drops segments with a wrong checksum. */
 static inline bool pl_corrupted(const struct pl_segment *segment)
 {
     return segment->t_received_ns < 0 && segment->receiver_frame > 0;
 }
 
-/* When a part would have arrived if the path were at its shortest, by the captures alone. */
+/* The arrival time of a part if the path had its shortest delay, by the captures alone. */
 static inline int64_t pl_settled_ns(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
     return segment->t_received_ns - pl_base_moved_ns(&transfer->seen_base, segment->t_sent_ns);
 }
 
-/* Octets of the headers of a full packet, from IP on. */
+/* Octets of headers in a full packet, from the IP header on. */
 static inline uint32_t pl_transfer_headers(const struct pl_transfer *transfer)
 {
     uint32_t options = transfer->mss_option > transfer->mss ? transfer->mss_option - transfer->mss : 0;
     return (transfer->flow->ip_version == 6 ? 60 : 40) + options;
 }
 
-/* True for a packet of direction `dir` with payload and a usable number. */
+/* True for a packet of direction `dir` with payload and a usable sequence number. */
 static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
 {
     return row->dir == dir && row->len > 0 && row->seq < UINT64_MAX / 4;
@@ -395,7 +407,8 @@ static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
 
 void pl_transfer_free(struct pl_transfer *transfer);
 
-/* The round-trip time without queues at a moment: the smallest one plus what the path has become longer by then. -1: no sample. */
+/* The round-trip time without queues at a moment: the smallest one plus the difference between the base delays at this
+ * moment and their smallest values. -1: no sample. */
 static inline int64_t pl_transfer_rtt_ns(const struct pl_transfer *transfer, int64_t t_ns)
 {
     if (transfer->min_rtt_ns < 0)
@@ -403,7 +416,8 @@ static inline int64_t pl_transfer_rtt_ns(const struct pl_transfer *transfer, int
     return transfer->min_rtt_ns + pl_base_moved_ns(&transfer->base, t_ns) + pl_base_moved_ns(&transfer->ack_base, t_ns);
 }
 
-/* A longer time without sending from t_ns on is a stop: 4 round-trip times without queues, and at least 100 ms. */
+/* The time without sending after which a pause that begins at t_ns is a stop: 4 base round-trip times, at least 100
+ * ms. */
 int64_t pl_stop_threshold_ns(const struct pl_transfer *transfer, int64_t t_ns);
 
 const char *pl_cause_name(enum pl_cause cause);
