@@ -1,5 +1,6 @@
-/* A file of departure times (FORMAT.md section 9): a line a packet, a duration since the start, as in 12.5ms; a bare
- * number is seconds. Lines that are empty or begin with '#' do not count. Times must not fall. */
+/* A file of departure times (FORMAT.md section 9). Each line is the departure of one packet, as a duration since the
+ * start, for example 12.5ms. A bare number is in seconds. Empty lines and lines that begin with '#' are ignored. Times
+ * must not decrease. */
 #ifndef PL_DEPARTURES_H
 #define PL_DEPARTURES_H
 

@@ -12,14 +12,14 @@
 /* Eight messages of the UDP port. The kernel copies packets faster from memory that is still in the cache. */
 enum { BATCH_BYTES = 1 << 19, HUGE_PAGE = 2 << 20 };
 
-/* Zeros in huge pages where the kernel has them, which cost the copy of packets no address translations. */
+/* Zeros, in huge pages where the kernel has them, so that copying packets needs few address translations. */
 static uint8_t *huge_zeros(size_t bytes)
 {
     size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uint8_t *memory = aligned_alloc(HUGE_PAGE, whole);
     if (!memory)
         return NULL;
-    madvise(memory, whole, MADV_HUGEPAGE); /* a wish */
+    madvise(memory, whole, MADV_HUGEPAGE); /* optional: works without huge pages */
     memset(memory, 0, whole);
     return memory;
 }
@@ -49,13 +49,13 @@ uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const st
     return at;
 }
 
-/* What an error of sendmmsg means for the message in front: 0: try it again, 1: leave it out, -1: give up. */
+/* What to do after an error of sendmmsg about the first message: 0: try it again, 1: leave it out, -1: give up. */
 static int judge(struct pl_port *port, struct nc_error *error)
 {
     switch (errno) {
     case EINTR:
         return 0;
-    case ECONNREFUSED: /* of an earlier packet; the error is taken by asking */
+    case ECONNREFUSED: /* an error of an earlier packet; the failed call has cleared it */
         port->counts.refused++;
         return 0;
     case ENOBUFS:

@@ -1,21 +1,17 @@
-/* Where packets leave: three kinds of port behind one interface. A port takes a batch of packets that are due and sends
- * them with as few system calls as it can.
- *
- * `udp`: UDP sockets, one a flow, sendmmsg, and segmentation offload (UDP_SEGMENT) for packets of a batch that belong
+/* Ports, through which packets leave: three kinds with one interface. A port takes a batch of packets that are due and
+ * sends them with as few system calls as possible.
+ * `udp`: one UDP socket per flow, sendmmsg, and segmentation offload (UDP_SEGMENT) for packets of a batch that belong
  * to one flow and have one size. `tcp`: a raw IP socket; the packets have TCP headers and belong to no connection.
  * `frames`: a packet socket at an interface, for the frames of a capture.
- *
  * 1,442-byte packets over a veth pair to a socket that reads them, medians of four rounds in turn on two busy
  * processors, packets/s:
- *
  *     UDP, sendmmsg with UDP_SEGMENT             354,000  (with a number and a time in each packet, as here: 345,000)
  *     packet socket, sendmmsg, without qdisc      84,000
  *     UDP, sendmmsg                               51,000
  *     packet socket, PACKET_TX_RING               38,000
- *
- * So a batch is eight messages of 64 KB side by side: with fewer, the system call costs more, and with more, the copy.
- * flood.h has what is measured without a rate.
- * Rejected: PACKET_TX_RING. It is the slowest, it knows no UDP_SEGMENT, and it would have to resolve addresses. */
+ * So a batch is eight messages of 64 KB in separate memory. With fewer messages the system calls cost more, and with
+ * more messages copying costs more. flood.h has the measurements without a rate.
+ * Rejected: PACKET_TX_RING. It is the slowest, has no UDP_SEGMENT, and would have to resolve addresses. */
 #ifndef PL_PORT_H
 #define PL_PORT_H
 
@@ -32,20 +28,20 @@ enum { PL_BATCH_MAX = 512 };
 
 /* A packet to send. */
 struct pl_departure {
-    uint64_t number;   /* of all packets, from 0 */
-    uint64_t sequence; /* of its flow, from 0; with `end`: packets of the flow */
+    uint64_t number;   /* number among all packets, from 0 */
+    uint64_t sequence; /* number in its flow, from 0; with `end`: the flow's number of packets */
     uint64_t due_ns;   /* CLOCK_MONOTONIC; used with SO_TXTIME */
     uint64_t sent_ns;  /* CLOCK_REALTIME; goes into the packet */
-    uint32_t size;     /* of the IP packet */
+    uint32_t size;     /* length of the IP packet */
     uint16_t flow;
     bool end;
 };
 
 struct pl_port_counts {
-    uint64_t refused;        /* ICMP said that nobody listens; the packet was sent all the same */
+    uint64_t refused;        /* packets after which ICMP reported that nobody listens; they were sent all the same */
     uint64_t dropped;        /* the interface had no buffer (ENOBUFS) */
     uint64_t too_long;       /* frames longer than the interface's MTU; not sent */
-    uint64_t too_long_bytes; /* of them */
+    uint64_t too_long_bytes; /* octets of these frames */
     uint64_t calls;          /* system calls */
 };
 
@@ -65,14 +61,14 @@ struct pl_port {
     struct pl_port_counts counts;
     uint16_t flows;
     uint32_t session;
-    size_t batch_max; /* packets that one call of `send` may get, at most PL_BATCH_MAX */
-    size_t flood_max; /* packets that one call of `flood` may get; 0: the port has no shorter way */
+    size_t batch_max; /* largest number of packets per call of `send`, at most PL_BATCH_MAX */
+    size_t flood_max; /* largest number of packets per call of `flood`; 0: the port has no `flood` */
     size_t stride;    /* octets between two packets in `memory` */
-    uint8_t *memory;  /* zeros but for the headers */
+    uint8_t *memory;  /* zeros, except for the headers */
 };
 
-/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow, all with the size of the
- * port's largest and with the numbers from that of `first` on. close: frees the port. */
+/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow, numbered from that of
+ * `first` on, all with the port's largest size. close: frees the port. */
 struct pl_port_ops {
     int (*send)(struct pl_port *port, const struct pl_departure *batch, size_t n, struct nc_error *error);
     int (*flood)(struct pl_port *port, const struct pl_departure *first, size_t n, struct nc_error *error);
@@ -84,16 +80,16 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
 struct pl_port *pl_port_tcp(const struct pl_port_settings *settings, struct nc_error *error);
 struct pl_port *pl_port_frames(const struct pl_port_settings *settings, struct nc_error *error);
 
-/* For the ports: sets the common members and takes `memory` for batches of packets with `largest` octets. -1 without
- * memory. */
+/* For implementations of ports: sets the common members and allocates `memory` for batches of packets with `largest`
+ * octets. -1 without memory. */
 int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const struct pl_port_settings *settings,
                  size_t largest);
 
-/* For the ports: sends all messages at the socket, and counts what was refused or dropped. */
+/* For implementations of ports: sends all messages on the socket, and counts those that were refused or dropped. */
 struct mmsghdr;
 int pl_port_send_all(struct pl_port *port, int fd, struct mmsghdr *messages, size_t n, struct nc_error *error);
 
-/* For the ports: where packet `i` of a batch is built; its header is written. */
+/* For implementations of ports: where packet `i` of a batch is built. Writes its header. */
 uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const struct pl_departure *departure);
 
 #endif

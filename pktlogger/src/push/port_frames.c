@@ -1,5 +1,5 @@
-/* The port of frames (port.h): a packet socket at an interface. A frame is sent from where it is in the mapped capture;
- * what the capture cut off follows as zeros. */
+/* The port of frames (port.h): a packet socket at an interface. A frame is sent from its place in the mapped capture.
+ * Octets that the capture cut off are sent as zeros. */
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
@@ -17,7 +17,7 @@ enum { SEND_BUFFER = 8 << 20, HEADER = 14, TAG = 4 };
 struct frames_port {
     struct pl_port port;
     int fd;
-    uint32_t longest; /* frame that the interface takes */
+    uint32_t longest; /* longest frame that the interface takes */
     const struct pl_replay_frames *frames;
     struct mmsghdr messages[PL_BATCH_MAX];
     struct iovec parts[PL_BATCH_MAX][2];
@@ -28,7 +28,7 @@ static int send_batch(struct pl_port *base, const struct pl_departure *batch, si
     struct frames_port *port = (struct frames_port *)base;
     size_t made = 0;
     for (size_t i = 0; i < n; i++) {
-        if (batch[i].end) /* the receiver of a replay is no sink */
+        if (batch[i].end) /* a replay needs no end packets, because its receiver is not a sink */
             continue;
         const struct pl_replay_frame *frame = &port->frames->at[batch[i].number];
         if (frame->wire > port->longest) {
@@ -62,12 +62,12 @@ static int bind_to(struct frames_port *port, const char *name, struct nc_error *
         return nc_fail(error, NC_EXIT_MISSING,
                        "--interface '%s': no packet socket (%s); run as root or give CAP_NET_RAW", name,
                        strerror(errno));
-    setsockopt(port->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* a wish */
+    setsockopt(port->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* optional */
     struct sockaddr_ll place = {.sll_family = AF_PACKET, .sll_ifindex = (int)if_nametoindex(name)};
     if (place.sll_ifindex == 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no such interface; 'ip link' lists them", name);
     struct ifreq request = {.ifr_mtu = 0};
-    memcpy(request.ifr_name, name, strlen(name)); /* shorter: it has an index */
+    memcpy(request.ifr_name, name, strlen(name)); /* cannot be longer, because an interface of this name exists */
     if (ioctl(port->fd, SIOCGIFMTU, &request) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no MTU: %s", name, strerror(errno));
     port->longest = (uint32_t)request.ifr_mtu + HEADER + TAG;

@@ -1,5 +1,6 @@
-/* The TCP-shaped port (port.h): segments with TCP headers and numbers that go on, from a raw socket, in flows that only
- * their source ports tell apart. There is no handshake and nobody listens, so the receiving host answers with RST. */
+/* The TCP-shaped port (port.h): a raw socket sends segments with TCP headers and continuous sequence numbers. Flows
+ * differ only in their source ports. There is no handshake and nobody listens, so the receiving host answers with
+ * RST. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,10 +17,10 @@ struct tcp_port {
     int fd;
     size_t ip_header;
     uint16_t to;
-    uint64_t pseudo_sum; /* of the addresses and the protocol */
+    uint64_t pseudo_sum; /* the part of the checksum over addresses and protocol */
     struct mmsghdr messages[PL_BATCH_MAX];
     struct iovec parts[PL_BATCH_MAX];
-    uint32_t next[]; /* sequence number of each flow */
+    uint32_t next[]; /* next sequence number of each flow */
 };
 
 static void write_header(struct tcp_port *port, uint8_t *at, size_t len, const struct pl_departure *departure)
@@ -87,7 +88,7 @@ static int open_socket(struct tcp_port *port, const struct pl_port_settings *set
     if (port->fd < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--protocol tcp: no raw socket (%s); run as root or give CAP_NET_RAW",
                        strerror(errno));
-    setsockopt(port->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* a wish */
+    setsockopt(port->fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* optional */
     port->to = ntohs(to.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&to)->sin6_port
                                               : ((struct sockaddr_in *)&to)->sin_port);
     *(to.ss_family == AF_INET6 ? &((struct sockaddr_in6 *)&to)->sin6_port : &((struct sockaddr_in *)&to)->sin_port) = 0;

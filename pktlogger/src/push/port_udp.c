@@ -1,5 +1,5 @@
-/* The UDP port (port.h). A flow is a connected socket with a source port of its own. A batch is sent flow by flow; of
- * one flow, packets of equal size that follow each other become one message of up to 64 segments. */
+/* The UDP port (port.h). A flow is a connected socket with its own source port. A batch is sent flow by flow.
+ * Successive packets of a flow with equal size become one message of up to 64 segments. */
 #include <errno.h>
 #include <linux/net_tstamp.h>
 #include <netinet/udp.h>
@@ -23,14 +23,14 @@ enum { SEGMENTS_MAX = 64, MESSAGE_MAX = 65487, SEND_BUFFER = 4 << 20, CONTROL = 
 struct udp_port {
     struct pl_port port;
     size_t headers;  /* octets of IP and UDP header */
-    size_t segments; /* that one message may have, 1: no offload */
+    size_t segments; /* largest number per message; 1: no offload */
     uint32_t mtu;
     bool txtime;
     struct mmsghdr messages[PL_BATCH_MAX];
     struct iovec parts[PL_BATCH_MAX];
     _Alignas(struct cmsghdr) uint8_t control[PL_BATCH_MAX][CONTROL];
-    uint16_t order[PL_BATCH_MAX]; /* the batch by flow */
-    struct pl_flood *flood;       /* NULL: one packet a message is all that there is */
+    uint16_t order[PL_BATCH_MAX]; /* the packets of the batch, sorted by flow */
+    struct pl_flood *flood;       /* NULL: every message has one packet */
     int sockets[];
 };
 
@@ -51,7 +51,8 @@ static void make_message(struct udp_port *port, size_t m, size_t from, size_t to
 {
     struct msghdr *message = &port->messages[m].msg_hdr;
     uint16_t segment = (uint16_t)(batch[port->order[from]].size - port->headers);
-    bool side_by_side = segment == port->port.stride; /* one part is cheaper for the kernel than one a packet */
+    bool side_by_side =
+        segment == port->port.stride; /* one buffer per message is cheaper for the kernel than one per packet */
     for (size_t i = from; i < to; i++) {
         uint8_t *at = pl_port_payload(&port->port, i, 0, &batch[port->order[i]]);
         if (!side_by_side || i == from)
@@ -83,10 +84,10 @@ static size_t message_end(const struct udp_port *port, size_t from, size_t n, co
 static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch, size_t n)
 {
     size_t placed = 0;
-    if (port->port.flows == 1) /* they are in order since the port was opened */
+    if (port->port.flows == 1) /* packets are in order since the port was opened */
         return;
     bool taken[PL_BATCH_MAX] = {false};
-    for (size_t i = 0; i < n; i++) /* a batch is short, and flows come in turns */
+    for (size_t i = 0; i < n; i++) /* a batch is short, and its flows alternate */
         for (size_t j = i; j < n && !taken[i]; j++)
             if (!taken[j] && batch[j].flow == batch[i].flow) {
                 port->order[placed++] = (uint16_t)j;
@@ -135,7 +136,7 @@ static int open_socket(const struct pl_port_settings *settings, struct nc_error 
     if (fd < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--flows %u: cannot open a socket: %s", settings->flows,
                        strerror(errno));
-    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* a wish */
+    setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room); /* optional */
     struct sock_txtime txtime = {.clockid = CLOCK_MONOTONIC};
     if (connect(fd, (const struct sockaddr *)&settings->to, settings->to_len) < 0)
         nc_fail(error, NC_EXIT_FAILED, "no way to the sink: %s", strerror(errno));
@@ -185,7 +186,7 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
     port->segments = offload && !settings->txtime ? SEGMENTS_MAX : 1;
     port->mtu = mtu_of(port->sockets[0], v6);
     size_t most = nc_max(nc_min(port->segments, MESSAGE_MAX / port->port.stride), 1);
-    if (port->port.batch_max > most) /* whole messages: a short one costs nearly as much */
+    if (port->port.batch_max > most) /* only whole messages: a short one costs nearly as much */
         port->port.batch_max -= port->port.batch_max % most;
     if (most > 1 && settings->largest <= port->mtu && (port->flood = pl_flood_new(most, port->port.stride)))
         port->port.flood_max = pl_flood_most(port->flood);

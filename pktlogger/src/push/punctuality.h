@@ -1,8 +1,7 @@
-/* How punctual the packets left: how late each was, by how much the gaps between them differ from those of the
- * schedule, and the rate that was reached. Times are passed in.
- *
- * The rate counts the packets behind the first moment over the time since that moment, so that one packet a second is
- * one packet a second also over ten packets, and bursts do not count their own size twice. */
+/* How punctually packets left: how late each packet was, how far the gaps between packets differ from the schedule's,
+ * and the achieved rate. Times are passed in.
+ * The rate is the number of packets after the first moment, divided by the time since that moment. So one packet per
+ * second gives a rate of 1 even over ten packets, and the packets of a burst at the first moment do not count. */
 #ifndef PL_PUNCTUALITY_H
 #define PL_PUNCTUALITY_H
 
@@ -11,11 +10,11 @@
 #include "nc_spread.h"
 
 struct pl_punctuality {
-    bool timed;          /* the schedule has times; else packets leave as fast as they can, and none is late */
-    uint64_t n, n_first; /* packets; of these at the first moment: due, or without times left, at once */
+    bool timed;          /* the schedule has due times; otherwise packets leave as fast as they can, and none is late */
+    uint64_t n, n_first; /* number of packets; number at the first moment: due then, or without due times sent then */
     uint64_t first_due_ns, first_ns, last_due_ns, last_ns;
-    struct nc_spread late; /* time of departure behind due time; 0 for a packet before it */
-    struct nc_spread gap;  /* |gap between departures - gap between due times|, of packets in a row */
+    struct nc_spread late; /* departure − due time; 0 for a packet that left early */
+    struct nc_spread gap;  /* |gap between departures − gap between due times|, of successive packets */
 };
 
 /* A packet that was due at `due_ns` left at `at_ns`, on one clock. */

@@ -30,7 +30,7 @@ static bool signalled(const struct run *run, uint64_t ns)
     return ppoll(&fd, 1, &wait, NULL) > 0;
 }
 
-/* Waits for a due time. False: a signal came first. */
+/* Waits until a due time. False: a signal came first. */
 static bool wait_for(const struct run *run, uint64_t due_ns)
 {
     uint64_t spin_ns = run->pusher->spin_ns;
@@ -56,7 +56,7 @@ static struct pl_departure next_departure(struct pl_pusher *pusher, uint64_t due
     return departure;
 }
 
-/* Sends what is due `now`, at most a batch. */
+/* Sends the packets that are due at `now`, at most a batch. */
 static int send_due(const struct run *run, uint64_t now, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;
@@ -76,7 +76,7 @@ static int send_due(const struct run *run, uint64_t now, struct nc_error *error)
     return pusher->port->ops->send(pusher->port, batch, n, error);
 }
 
-/* Sends a batch `now`, without asking the schedule when each packet is due: as many as the machine can. */
+/* Sends a batch at `now` for a schedule without times: as many packets as the machine can. */
 static int send_most(const struct run *run, uint64_t now, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;
@@ -110,7 +110,7 @@ static int send_most(const struct run *run, uint64_t now, struct nc_error *error
     return pusher->port->ops->send(pusher->port, batch, n, error);
 }
 
-/* Sends batch after batch. One reading of the clock ends a batch and stamps the next one. */
+/* Sends batch after batch. The clock is read once per batch, for the end of one and the time stamps of the next. */
 static int push_most(struct run *run, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;
@@ -128,7 +128,7 @@ static int push_most(struct run *run, struct nc_error *error)
     return 0;
 }
 
-/* Tells the sink how many packets each flow had, several times, because these may be lost, too. */
+/* Tells the sink how many packets each flow had. Sends this several times, because these packets may be lost, too. */
 static int send_ends(const struct run *run, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;

@@ -1,7 +1,7 @@
-/* The loop that sends: it waits for the next due time, asks the schedule what is due, and gives that to the port in one
- * batch. After a delay of its own it catches up, so that the rate holds; `punctuality` says what that did to the gaps.
- *
- * It sleeps until `spin_ns` before a due time and then reads the clock until the time has come: a sleep is late by tens
+/* The loop that sends. It waits for the next due time, asks the schedule which packets are due, and passes them to the
+ * port in one batch. When the loop is late, it catches up, so the rate holds; `punctuality` records the effect on the
+ * gaps.
+ * It sleeps until `spin_ns` before a due time and then polls the clock until that time, because a sleep is late by tens
  * of microseconds. In virtual time spin_ns must be 0, because a process that polls stops the clock. */
 #ifndef PL_PUSHER_H
 #define PL_PUSHER_H
@@ -14,15 +14,15 @@
 struct pl_pusher {
     struct pl_port *port;
     struct pl_schedule schedule;             /* started by pl_pusher_run */
-    struct pl_sizes sizes;                   /* of packets that are made here */
-    const struct pl_replay_frames *replayed; /* or the frames that are sent again */
-    uint64_t *sequences;                     /* of each flow: its next number */
+    struct pl_sizes sizes;                   /* sizes of generated packets */
+    const struct pl_replay_frames *replayed; /* or the frames to replay */
+    uint64_t *sequences;                     /* next number of each flow */
     uint64_t spin_ns;
-    int priority;     /* of SCHED_RR; 0: an ordinary process */
-    uint64_t lead_ns; /* SO_TXTIME: packets are handed over this long before they are due */
+    int priority;     /* priority of SCHED_RR; 0: an ordinary process */
+    uint64_t lead_ns; /* SO_TXTIME: how long before its due time a packet is passed to the kernel */
     /* results */
     struct pl_punctuality punctuality;
-    uint64_t bytes; /* of IP packets, or of frames with their link headers */
+    uint64_t bytes; /* octets of IP packets, or of frames with their link headers */
     bool interrupted;
 };
 

@@ -24,11 +24,11 @@ struct request {
     uint8_t attributes[64];
 };
 
-/* The disciplines of an interface. */
+/* Visits the queueing disciplines of an interface. */
 struct found {
     int index;
     bool any, all_fq;
-    char other[32]; /* the first that is not fq */
+    char other[32]; /* the first discipline that is not fq */
 };
 
 static int talk(int fd, const struct request *request)

@@ -1,5 +1,5 @@
-/* Whether the queueing discipline on the way to an address takes times of departure (SO_TXTIME): `fq` does for
- * CLOCK_MONOTONIC. Others ignore them in silence, so that the packets would all leave at once; hence the check. */
+/* Checks whether the queueing discipline on the route to an address honours departure times (SO_TXTIME). `fq` does for
+ * CLOCK_MONOTONIC. Other disciplines ignore them silently, so all packets would leave at once. */
 #ifndef PL_QDISC_H
 #define PL_QDISC_H
 

@@ -1,5 +1,5 @@
-/* The frames of a capture, to be sent again: where they are in the mapped file, and when they were captured relative to
- * the first one. Frames without Ethernet header or without time cannot be sent and are counted. */
+/* The frames of a capture that are to be sent again: their places in the mapped file, and their capture times relative
+ * to the first frame. Frames without an Ethernet header or without a time cannot be sent and are counted. */
 #ifndef PL_REPLAY_FRAMES_H
 #define PL_REPLAY_FRAMES_H
 
@@ -15,7 +15,7 @@ struct pl_replay_frame {
 
 struct pl_replay_frames {
     struct pl_replay_frame *at;
-    uint64_t *due_ns; /* not falling: a frame that the capture holds out of order is due with the one before it */
+    uint64_t *due_ns; /* never decreasing: a frame that is out of order in the capture is due with the one before it */
     size_t n, room;
     uint32_t largest;
     uint64_t skipped; /* frames of other link types, without time, or longer than `longest` */

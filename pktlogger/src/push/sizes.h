@@ -1,6 +1,6 @@
-/* The sizes of packets: one, or a mix such as 64:7,576:4,1500:1 (size:weight). The mix is dealt out evenly and without
- * chance: after any number of packets each size is within one packet of its share.
- * Rejected: sizes drawn at random. A short run would miss its shares, and two runs would not be comparable. */
+/* The sizes of packets: one size, or a mix such as 64:7,576:4,1500:1 (size:weight). The mix is spread evenly and
+ * without randomness: after any number of packets, each size is within one packet of its share.
+ * Rejected: random sizes. A short run would miss its shares, and two runs would not be comparable. */
 #ifndef PL_SIZES_H
 #define PL_SIZES_H
 
@@ -17,7 +17,7 @@ struct pl_sizes {
         uint32_t size, weight;
         int64_t credit;
     } at[PL_SIZES_MAX];
-    int64_t weights; /* their sum */
+    int64_t weights; /* sum of the weights */
 };
 
 /* Reads `text`; every size must be within min … max. Returns 0, or -1 with the error, which names --size. */

@@ -5,7 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SLOTS = 1 << 13, LEAST_PACKETS = 10, NEARLY_ALL_PERCENT = 45 }; /* every packet twice: 50 % are copies */
+enum {
+    SLOTS = 1 << 13,
+    LEAST_PACKETS = 10,
+    NEARLY_ALL_PERCENT = 45
+}; /* when every packet is there twice, 50 % are copies */
 
 struct pl_seen {
     uint64_t print;

@@ -1,10 +1,10 @@
-/* Packets that a capture holds twice: a router, a bridge, a mirror port or `-i any` shows each of them several times.
- * Two frames show one packet when addresses, ports, TCP header and IPv4 identification are equal (the TTL may differ)
- * and they are at most PL_COPY_NS apart. Linux gives a retransmission another identification.
- *
- * The network duplicates packets, too, and those count. So a packet seen again at another interface is always a copy,
- * and one seen again at the same interface only where the beginning of the capture shows that nearly every packet of a
- * direction is there twice. Without identification (IPv6, or 0) every second one of equal packets is the copy. */
+/* Packets that a capture has several times. A router, a bridge, a mirror port or `-i any` shows each packet more than
+ * once. Two frames show one packet when addresses, ports, TCP header and IPv4 identification are equal (the TTL may
+ * differ) and they are at most PL_COPY_NS apart. Linux gives a retransmission another identification.
+ * The network also duplicates packets, and its duplicates count as packets. So a packet seen again at another interface
+ * is always a copy. One seen again at the same interface is a copy only where the beginning of the capture shows nearly
+ * every packet of a direction twice. Without identification (IPv6, or 0) every second one of equal packets is the
+ * copy. */
 #ifndef PL_COPIES_H
 #define PL_COPIES_H
 
@@ -15,7 +15,7 @@
 
 #define PL_COPY_NS INT64_C(10000000)
 
-enum { PL_COPIES_FRAMES = 20000 }; /* of the beginning, by which the capture is judged */
+enum { PL_COPIES_FRAMES = 20000 }; /* frames at the beginning by which the capture is judged */
 
 enum pl_copies_are { PL_COPIES_NONE, PL_COPIES_ACROSS, PL_COPIES_ALL };
 
@@ -24,14 +24,14 @@ struct pl_seen;
 struct pl_copies {
     struct pl_seen *table;
     enum pl_copies_are are;
-    uint64_t packets[2], again[2], across; /* of the beginning, by direction */
+    uint64_t packets[2], again[2], across; /* counts of the beginning, by direction */
 };
 
 /* Returns 0, or -1 without memory. */
 int pl_copies_init(struct pl_copies *copies);
 void pl_copies_free(struct pl_copies *copies);
 
-/* Of a frame of the beginning. */
+/* Takes a frame of the beginning. */
 void pl_copies_study(struct pl_copies *copies, const struct pl_frame *frame, const struct nc_packet *packet);
 
 /* After the beginning: decides which packets of the capture count as copies, and forgets those of the beginning. */

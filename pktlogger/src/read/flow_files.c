@@ -13,7 +13,7 @@
 #include "pcapng.h"
 #include "vector.h"
 
-/* What waits to be written to a flow's file, and how much of which section's head that file has. */
+/* Packets that wait to be written to a flow's file, and how much of which section's head that file has. */
 struct waiting {
     uint8_t *at;
     size_t n, room;
@@ -100,7 +100,7 @@ static int put_classic(struct files *files, struct waiting *flow, const struct p
     return put_record(files, flow, reader, interface->tsresol);
 }
 
-/* Copies the block behind what its file does not have yet of the section's head. */
+/* Appends the packet's block, after those parts of the section's head that the file does not have yet. */
 static int put_block(struct files *files, struct waiting *flow, const struct pl_reader *reader)
 {
     if (!flow->begun || flow->section != reader->sections)
@@ -127,7 +127,7 @@ static int write_whole(int fd, const uint8_t *at, size_t n)
     return 0;
 }
 
-/* Appends what waits to the flow's file. Returns 0, or -1 with a reason. */
+/* Appends the waiting packets to the flow's file. Returns 0, or -1 with a reason. */
 static int flush_flow(struct files *files, uint32_t number, const struct pl_flow *flow, struct nc_error *error)
 {
     struct waiting *waiting = &files->flows.at[number];
@@ -155,7 +155,7 @@ static int flush_all(struct files *files, const struct pl_flows *flows, struct n
     return 0;
 }
 
-/* Keeps the packet that the index has just read. */
+/* Queues the packet that the index has just read. */
 static int take(struct files *files, const struct pl_index *index, uint32_t number, struct nc_error *error)
 {
     const struct pl_reader *reader = &index->reader;

@@ -56,7 +56,7 @@ int pl_flows_init(struct pl_flows *flows)
 {
     *flows = (struct pl_flows){.slot_n = FIRST_SLOTS};
     if (getrandom(&flows->seed, sizeof flows->seed, GRND_NONBLOCK) != sizeof flows->seed)
-        flows->seed = (uintptr_t)flows; /* early at boot the address is random enough */
+        flows->seed = (uintptr_t)flows; /* early at boot, when no random numbers are ready */
     flows->slots = calloc(flows->slot_n, sizeof *flows->slots);
     return flows->slots ? 0 : -1;
 }
@@ -138,7 +138,7 @@ static bool is_end(const struct pl_side *side, const uint8_t address[16], uint16
     return side->port == port && memcmp(side->address, address, 16) == 0;
 }
 
-/* The flow of the last packet, if this one is of the same. It is the newest of its 5-tuple. */
+/* The flow of the last packet, if this packet belongs to it, too. It is the newest flow of its 5-tuple. */
 static struct pl_flow *find_recent(const struct pl_flows *flows, const struct nc_packet *packet, unsigned *dir)
 {
     if (flows->recent >= flows->n)
@@ -219,7 +219,7 @@ uint64_t pl_unwrap(struct pl_side *side, uint32_t raw, bool move)
 static void learn_syn(struct pl_side *side, const struct nc_tcp *tcp)
 {
     if (side->syn)
-        return; /* a repeated SYN says the same */
+        return; /* a repeated SYN has the same options */
     side->based = side->syn = true;
     side->base = tcp->seq;
     side->last = 0;
@@ -244,7 +244,7 @@ void pl_flow_learn(struct pl_flow *flow, unsigned dir, const struct nc_tcp *tcp)
     }
 }
 
-/* RFC 9768, table 2. A SYN that asks for AccECN has all three flags, one that asks for RFC 3168 ECE and CWR. */
+/* RFC 9768, table 2. A SYN that asks for AccECN has all three flags. A SYN that asks for RFC 3168 has ECE and CWR. */
 static enum pl_ecn_mode negotiated(uint8_t asked, uint8_t answer)
 {
     enum { ECE = 1, CWR = 2, AE = 4 };
@@ -266,7 +266,10 @@ enum pl_ecn_mode pl_flow_ecn(const struct pl_flow *flow)
 
 int pl_flow_near(const struct pl_flow *flow)
 {
-    enum { FAR = 4, LEAST_NS = 200000 }; /* how much longer the far side takes, and at least */
+    enum {
+        FAR = 4,
+        LEAST_NS = 200000
+    }; /* the far side takes at least this many times as long, and at least this long */
     const struct pl_side *side = flow->side;
     if (!side[0].syn || !side[1].syn || !flow->asked_once || !flow->third_ns)
         return -1;

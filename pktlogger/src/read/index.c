@@ -44,7 +44,7 @@ static void add_sack(struct pl_row *row, struct pl_side *peer, const struct nc_t
     }
 }
 
-/* Once side 0 has answered the SYN+ACK, all of the beginning is known. */
+/* Once side 0 has answered the SYN+ACK, the whole handshake is known. */
 static inline __attribute__((always_inline)) void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row)
 {
     struct pl_side *side = &flow->side[dir];
@@ -128,7 +128,7 @@ static enum nc_decoded decode(struct pl_index *index, const struct pl_frame *fra
     return decoded;
 }
 
-/* Gives a new flow the SYN that stands behind its first packet in the file. */
+/* Gives a new flow its SYN, where the SYN comes later in the file than the first packet. */
 static void learn_late(const struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct nc_packet *packet)
 {
     for (unsigned i = 0; i < index->late_n; i++) {
@@ -143,7 +143,7 @@ static void learn_late(const struct pl_index *index, struct pl_flow *flow, unsig
     }
 }
 
-/* The number of the interface that a packet was seen at: SLL2's where there is one. */
+/* The number of the interface at which a packet was seen: that of SLL2 where there is one. */
 static uint32_t interface_of(const struct pl_frame *frame, const struct nc_packet *packet)
 {
     return packet->if_index ? packet->if_index : frame->interface;
@@ -159,7 +159,7 @@ static bool is_chosen(const struct pl_reader *reader, const char *wanted, const 
     return *wanted >= '0' && *wanted <= '9' && !*end && number == interface_of(frame, packet);
 }
 
-/* Counts the packets of each interface, where one was chosen. */
+/* Counts the packets of each interface, where the user chose an interface. */
 static void share(struct pl_index *index, const struct pl_frame *frame, const struct nc_packet *packet, bool chosen)
 {
     uint32_t number = interface_of(frame, packet);
@@ -179,7 +179,7 @@ static void share(struct pl_index *index, const struct pl_frame *frame, const st
     share->packets++;
 }
 
-/* True when the frame has a TCP packet whose numbers and lengths are all there. */
+/* True when the frame has a TCP packet with complete sequence numbers and lengths. */
 static bool is_tcp(enum nc_decoded decoded, const struct nc_packet *packet)
 {
     bool whole = decoded == NC_DECODED || (decoded == NC_TRUNCATED && packet->tcp.cut);
@@ -196,7 +196,7 @@ static enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned
     return TAKEN;
 }
 
-/* True while every TCP packet has a row, so that those of the usual form need no general decoder. */
+/* True while every TCP packet gets a row, so that packets of the usual form need no general decoder. */
 static bool is_plain(const struct pl_index *index)
 {
     return !index->tunnels && !index->source.interface && (index->keep_copies || index->copies.are == PL_COPIES_NONE);
@@ -210,7 +210,7 @@ static __attribute__((noinline)) void unwrap_sack(struct pl_row *row, struct pl_
     }
 }
 
-/* Learns what the flags say of marks. */
+/* Learns from the flags how marks are reported. */
 static __attribute__((noinline)) void learn_marks(struct pl_flow *flow, const struct pl_row *row)
 {
     const struct nc_tcp tcp = {.flags = row->flags};
@@ -218,7 +218,7 @@ static __attribute__((noinline)) void learn_marks(struct pl_flow *flow, const st
         pl_flow_learn(flow, row->dir, &tcp);
 }
 
-/* Makes a row of a packet of the usual form, or does nothing. */
+/* Makes a row of a packet of the usual form. Does nothing for any other packet. */
 static inline __attribute__((always_inline)) bool take_usual(struct pl_index *index, const struct pl_frame *frame,
                                                              struct pl_row *row)
 {
@@ -251,7 +251,7 @@ static inline __attribute__((always_inline)) bool take_usual(struct pl_index *in
     return true;
 }
 
-/* Makes a row of the frame, or counts it. A fragment has no row: its lengths are not those of its segment. */
+/* Makes a row of the frame, or counts it. A fragment has no row, because its lengths are not those of its segment. */
 static __attribute__((noinline)) enum taken take_frame(struct pl_index *index, const struct pl_frame *frame,
                                                        struct pl_row *row)
 {
@@ -263,7 +263,7 @@ static __attribute__((noinline)) enum taken take_frame(struct pl_index *index, c
         counts->unknown_link++;
         return COUNTED;
     }
-    if (frame->t_ns < 0) { /* not a time of any clock */
+    if (frame->t_ns < 0) { /* not a valid time of any clock */
         counts->no_time++;
         return COUNTED;
     }
@@ -337,7 +337,7 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
     return status;
 }
 
-/* Keeps a SYN whose number is one less than the first one of its side, which stands before it in the file. */
+/* Keeps a SYN that comes too late in the file: its number is one below the first number of its side. */
 static void study_syn(struct pl_index *index, struct pl_flows *flows, const struct nc_packet *packet)
 {
     unsigned dir;
@@ -354,7 +354,7 @@ static void study_syn(struct pl_index *index, struct pl_flows *flows, const stru
     pl_unwrap(&flow->side[dir], packet->tcp.seq, true);
 }
 
-/* Reads the beginning of the capture once more, to learn whether it holds packets twice. */
+/* Reads the beginning of the capture in advance, to learn whether it has packets twice. */
 static void judge_copies(struct pl_index *index)
 {
     struct pl_reader reader;
@@ -397,8 +397,8 @@ static void end_rows(const struct pl_index *index, enum pl_next next, enum pl_ro
         nc_fail(error, NC_EXIT_FAILED, "damaged at %s", index->reader.why);
 }
 
-/* Takes frames of the usual form while there are any and room for their rows. It is a function of its own, so that what
- * is known of a packet stays in registers between its block and its row. */
+/* Takes frames of the usual form while there are any and there is room for their rows. It is a separate function, so
+ * that the values of a packet stay in registers between its block and its row. */
 static __attribute__((noinline)) size_t take_run(struct pl_index *index, struct pl_row *rows, size_t n, size_t most)
 {
     struct pl_frame frame;

@@ -1,5 +1,5 @@
-/* One pass over a capture. Every TCP packet becomes a row with unwrapped numbers; everything else is counted. Rows are
- * handed out one by one, so the pass needs memory only for the flows. */
+/* One pass over a capture. Every TCP packet becomes a row with unwrapped numbers, and other frames are counted. Rows
+ * are delivered one by one, so the pass needs memory only for the flows. */
 #ifndef PL_INDEX_H
 #define PL_INDEX_H
 
@@ -11,10 +11,11 @@
 
 struct pl_usual;
 
-/* The number of frames of each kind. `frames` is the sum of the others, apart from `options_cut` and
- * `tunnelled`: TCP inside tunnels.
- * `other_interface`: TCP packets of interfaces that were not chosen. `options_cut`, of `tcp`: the capture ends within
- * their options. `copy`: TCP packets that are copies of others (copies.h). `no_time`: Simple Packet Blocks, and times of no clock. */
+/* The number of frames of each kind. `frames` is the sum of the other counts, apart from `options_cut` and `tunnelled`
+ * (TCP inside tunnels).
+ * `other_interface`: TCP packets of interfaces that were not chosen. `options_cut`, among `tcp`: the capture ends
+ * within their options. `copy`: TCP packets that are copies of others (copies.h). `no_time`: Simple Packet Blocks, and
+ * invalid times. */
 struct pl_counts {
     uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, copy, no_time,
         tunnelled, options_cut, other_interface;
@@ -29,8 +30,8 @@ struct pl_source {
     const uint8_t *data;
     size_t len;
     bool tunnels;          /* as in struct pl_index */
-    bool accepted;         /* its machine accepted the connections; an analysis asks this of the sender's */
-    const char *interface; /* the only one whose packets count: its name, or its number; NULL: all */
+    bool accepted;         /* its machine accepted the connections; analyse asks this only about the sender's capture */
+    const char *interface; /* name or number of the only interface whose packets count; NULL: all */
 };
 
 enum { PL_INTERFACES_SAID = 8 };
@@ -47,18 +48,19 @@ struct pl_index {
     struct pl_reader reader;
     struct pl_flows flows;
     struct pl_counts counts;
-    struct pl_source source; /* what it reads */
+    struct pl_source source; /* the file or memory that it reads */
     struct pl_copies copies;
-    struct pl_interface_share shares[PL_INTERFACES_SAID]; /* where one is to be chosen: the first ones seen */
+    struct pl_interface_share
+        shares[PL_INTERFACES_SAID]; /* where the user chose an interface: the first interfaces seen */
     unsigned share_n;
-    struct nc_packet late[16]; /* SYNs of the beginning that stand behind other packets of their connection */
+    struct nc_packet late[16]; /* SYNs in the beginning that come behind other packets of their connection */
     unsigned late_n;
     struct pl_usual *usual;
-    struct pl_frame held; /* comes next; with `holds` */
+    struct pl_frame held; /* the next frame; valid with `holds` */
     bool holds;
-    bool judged;      /* `copies` knows the beginning of the capture */
+    bool judged;      /* `copies` has seen the beginning of the capture */
     bool tunnels;     /* look for TCP inside tunnels; the caller sets it after pl_index_open */
-    bool keep_copies; /* give copies rows, too; as `tunnels` */
+    bool keep_copies; /* give copies rows, too; set like `tunnels` */
 };
 
 enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };
@@ -72,24 +74,25 @@ enum pl_status pl_index_open_file(struct pl_index *index, const char *path, stru
 
 enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error);
 
-/* For a second reading of a capture, just opened: takes over what `first`, which has read it, knows of its beginning. */
+/* For a second reading of a capture that was just opened: copies the knowledge of `first`, an earlier reading, about
+ * its beginning. */
 void pl_index_judge_as(struct pl_index *index, const struct pl_index *first);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
 
-/* The same for up to `most` rows. Returns how many there are; *status is PL_ROW while more may follow. What the index
- * knows of a connection is the same for all of them: a packet that may say more of it comes first. */
+/* The same for up to `most` rows. Returns their number; *status is PL_ROW while more may follow. The index's knowledge
+ * of a connection is the same for all these rows: a packet that may add to it begins a new call. */
 size_t pl_index_rows(struct pl_index *index, struct pl_row *rows, size_t most, enum pl_row_status *status,
                      struct nc_error *error);
 
-/* The push side: reads the capture at [data, data + len) to its end or to the place where it is damaged. `error` has
- * the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
+/* Delivers rows to a sink: reads the capture at [data, data + len) to its end or to the place where it is damaged.
+ * `error` has the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
 enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
                             struct nc_error *error);
-/* True when not one frame of a capture could be decoded: their link types are not read, or their bytes contradict
- * themselves. Nothing that is said about such a capture would be true. */
+/* True when no frame of a capture could be decoded, because its link types are not supported or its bytes contradict
+ * themselves. Any result for such a capture would be wrong. */
 bool pl_index_undecoded(const struct pl_index *index);
 
-/* Tells people on stderr what of the capture at `path` was not read: cut files and IP fragments. */
+/* Says on stderr which parts of the capture at `path` were not read: cut files and IP fragments. */
 void pl_index_report(const struct pl_index *index, const char *path);
 
 void pl_index_free(struct pl_index *index);

@@ -17,7 +17,7 @@ struct pl_row {
     uint16_t parts, flags, ip_id;
     uint8_t dir, sack_n, ecn, accecn;
     uint8_t options;   /* bytes of TCP options; no column */
-    uint32_t part_len; /* payload of each of its wire packets but the last; 0: no SYN says it; no column */
+    uint32_t part_len; /* payload of each of its wire packets but the last; 0: unknown without a SYN; no column */
 };
 
 #endif

@@ -1,10 +1,10 @@
-/* Packets of the usual form: IPv4 without options or IPv6 without extension headers, over Ethernet or alone, and TCP
- * without a SYN, with the time stamp option, SACK blocks behind it, or no option. Nearly all packets of a transfer are
- * so. They are read here in a fraction of the instructions that nc_packet.h takes, and their connection is found by one
- * comparison. Every other packet, and every one that contradicts itself, is left to the general decoder. The bounds of the
- * headers are checked before anything behind the first octets is read. All is inline, so that what is known of a packet
- * stays in registers.
- * Invariant: what is read here is what the general decoder says and pl_flows_find() finds. */
+/* Fast path for packets of the usual form: IPv4 without options or IPv6 without extension headers, over Ethernet or
+ * alone, and TCP without a SYN, with no option or with the time stamp option, perhaps followed by SACK blocks. Nearly
+ * all packets of a transfer have this form. Reading them takes a fraction of the instructions of nc_packet.h, and one
+ * comparison finds their connection. The general decoder handles every other packet, and every packet that contradicts
+ * itself. The bounds of the headers are checked before anything behind the first octets is read. Everything is inline,
+ * so that the values of a packet stay in registers.
+ * Invariant: the results equal those of the general decoder and of pl_flows_find(). */
 #ifndef PL_USUAL_H
 #define PL_USUAL_H
 
@@ -17,12 +17,12 @@
 
 enum { PL_USUAL_SLOTS = 512, PL_USUAL_ENDS = 36 };
 
-/* Addresses and ports as they stand in a packet, and the connection and direction of such packets. */
+/* Addresses and ports as they are in a packet, and the connection and direction of such packets. */
 struct pl_usual_slot {
     uint8_t ends[PL_USUAL_ENDS];
     uint8_t ip_version; /* 0: an empty slot */
     uint8_t dir;
-    uint8_t shift; /* of the window */
+    uint8_t shift; /* scale of the window */
     uint32_t flow;
     uint32_t mss_option;   /* pl_flow_mss_option() */
     uint8_t fixed_options; /* pl_flow_fixed_options() */
@@ -30,11 +30,11 @@ struct pl_usual_slot {
 };
 
 struct pl_usual {
-    struct pl_usual_slot slots[PL_USUAL_SLOTS]; /* of two connections with one slot the later one stays */
+    struct pl_usual_slot slots[PL_USUAL_SLOTS]; /* when two connections have the same slot, the later one keeps it */
 };
 
-/* Notes the connection of a packet, for both directions, because it may be a new one between ends that were known, or
- * have learned from this packet. `number`: of the flow. */
+/* Stores the connection of a packet, for both directions. It may be a new connection between known ends, or the packet
+ * may have changed it. `number`: number of the flow. */
 void pl_usual_note(struct pl_usual *usual, const struct nc_packet *packet, const struct pl_flow *flow, uint32_t number,
                    unsigned dir);
 
@@ -72,7 +72,7 @@ static inline size_t pl_usual_slot_of(const uint8_t *ends, uint8_t ip_version)
 
 _Static_assert(PL_USUAL_SLOTS == 1 << (64 - 55), "a hash is the number of a slot");
 
-/* The headers of a packet, and the octets from TCP on that it had and that were captured. */
+/* The headers of a packet, and two lengths from the TCP header on: of the packet, and captured. */
 struct pl_usual_cursor {
     const uint8_t *ends, *tcp;
     size_t segment, captured;
@@ -153,7 +153,7 @@ static inline bool pl_usual_tcp(const struct pl_usual_cursor *cursor, struct pl_
     return pl_usual_options(at + PL_TCP_HEADER, header - PL_TCP_HEADER, row);
 }
 
-/* By words, because memcmp is a call. */
+/* Compares word by word, because memcmp would be a call. */
 static inline bool pl_usual_same(const uint8_t *a, const uint8_t *b, uint8_t ip_version)
 {
     size_t n = ip_version == 4 ? PL_IPV4_ENDS : PL_USUAL_ENDS;
@@ -170,10 +170,10 @@ static inline const struct pl_usual_slot *pl_usual_find(const struct pl_usual *u
     return slot->ip_version == ip_version && pl_usual_same(slot->ends, ends, ip_version) ? slot : NULL;
 }
 
-/* Reads a packet of the usual form whose connection was noted. What its headers say is then in the row, with numbers,
- * blocks and window as they stand in the packet: flags, len, tsval, tsecr, ip_id, ecn, options, sack_n and AccECN, which it
- * has not. The others are the caller's. NULL where the packet is left to the general decoder; then the row may have
- * changed. */
+/* Reads a packet of the usual form whose connection was stored. Sets those members of the row that the headers give,
+ * with numbers, blocks and window as they are in the packet: flags, len, tsval, tsecr, ip_id, ecn, options, sack_n and
+ * AccECN, of which such a packet has none. The caller sets the others. Returns NULL where the general decoder must read
+ * the packet; the row may have changed then. */
 static inline __attribute__((always_inline)) const struct pl_usual_slot *pl_usual_read(const struct pl_usual *usual,
                                                                                        const struct pl_frame *frame,
                                                                                        struct pl_row *row)

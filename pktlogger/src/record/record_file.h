@@ -1,6 +1,6 @@
-/* The record file of a delay box, followed while the box writes it. record_format.h has the layout,
- * comet_delay/RECORD.md the contract. While the box runs, slots that were read are given back to it. The file of a box
- * that has ended is read from where an earlier reader stopped and is not changed, so that it can be read again. */
+/* Follows the record file of a delay box while the box writes it. record_format.h has the layout, comet_delay/RECORD.md
+ * the contract. While the box runs, slots that were read are returned to it. When the box has ended, its file is read
+ * from where an earlier reader stopped and is not changed, so that it can be read again. */
 #ifndef PL_RECORD_FILE_H
 #define PL_RECORD_FILE_H
 
@@ -25,10 +25,10 @@ void pl_record_file_close(struct pl_record_file *file);
 /* Checks whether the box still runs, which is when it holds its lock. */
 bool pl_record_file_live(struct pl_record_file *file);
 
-/* Reads what there is of one direction, up to some MB. Returns the number of slots read. */
+/* Reads the available records of one direction, up to some MB. Returns the number of slots read. */
 uint64_t pl_record_file_read(struct pl_record_file *file, unsigned direction, struct pl_replay *replay);
 
-/* The packets of a direction for which the file had no room. */
+/* Packets of a direction for which the file had no room. */
 uint64_t pl_record_file_skipped(const struct pl_record_file *file, unsigned direction);
 
 #endif

@@ -38,7 +38,7 @@ static int64_t real(const struct pl_record_output *o, uint64_t monotonic_ns)
     return monotonic_ns ? (int64_t)(monotonic_ns + (uint64_t)o->realtime_ns) : -1;
 }
 
-/* The captured bytes of a wire packet, with headers of its own when it was part of a super-packet. */
+/* The captured bytes of a wire packet. A part of a super-packet gets headers of its own. */
 struct piece {
     const uint8_t *data;
     uint32_t captured, wire;
@@ -223,7 +223,7 @@ static void on_line(void *context, unsigned direction, const struct comet_record
     json_int_t t_ns = (json_int_t)real(o, r->t_ns);
     size_t n = json_array_size(steps);
     for (; n && json_integer_value(json_object_get(json_array_get(steps, n - 1), "t_ns")) >= t_ns; n--)
-        json_array_remove(steps, n - 1); /* what was to come does not come any more */
+        json_array_remove(steps, n - 1); /* missing records will not come any more */
     json_array_append_new(steps,
                           json_pack("{s:I, s:o, s:o, s:I, s:b, s:b}", "t_ns", t_ns, "rate_bps",
                                     bound_json(r->line.rate_bps), "packets_per_s", bound_json(r->line.packets_per_s),
@@ -292,7 +292,7 @@ static json_t *description(const struct pl_record_output *o, const uint64_t skip
         json_pack("{s:i, s:o, s:[s, s], s:{s:i, s:i, s:i}, s:{s:I, s:I}, s:O}", "v", 1, "fates", fates, "directions",
                   "ab", "ba", "edits", "ce", EDIT_CE, "corrupt", EDIT_CORRUPT, "forge", EDIT_FORGE, "skipped_packets",
                   "ab", (json_int_t)skipped[0], "ba", (json_int_t)skipped[1], "gaps", o->gaps);
-    if (json_array_size(o->line[0]) && json_array_size(o->line[1])) /* boxes of before did not record it */
+    if (json_array_size(o->line[0]) && json_array_size(o->line[1])) /* earlier boxes did not record it */
         json_object_set_new(all, "line", json_pack("{s:O, s:O}", "ab", o->line[0], "ba", o->line[1]));
     return all;
 }

@@ -180,7 +180,7 @@ static void take_decided(struct pl_replay *replay, struct pl_replay_direction *d
     }
 }
 
-/* The packet i, or else its first copy, that has not been sent yet. */
+/* The packet i, or its first copy, whichever has not been sent yet. */
 static struct pl_replay_part *waiting(struct pl_replay_frame *frame, uint32_t i)
 {
     if (frame->part[i].unsent)
@@ -276,7 +276,7 @@ uint64_t pl_replay_read(struct pl_replay *replay, unsigned direction, const uint
     return (uint64_t)(at - start) / COMET_RECORD_SLOT;
 }
 
-/* Frees the oldest frames about which every event has been emitted. */
+/* Frees the oldest frames for which all events have been emitted. */
 static void retire(struct pl_replay *replay, unsigned direction, bool last)
 {
     struct pl_replay_direction *d = &replay->direction[direction];

@@ -1,10 +1,10 @@
 /* Turns the records of a delay box (record_format.h) into events in order of time: frames that came in, packets that
- * went out, and each wire packet with its fate once that is known.
- * Each direction keeps its frames in order of arrival; later records about their wire packets find them by number.
+ * went out, and each wire packet with its fate once that is known. Each direction keeps its frames in order of arrival,
+ * and later records about their wire packets find them by number.
  * A frame's `in` event is emitted once the fate of all its packets is known, so that a dropped packet can be marked. An
- * `out` event is emitted for packets that were sent. These are four streams, each in order, which are merged by time. A
- * frame's `done` event is emitted, in order of number, when nothing more can happen to it; the frame is then freed. The
- * memory needed is that of the headers of the packets in the box. Bad records are counted and skipped. */
+ * `out` event is emitted for packets that were sent. These are four streams, each in order of time, and they are merged
+ * by time. A frame's `done` event is emitted, in order of number, when no further event can concern it; the frame is
+ * then freed. Memory holds the headers of the packets in the box. Bad records are counted and skipped. */
 #ifndef PL_REPLAY_H
 #define PL_REPLAY_H
 
@@ -14,7 +14,7 @@
 enum { PL_FATE_HELD = FATE_N }; /* a further fate: in the box when the record ended */
 
 struct pl_replay_part {
-    uint64_t exit_ns, t_ns, sent_ns; /* monotonic; 0: it did not happen. t_ns: of the departure, or of the drop */
+    uint64_t exit_ns, t_ns, sent_ns; /* monotonic; 0: did not happen. t_ns: departure, or drop */
     uint8_t fate, edits;
     bool decided, unsent;
 };
@@ -61,7 +61,7 @@ struct pl_replay_direction {
     uint64_t seen_ns;               /* latest time seen; no older record follows */
     uint64_t held_parts;            /* wire packets of the frames in memory */
     uint64_t packets, sent, copies; /* wire packets */
-    uint64_t dropped[FATE_N];       /* by cause; includes loss behind the bottleneck */
+    uint64_t dropped[FATE_N];       /* drops by cause; includes loss behind the bottleneck */
     uint64_t gaps, gap_packets;
     uint64_t damaged;   /* records that cannot be decoded or contradict others */
     uint64_t unmatched; /* wire packets with a fate but without an arrival */
@@ -82,7 +82,7 @@ uint64_t pl_replay_read(struct pl_replay *replay, unsigned direction, const uint
                         uint64_t slots_max);
 
 /* Emits every event whose turn has come. `least_ns[d]`: direction `d` will deliver nothing older than this. UINT64_MAX:
- * it will deliver nothing at all, and packets still in the box stay there. */
+ * it will deliver nothing more, and packets still in the box stay there. */
 void pl_replay_emit(struct pl_replay *replay, const uint64_t least_ns[2]);
 
 #endif
