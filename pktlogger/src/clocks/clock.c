@@ -8,7 +8,7 @@
 
 #include "nc_quantity.h"
 
-/* Whether a frame of the stepped capture is behind the step that piece i begins with. */
+/* Whether a frame of the stepped capture is behind the step at which piece i begins. */
 static bool is_behind(const struct pl_clock *clock, unsigned i, uint64_t frame, int64_t t_ns)
 {
     const struct pl_clock_piece *piece = &clock->pieces[i];
@@ -26,7 +26,7 @@ static const struct pl_clock_piece *piece_at(const struct pl_clock *clock, uint6
     return &clock->pieces[i];
 }
 
-/* Times are those of captures, whatever the clocks of a damaged one say. */
+/* Limits a time to the range of capture times, because the clocks of a damaged capture can show any value. */
 static int64_t within(int64_t t_ns)
 {
     const int64_t latest_ns = INT64_C(1) << 62;
@@ -40,12 +40,12 @@ int64_t pl_clock_map(const struct pl_clock *clock, int end, uint64_t frame, int6
     const struct pl_clock_piece *piece = end == clock->stepped ? piece_at(clock, frame, t_ns) : &clock->pieces[0];
     if (!end)
         return within(t_ns + (piece->offset_ns - clock->pieces[0].offset_ns));
-    int64_t ahead_ns = t_ns - piece->offset_ns; /* by the first's clock, but for the drift */
+    int64_t ahead_ns = t_ns - piece->offset_ns; /* the time on the first clock, before the correction for drift */
     double drifted = clock->drift / (1 + clock->drift) * (double)(ahead_ns - clock->at_ns);
     return within(ahead_ns - llround(drifted));
 }
 
-/* A duration with a sign that ends at a comma. */
+/* Reads a signed duration that ends at a comma. */
 static int parse_offset(const char *text, int64_t *offset_ns)
 {
     char number[64];

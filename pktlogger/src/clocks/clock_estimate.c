@@ -3,15 +3,16 @@
 
 #include <stdlib.h>
 
-#define FLOOR_NS 1000  /* capturing is not more exact than this, whatever the resolution */
-#define GAP_NS 10e9    /* longer silences count as so long when time is divided into windows */
+#define FLOOR_NS 1000  /* least error of a capture's times, whatever its resolution */
+#define GAP_NS 10e9    /* a longer silence counts as this long when time is divided into windows */
 #define DRIFT_MAX 1e-3 /* no clock drifts by more; NTP slews by half of it at most */
-/* A drift shows that there are two clocks if each direction shows it, and if over the captures it is more than so much
- * of the round trip and of the resolution: an evenly growing queue looks like a drift of one direction. */
+/* A drift proves that there are two clocks if each direction shows it, and if its effect over the captures exceeds
+ * these shares: OF_ROUND_TRIP of the round trip, and OF_FLOOR times the resolution. An evenly growing queue looks like
+ * a drift of one direction only. */
 #define OF_ROUND_TRIP 1e-3
 #define OF_FLOOR 10
-/* So many packets that do not tell on which side of a step they are do not tell whose step it was either: where none is
- * under way, the nearest packet that tells may be the second or third. */
+/* Near a step some packets do not show on which side of it they are. Up to FEW of them say nothing about whose clock
+ * was stepped: where none is under way, the nearest packet that shows its side may be the second or third. */
 enum { FEW = 2 };
 
 static int by_frame(const struct pl_clock_point *a, const struct pl_clock_point *b, int end)
@@ -29,7 +30,7 @@ static int by_second(const void *left, const void *right)
     return by_frame(left, right, 1);
 }
 
-/* When a packet passed a capture, by that capture's clock. */
+/* When a packet passed a capture point, by that capture's clock. */
 static int64_t time_at(const struct pl_clock_point *point, int end)
 {
     if (!end)
@@ -37,7 +38,7 @@ static int64_t time_at(const struct pl_clock_point *point, int end)
     return point->back ? point->t_ns - point->difference_ns : point->t_ns + point->difference_ns;
 }
 
-/* How far the time has come at each point; a clock that goes back stands still. Writes into x. */
+/* Writes the time elapsed at each point into x. A clock that goes back stands still here. */
 static double pass_time(const pl_clock_points *points, int end, struct pl_clock_mark *marks)
 {
     double passed = 0;
@@ -69,7 +70,7 @@ static int by_size(const void *left, const void *right)
     return (a->size > b->size) - (a->size < b->size);
 }
 
-/* The two commonest sizes of each direction. It sorts the points. */
+/* Finds the two commonest sizes of each direction. Sorts the points. */
 static void commonest(pl_clock_points *points, uint32_t sizes[2][2])
 {
     size_t most[2][2] = {{0, 0}, {0, 0}};
@@ -101,7 +102,7 @@ static uint8_t class_of(const struct pl_clock_point *point, uint32_t sizes[2][2]
     return (uint8_t)(PL_CLOCK_CLASSES + point->back);
 }
 
-/* Makes the marks, around the time at_ns and the offset base_ns, in the order of the capture `end`. */
+/* Makes the marks, relative to the time at_ns and the offset base_ns, in the order of the capture `end`. */
 static void order(struct pl_clock_study *study, pl_clock_points *points, const struct pl_clock *clock, int64_t base_ns)
 {
     int end = clock->stepped;
@@ -129,7 +130,7 @@ static void order(struct pl_clock_study *study, pl_clock_points *points, const s
 
 enum what { SHORT, LONG, ANY };
 
-/* The least values of a direction among marks, and what is known of how exact they are. */
+/* The least values of a direction among the marks, and how exact they are. */
 struct lowest {
     double level, x, error;
     size_t n;
@@ -162,7 +163,7 @@ static struct lowest lowest_of(const struct pl_clock_study *study, size_t from, 
     return lowest;
 }
 
-/* Both directions of a piece of time. */
+/* The least values of both directions in a piece of time. */
 struct piece {
     struct lowest away, back;
 };
@@ -172,8 +173,9 @@ static double error_of(const struct piece *piece)
     return (piece->away.error + piece->back.error) / 2;
 }
 
-/* How far the second clock is ahead in a piece, by the one of which more is known, and by the direction of which more
- * is known: a queue that never empties hides the least delay of one. */
+/* The offset of the second clock in a piece. It is the offset in `known`, the piece with the smallest error, plus the
+ * change since then in the direction with the smaller error. A queue that never empties hides the least delay of a
+ * direction. */
 static double offset_of(const struct piece *piece, const struct piece *known)
 {
     double offset = (known->away.level - known->back.level) / 2;
@@ -182,8 +184,8 @@ static double offset_of(const struct piece *piece, const struct piece *known)
     return offset + known->back.level - piece->back.level;
 }
 
-/* What long packets take longer than short ones in a piece, where a direction has both: in another piece, or in the
- * other direction, there may be only one kind. */
+/* The extra delay of long packets over short ones in a piece, where a direction has both. Another piece, or the other
+ * direction, may have only one kind. */
 static double size_effect(const struct pl_clock_study *study, size_t from, size_t to, double slope)
 {
     double effect = 0;
@@ -196,13 +198,14 @@ static double size_effect(const struct pl_clock_study *study, size_t from, size_
     return effect;
 }
 
-/* Between the times of the marks around a step. */
+/* The middle between the times of the marks around a step. */
 static int64_t turn_ns(const struct pl_clock_study *study, size_t begin)
 {
     return study->origin_ns + llround((study->at[begin - 1].own + study->at[begin].own) / 2);
 }
 
-/* Sets the pieces of the clock from the marks at which they begin. Returns false when a piece lacks a direction. */
+/* Sets the pieces of the clock from the marks at which they begin. Returns false when a piece has no packet in one
+ * direction. */
 static bool set_pieces(struct pl_clock *clock, const struct pl_clock_study *study, const size_t *begins, unsigned n,
                        int64_t base_ns)
 {
@@ -247,7 +250,7 @@ static bool violated(const pl_clock_points *points, double floor_ns)
     return false;
 }
 
-/* The times of a first clock that was stepped become those without the steps. */
+/* Corrects the times of a first clock that was stepped to those without steps. */
 static void level_times(struct pl_clock_study *study, const struct pl_clock *clock, const size_t *begins)
 {
     for (unsigned i = 1; !clock->stepped && i < clock->piece_n; i++)
@@ -255,7 +258,7 @@ static void level_times(struct pl_clock_study *study, const struct pl_clock *clo
             study->at[j].x += (double)(clock->pieces[i].offset_ns - clock->pieces[0].offset_ns);
 }
 
-/* Whether the drift alone shows that there are two clocks. */
+/* Whether the drift alone proves that there are two clocks. */
 static bool drifts(const struct pl_clock *clock, const struct pl_clock_study *study)
 {
     double drifted = fabs(clock->drift) * (study->at[study->n - 1].x - study->at[0].x);
@@ -263,13 +266,13 @@ static bool drifts(const struct pl_clock *clock, const struct pl_clock_study *st
            drifted > OF_FLOOR * study->floor_ns;
 }
 
-/* How well the steps of one clock explain what was captured. */
+/* How well steps of one of the clocks explain the captures. */
 struct fitted {
-    size_t unclear; /* packets that do not tell on which side of a step they are */
+    size_t unclear; /* packets that do not show on which side of a step they are */
     double leap_ns;
 };
 
-/* By how much the clock that may have been stepped leaps between the packets around its steps; INFINITY: back. */
+/* The sum of the jumps of the clock in question between the packets around its steps. INFINITY: it went back. */
 static double leap_ns(const struct pl_clock_study *study, const size_t *begins, unsigned n)
 {
     double leap = 0;
@@ -285,7 +288,7 @@ static struct fitted fit(struct pl_clock *clock, struct pl_clock_study *study, i
     size_t begins[PL_CLOCK_PIECES] = {0};
     struct fitted fitted = {0, 0};
     clock->drift = pl_clock_slope(study, &clock->drift_error);
-    if (fabs(clock->drift) > DRIFT_MAX) { /* a queue that grows */
+    if (fabs(clock->drift) > DRIFT_MAX) { /* such a drift is a growing queue */
         clock->drift = 0;
         clock->drift_error = -1;
     }
@@ -306,7 +309,7 @@ static struct fitted fit(struct pl_clock *clock, struct pl_clock_study *study, i
     return fitted;
 }
 
-/* The differences of the first packet of each direction, as an offset from which doubles are exact. */
+/* An offset near all differences, from the first packet of each direction, so that doubles are exact relative to it. */
 static int64_t base_of(const pl_clock_points *points)
 {
     int64_t base_ns = 0;
@@ -320,7 +323,7 @@ static int64_t base_of(const pl_clock_points *points)
     return base_ns;
 }
 
-/* Fits the clock with steps of one capture's clock, in the order of that capture. */
+/* Fits the clock under the assumption that one capture's clock was stepped, in the order of that capture. */
 static struct fitted fit_steps_of(int stepped, struct pl_clock *clock, struct pl_clock_study *study,
                                   pl_clock_points *points, int64_t base_ns)
 {
@@ -329,9 +332,9 @@ static struct fitted fit_steps_of(int stepped, struct pl_clock *clock, struct pl
     return fit(clock, study, base_ns);
 }
 
-/* Fits the clock with steps of the second capture's clock, and where there are some, of the first's. In the wrong order
- * the packets under way at a step blur it. Where none was under way, the clock that leaps, or goes back, was stepped:
- * had it been the other's, both ends would have been silent for as long as the step. */
+/* Fits the clock with steps of the second clock and, if there are any, with steps of the first clock instead. In the
+ * wrong order, the packets under way at a step blur it. If no packet was under way, the clock that jumps or goes back
+ * was stepped. Had it been the other clock, both ends would have been silent for as long as the step. */
 static void fit_either(struct pl_clock *clock, struct pl_clock_study *study, pl_clock_points *points, int64_t base_ns)
 {
     struct pl_clock other = *clock;

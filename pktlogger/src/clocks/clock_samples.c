@@ -13,7 +13,7 @@ static uint64_t mix(uint64_t hash, uint64_t word)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* Scatters the hash over all bits, the lowest ones above all. */
+/* Spreads the hash over all bits, in particular the lowest ones. */
 static uint64_t finish(uint64_t z)
 {
     z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -97,16 +97,16 @@ static int by_key(const void *left, const void *right)
 
 enum { DIGIT = 11 };
 
-/* The digit number `digit` of what samples are sorted by: first those of the key, without its lowest bits, then those of
- * the flow. */
+/* Digit number `digit` of the sort key of a sample: first the digits of its hash, without the lowest bits, then those
+ * of its flow. */
 static inline size_t digit_of(const struct pl_clock_sample *sample, unsigned digit)
 {
     uint64_t key = sample->key >> (64 - 3 * DIGIT), flow = sample->flow;
     return (digit < 3 ? key >> digit * DIGIT : flow >> (digit - 3) * DIGIT) & ((1 << DIGIT) - 1);
 }
 
-/* Puts keys in order that are random, by their digits: of the few that are equal so far, by_key decides. Returns 0, or -1
- * without memory. */
+/* Sorts by digits, which suits random keys. by_key decides the order of the few samples that are still equal. Returns
+ * 0, or -1 without memory. */
 static int sort(struct pl_clock_samples *samples)
 {
     size_t n = samples->list.n;
@@ -116,7 +116,7 @@ static int sort(struct pl_clock_samples *samples)
         for (size_t i = 0; i < n; i++)
             places[digit_of(&from[i], digit)]++;
         if (n && places[digit_of(&from[0], digit)] == n)
-            continue; /* all have the same digit */
+            continue; /* all samples have the same digit */
         for (size_t d = 0; d < sizeof places / sizeof *places; d++) {
             size_t count = places[d];
             places[d] = sum;
@@ -134,8 +134,8 @@ static int sort(struct pl_clock_samples *samples)
     return spare ? pl_sort(samples->list.at, n, sizeof *samples->list.at, by_key) : -1;
 }
 
-/* Numbers the samples as the flows that are in both captures, and whether they lead away as their direction. Sorts
- * them. */
+/* Gives the samples the numbers of the flows that are in both captures, and their direction: away from the first
+ * capture's machine, or to it. Sorts them. */
 static int translate(struct pl_clock_samples *samples, const struct pl_clock_flow *flows, uint64_t mask)
 {
     size_t kept = 0;

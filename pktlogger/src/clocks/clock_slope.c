@@ -1,11 +1,11 @@
-/* The drift; clock_estimate.h has the idea. */
+/* Estimates the drift; clock_estimate.h explains the method. */
 #include "clock_study.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define SLOPE_MAX 1e-3
-#define SLEW_MAX 5e-4 /* what NTP slews by; a crystal is five times better */
+#define SLEW_MAX 5e-4 /* limit of NTP's correction; a crystal is five times better */
 enum { ROUNDS = 4, LOGS = 8, TURNS = 60, CLASSES = 2 };
 #define LESS_TELLING 20
 
@@ -54,7 +54,8 @@ static void distances(const struct windows *windows, double slope, double *out)
         out[i] -= least;
 }
 
-/* The sum of the distances' logarithms: small where many windows are near the line, and however far the others are. */
+/* The sum of the logarithms of the distances. It is small when many windows are near the line, even if the others are
+ * far away. */
 static double spread(const struct windows all[CLASSES], double slope, double floor_ns)
 {
     double sum = 0, product = 1, away[PL_CLOCK_WINDOWS];
@@ -72,7 +73,7 @@ static double spread(const struct windows all[CLASSES], double slope, double flo
     return sum + log(product);
 }
 
-/* The slope of the line through two windows with the least spread; pairs that are close together tell little. */
+/* The slope of the line through two windows that gives the least spread. Pairs close to each other are skipped. */
 static double best_of(const struct windows all[CLASSES], double slope, double span, double floor_ns)
 {
     double best = slope, least = spread(all, slope, floor_ns);
@@ -103,7 +104,7 @@ double pl_clock_nth(double *values, size_t n, size_t i)
     return n == 0 ? 0 : values[i < n ? i : n - 1];
 }
 
-/* Keeps the windows that are near the line. */
+/* Keeps only the windows near the line. */
 static void keep_near(struct windows *windows, double slope, double floor_ns)
 {
     double away[PL_CLOCK_WINDOWS] = {0}, sorted[PL_CLOCK_WINDOWS];
@@ -119,7 +120,7 @@ static void keep_near(struct windows *windows, double slope, double floor_ns)
     windows->n = kept;
 }
 
-/* How high the line below the windows runs at their middle. */
+/* The height of the line below the windows, at their middle. */
 static double height(const struct windows *windows, double slope, double middle)
 {
     double least = INFINITY;
@@ -129,7 +130,7 @@ static double height(const struct windows *windows, double slope, double middle)
     return least;
 }
 
-/* The time of most windows. */
+/* The length of time that holds most windows. */
 static double time_of(const struct windows *windows)
 {
     double x[PL_CLOCK_WINDOWS];
@@ -137,8 +138,8 @@ static double time_of(const struct windows *windows)
     return 2 * (pl_clock_nth(x, windows->n, windows->n * 3 / 4) - pl_clock_nth(x, windows->n, windows->n / 4));
 }
 
-/* How much the line below the windows may be tilted: over the time of most of them by what the sixth least distance
- * is. INFINITY with too few windows. */
+/* The possible tilt of the line below the windows: the sixth least distance over the time of most windows. INFINITY
+ * with too few windows. */
 static double error_of(const struct windows *windows, double slope, double floor_ns)
 {
     double away[PL_CLOCK_WINDOWS], time = time_of(windows);
@@ -164,7 +165,7 @@ static double highest(const struct windows *windows, double slope, double error)
     return (low + high) / 2;
 }
 
-/* Refines a slope by the class that is nearest to its line. Sets *error. */
+/* Refines a slope with the class of packets nearest to its line. Sets *error. */
 static double refine(const struct windows all[CLASSES], double slope, double floor_ns, double *error)
 {
     struct windows best = {.n = 0};
@@ -185,7 +186,7 @@ static double refine(const struct windows all[CLASSES], double slope, double flo
     return slope;
 }
 
-/* The slope that the packets of one direction show. Its error is INFINITY when they are too few. */
+/* The slope by the packets of one direction. Its error is INFINITY when there are too few. */
 static double slope_of(struct pl_clock_study *study, unsigned way, double *error)
 {
     struct windows all[CLASSES];
@@ -201,8 +202,8 @@ static double slope_of(struct pl_clock_study *study, unsigned way, double *error
     return slope;
 }
 
-/* A queue that grows evenly tilts a line as drift does, but of one direction. So where the directions contradict each
- * other, the drift is anywhere between them, unless one of them tells far less. */
+/* Combines the slopes of both directions. An evenly growing queue tilts one line as drift does, but only one. So where
+ * the directions disagree, the drift may lie anywhere between them, unless one of them is far less exact. */
 double pl_clock_slope(struct pl_clock_study *study, double *error)
 {
     double errors[2], slopes[2] = {slope_of(study, 0, &errors[0]), slope_of(study, 1, &errors[1])};

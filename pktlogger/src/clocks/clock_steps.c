@@ -1,13 +1,13 @@
-/* Where a clock was stepped; clock_estimate.h has the idea. */
+/* Finds where a clock was stepped; clock_estimate.h explains the method. */
 #include "clock_study.h"
 
-#define OF_ROUND_TRIP 2e-3 /* smaller steps are not told from what else happens on a path */
+#define OF_ROUND_TRIP 2e-3 /* smaller steps cannot be distinguished from other events on a path */
 enum { NEIGHBOURS = 8, ENOUGH = 8, NO_WITNESS = 64, IMPOSSIBLE = 64 };
 
-/* The least differences of each direction in a window, without drift; INFINITY: none. */
+/* The least differences of each direction in a window, corrected for drift; INFINITY: none. */
 struct levels {
     double at[2][PL_CLOCK_WINDOWS];
-    unsigned class[2]; /* of the two of a direction, the one that is in more windows */
+    unsigned class[2]; /* of a direction's two sizes, the one that occurs in more windows */
     double round_trip, tolerance;
 };
 
@@ -30,8 +30,8 @@ static double near(const struct levels *levels, int way, unsigned w, int to)
     return least;
 }
 
-/* Whether a step falls into window w: one direction has its least difference from before, the other from behind, and so
- * their sum is no round trip. */
+/* Whether a step falls into window w: one direction has its least difference from before the step and the other from
+ * behind it, so their sum is not a round trip. */
 static bool straddles(const struct levels *levels, unsigned w)
 {
     double tolerance = levels->tolerance;
@@ -45,7 +45,7 @@ static bool straddles(const struct levels *levels, unsigned w)
     return false;
 }
 
-/* One size only: both together would look like a delay that changes. */
+/* Uses one size only, because a mix of two would look like a delay that changes. */
 static unsigned main_class(const struct pl_clock_study *study, unsigned way)
 {
     int more = 0;
@@ -65,7 +65,8 @@ static struct levels levels_of(const struct pl_clock_study *study, double slope,
         if (isfinite(levels.at[0][w] + levels.at[1][w]))
             sums[n++] = levels.at[0][w] + levels.at[1][w];
     }
-    double noise = pl_clock_nth(sums, n, ENOUGH) - pl_clock_nth(sums, n, 2); /* two windows may hold steps */
+    double noise =
+        pl_clock_nth(sums, n, ENOUGH) - pl_clock_nth(sums, n, 2); /* up to two windows may contain the step */
     double span = study->at[study->n - 1].x - study->at[0].x;
     levels.tolerance =
         OF_ROUND_TRIP * fabs(pl_clock_nth(sums, n, 2)) + 4 * noise + 2 * study->floor_ns + 2 * error * span;
@@ -77,12 +78,13 @@ static struct levels levels_of(const struct pl_clock_study *study, double slope,
     return levels;
 }
 
-/* What marks must fall on either side of a step: the last that is surely before, the first that is surely behind. */
+/* Marks that must lie on either side of a step: the last one surely before it, and the first one surely behind it. */
 struct border {
     size_t before, behind;
 };
 
-/* `levels` are the least ones before and behind the step; a mark that is nearer to the lower one is on its side. */
+/* Finds these marks. `levels` are the least ones before and behind the step. A mark nearer to the lower level is on the
+ * side of that level. */
 static struct border border_of(const struct pl_clock_study *study, const struct levels *levels, double slope,
                                unsigned first, unsigned last, double before[2], double behind[2])
 {
@@ -113,7 +115,7 @@ static void lowest(const struct levels *levels, unsigned first, unsigned last, d
     }
 }
 
-/* The mark from `first` to `last` before which the clock leaps most: forward, or back. */
+/* The mark, from `first` to `last`, before which the clock jumps most, forward or back. */
 static size_t leap_of(const struct pl_clock_study *study, size_t first, size_t last, bool forward)
 {
     size_t at = first;
@@ -128,8 +130,8 @@ static size_t leap_of(const struct pl_clock_study *study, size_t first, size_t l
     return at;
 }
 
-/* The first mark of the piece that begins at window `w`; the one before began at window `first` and ended with `last`,
- * and the one that begins ends with `end`. Between are windows that hold the step. */
+/* The first mark of the piece that begins at window `w`. The previous piece began at window `first` and ended with
+ * `last`; the new one ends with `end`. The windows between them contain the step. */
 static size_t begin_of(const struct pl_clock_study *study, const struct levels *levels, double slope,
                        const unsigned windows[4], size_t *unclear)
 {

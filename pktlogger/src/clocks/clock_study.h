@@ -1,5 +1,5 @@
-/* What clock_estimate.c, clock_slope.c and clock_steps.c share: the packets in windows of time, and the least
- * differences in them. */
+/* Shared by clock_estimate.c, clock_slope.c and clock_steps.c: the packets in windows of time, and the least difference
+ * in each window. */
 #ifndef PL_CLOCK_STUDY_H
 #define PL_CLOCK_STUDY_H
 
@@ -8,19 +8,20 @@
 
 #include "clock_estimate.h"
 
-/* Windows have equal lengths, but the first and the last are divided into PL_CLOCK_ENDS: a step is found between two
- * windows. The classes: the two commonest sizes of each direction, and behind them the other packets of each, which
- * only the offsets take into account: on a line of 5 Mbit/s a SACK block takes 13 us. */
+/* Windows have equal lengths, but the first and the last are divided into PL_CLOCK_ENDS, because a step is found
+ * between two windows. Classes of packets: the two commonest sizes of each direction and, in one further class per
+ * direction, all other packets. Only the offsets use these further classes: on a line of 5 Mbit/s a SACK block takes 13
+ * us. */
 enum {
     PL_CLOCK_ENDS = 8,
     PL_CLOCK_WINDOWS = 62 + 2 * PL_CLOCK_ENDS,
     PL_CLOCK_CLASSES = 4,
     PL_CLOCK_WITNESSES = 6,
-    PL_CLOCK_SIGNIFICANT = 3, /* a drift of so many times its error is one */
+    PL_CLOCK_SIGNIFICANT = 3, /* a drift counts when it is this many times its error */
 };
 
-/* A packet: its time and its difference, both from the middle of all. `own` is its time by the clock that may have been
- * stepped, from the study's origin. */
+/* A packet: its time and its difference, both relative to the middle of all packets. `own` is its time by the clock
+ * that may have been stepped, since the study's origin. */
 struct pl_clock_mark {
     double x, v, own;
     uint64_t frame;
@@ -29,12 +30,12 @@ struct pl_clock_mark {
 };
 
 struct pl_clock_study {
-    struct pl_clock_mark *at; /* in the order of the capture whose clock may have been stepped */
+    struct pl_clock_mark *at; /* packets in the order of the capture whose clock may have been stepped */
     size_t n;
-    int end; /* that capture */
+    int end; /* number of that capture */
     int64_t origin_ns;
-    double floor_ns; /* no difference is known better */
-    bool agreed;     /* each direction by itself shows a drift, and both the same */
+    double floor_ns; /* least error of a difference */
+    bool agreed;     /* each direction alone shows a drift, and both show the same */
     struct {
         double x, v;
         bool any;
@@ -46,7 +47,7 @@ static inline bool pl_clock_back(unsigned class)
     return class >= 2;
 }
 
-/* The value of a point of a direction without drift. */
+/* The difference of a mark, corrected for drift. */
 static inline double pl_clock_level(bool back, double x, double v, double slope)
 {
     return back ? v + slope * x : v - slope * x;
@@ -57,18 +58,18 @@ static inline double pl_clock_mark_level(const struct pl_clock_mark *mark, doubl
     return pl_clock_level(mark->back, mark->x, mark->v, slope);
 }
 
-/* Fills in `least` for a drift of `slope`. */
+/* Fills in `least` for the drift `slope`. */
 void pl_clock_find_least(struct pl_clock_study *study, double slope);
 
-/* Finds the drift and its error, which is below 0 when too little is known. */
+/* Finds the drift and its error. The error is below 0 when the data does not suffice. */
 double pl_clock_slope(struct pl_clock_study *study, double *error);
 
-/* Finds where the clock was stepped: sets the marks at which another piece begins. Returns the number of pieces, and
- * adds to *unclear the marks around the steps that do not tell on which side they are. */
+/* Finds where the clock was stepped, and sets the marks at which the pieces begin. Returns the number of pieces. Adds
+ * to *unclear the number of marks near the steps that do not show their side. */
 unsigned pl_clock_steps(struct pl_clock_study *study, double slope, double error, size_t begins[PL_CLOCK_PIECES],
                         size_t *unclear);
 
-/* Sorts values; the result is the one of number i, or the last one. */
+/* Sorts values and returns the value at index i, or the last one. */
 double pl_clock_nth(double *values, size_t n, size_t i);
 
 #endif

@@ -1,4 +1,5 @@
 /* Joins one block of a connection (join.h): all open parts and acknowledgements below a cut.
+ *
  * Most parts are plain. They were sent once and in order, arrived once and in order, and have the same borders in both
  * captures, and no other part overlaps them. A plain part sent and a plain part received form a pair, which is joined
  * at once. Such a pair says nothing about other parts. The following steps handle the remaining parts.

@@ -1,5 +1,6 @@
 /* The second reading: pairs the packets that one connection's sender sent with those that its receiver received. Both
  * captures are read side by side in order of time.
+ *
  * A part or an acknowledgement is open while its fate may still change, and open ones are held in memory. HORIZON_NS
  * after the sender has seen an acknowledgement, everything below its number is joined as one block (block.c): by then
  * every copy has arrived or never will. A copy that is sent or arrives even later is joined on its own, as a further
@@ -7,6 +8,7 @@
  * So memory is bounded by the data sent within a round-trip time and the horizon. When more than HELD_MAX elements are
  * open, acknowledged data is joined without waiting for the horizon, so memory holds only a round-trip time. When more
  * than OPEN_MAX are open, all data is joined without waiting for acknowledgements.
+ *
  * Both captures may show super-packets, but with different borders: segmentation offload makes them at the sender, GRO
  * makes them at the receiver, and a box in between splits them. So the packets of both captures are first split into
  * wire parts by the MSS in use.

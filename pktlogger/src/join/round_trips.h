@@ -1,5 +1,6 @@
 /* Decides which acknowledgements are samples of the round-trip time, from the sender's capture alone. All round-trip
  * times come from here.
+ *
  * An acknowledgement was sent because something arrived. It shows how far the data has arrived: up to its number, or to
  * the end of the first block of SACK, which reports the data that has just arrived (RFC 2018, section 4). The sample is
  * the time since the newest of this data was sent. There is no sample

@@ -1,5 +1,6 @@
 /* What acknowledgements show about the data, where there is only the sender's capture: which octets have arrived, when
  * the sender first knew it, and which octets arrived more than once.
+ *
  * Where octets were sent several times before they were shown, one of the copies had arrived first. It is the last
  * copy, unless one of these signs says otherwise:
  * - A duplicate was reported (DSACK, RFC 2883). Then one earlier copy arrived for each report.

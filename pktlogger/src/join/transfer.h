@@ -1,5 +1,6 @@
 /* One direction of one connection, seen from both ends: everything that `analyse` knows about it. All sequence numbers
  * are relative as in the sender's capture. Those of the receiver's capture are translated by `delta`.
+ *
  * The captures are read three times. Memory holds only open flows and data that is not acknowledged.
  * 1. survey.c finds the flows of both captures. Their direction, their MSS and the difference of their relative numbers
  * are known only after this reading.

@@ -1,11 +1,14 @@
 /* What the UDP port sends without a rate: packets of one flow and one size, as many as the kernel takes.
+ *
  * One call sends MESSAGES messages, and each has as many packets as segmentation offload allows. The messages are made
  * once. Later only numbers and times change in them, which takes 1 ns per packet. The rest is the kernel's work. A
  * third of it is copying the packets, which is faster from less memory. So the messages share memory: each begins a
  * header's length behind the one before it, and every header has its own place. A packet therefore has the headers of
  * other messages behind its own. Packets shorter than MESSAGES headers do not share memory.
+ *
  * The table gives ns of processor time per packet: 1,442-byte packets over a veth pair to a host that drops them,
  * medians of sessions of 9 and 7 rounds in turn on two busy processors. Only figures of one column can be compared:
+ *
  *     always the same zeros, 64 messages per call         92    95
  *     likewise, 8 messages per call                       95
  *     messages side by side, 8 per call                   99   105    copied from 512 KB
@@ -13,9 +16,11 @@
  *     messages in shared memory, 8 per call                     95    copied from 65 KB
  *     likewise, 16, 32, 40 per call                     94, 94, 93
  *     headers and zeros as separate parts, 8 per call   136
+ *
  * In a third session a packet socket with PACKET_VNET_HDR and PACKET_QDISC_BYPASS took 102, zeros took 92 and messages
  * side by side took 99. The segment size is an option of the socket; as an option of each message it costs 1 or 2 ns
  * per packet.
+ *
  * Rejected: the packet socket. It gains nothing, and it would have to resolve addresses. MSG_ZEROCOPY: a veth pair
  * copies such packets anyway, page by page. More messages per call: they gain nothing, and all packets of a call have
  * the same time. */

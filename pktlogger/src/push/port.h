@@ -1,14 +1,18 @@
 /* Ports, through which packets leave: three kinds with one interface. A port takes a batch of packets that are due and
  * sends them with as few system calls as possible.
+ *
  * `udp`: one UDP socket per flow, sendmmsg, and segmentation offload (UDP_SEGMENT) for packets of a batch that belong
  * to one flow and have one size. `tcp`: a raw IP socket; the packets have TCP headers and belong to no connection.
  * `frames`: a packet socket at an interface, for the frames of a capture.
+ *
  * 1,442-byte packets over a veth pair to a socket that reads them, medians of four rounds in turn on two busy
  * processors, packets/s:
+ *
  *     UDP, sendmmsg with UDP_SEGMENT             354,000  (with a number and a time in each packet, as here: 345,000)
  *     packet socket, sendmmsg, without qdisc      84,000
  *     UDP, sendmmsg                               51,000
  *     packet socket, PACKET_TX_RING               38,000
+ *
  * So a batch is eight messages of 64 KB in separate memory. With fewer messages the system calls cost more, and with
  * more messages copying costs more. flood.h has the measurements without a rate.
  * Rejected: PACKET_TX_RING. It is the slowest, has no UDP_SEGMENT, and would have to resolve addresses. */

@@ -1,5 +1,6 @@
 /* How punctually packets left: how late each packet was, how far the gaps between packets differ from the schedule's,
  * and the achieved rate. Times are passed in.
+ *
  * The rate is the number of packets after the first moment, divided by the time since that moment. So one packet per
  * second gives a rate of 1 even over ten packets, and the packets of a burst at the first moment do not count. */
 #ifndef PL_PUNCTUALITY_H

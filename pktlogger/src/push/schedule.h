@@ -1,6 +1,7 @@
 /* When packets are due, in nanoseconds since the start, and how many are due by now. Due times are theoretical: they
  * follow from the number of the packet, never from the departure of the one before it. So lateness does not accumulate,
  * and the long-term rate is exact however late the machine is in between.
+ *
  * Nothing here reads a clock. Sources: RFC 2330 section 11.1 for the Poisson stream, RFC 3432 for periodic streams.
  * Rejected: a running sum of gaps in nanoseconds. At 200,000 packets/s, rounding by half a nanosecond per gap makes an
  * error of 0.01 %. At 3 packets/s the error is negligible, so it would hardly be noticed. */

@@ -1,6 +1,7 @@
 /* Packets that a capture has several times. A router, a bridge, a mirror port or `-i any` shows each packet more than
  * once. Two frames show one packet when addresses, ports, TCP header and IPv4 identification are equal (the TTL may
  * differ) and they are at most PL_COPY_NS apart. Linux gives a retransmission another identification.
+ *
  * The network also duplicates packets, and its duplicates count as packets. So a packet seen again at another interface
  * is always a copy. One seen again at the same interface is a copy only where the beginning of the capture shows nearly
  * every packet of a direction twice. Without identification (IPv6, or 0) every second one of equal packets is the

@@ -2,6 +2,7 @@
  * sequence spaces. Direction 0 of a flow goes from the side that sent the SYN; without a SYN, from the sender of the
  * first packet seen. A SYN whose initial sequence number differs from the known one starts a new flow with the same
  * addresses and ports.
+ *
  * Sequence numbers become 64 bits, relative to the SYN. Each is placed within 2^31 of the last number in its space, in
  * either direction, so that a stray number does not affect others. Where the SYN was not captured, the first number
  * seen becomes 2^32, so that earlier numbers stay positive. In all cases raw = (base + relative) mod 2^32. Sources: RFC

@@ -16,7 +16,7 @@ static void set_seen(struct pl_flow_account *account, uint64_t sequence)
     account->seen[sequence % PL_ACCOUNT_WINDOW / 64] |= UINT64_C(1) << (sequence % 64);
 }
 
-/* Makes `sequence` the largest number; the ones it passes over were not seen. */
+/* Makes `sequence` the largest number, and marks the numbers between as not seen. */
 static void move_window(struct pl_flow_account *account, uint64_t sequence)
 {
     if (sequence - account->next >= PL_ACCOUNT_WINDOW)

@@ -1,4 +1,4 @@
-/* What arrived of one flow, by sequence number and time stamp. Times are passed in.
+/* Accounts for the arrivals of one flow by sequence number and time stamp. Times are passed in.
  *
  * | figure | definition |
  * |---|---|
@@ -8,9 +8,9 @@
  * | extent | RFC 4737, section 4.2.2: how many arrivals before a reordered packet the first larger number came |
  * | jitter | RFC 3550, section 6.4.1: smoothed |difference of transit times| of packets in a row |
  *
- * A packet more than PL_ACCOUNT_WINDOW numbers behind the largest cannot be told from a duplicate; it is counted as
- * `late` and as nothing else. Extents reach back PL_ACCOUNT_RUNS runs of arrivals in order; beyond that they are
- * bounded from below. */
+ * A packet more than PL_ACCOUNT_WINDOW numbers behind the largest cannot be distinguished from a duplicate. It is
+ * counted as `late` and in no other count. Extents cover the last PL_ACCOUNT_RUNS runs of arrivals in order. For
+ * earlier arrivals the extent is a lower bound. */
 #ifndef PL_FLOW_ACCOUNT_H
 #define PL_FLOW_ACCOUNT_H
 
@@ -19,13 +19,14 @@
 
 enum { PL_ACCOUNT_WINDOW = 65536, PL_ACCOUNT_RUNS = 256 };
 
-/* Arrivals in order: numbers first, first + 1 … each one the largest so far, without another arrival between them. */
+/* Arrivals in order: numbers first, first + 1, and so on. Each is the largest number so far, and no other arrival lies
+ * between them. */
 struct pl_account_run {
     uint64_t first, arrival, n;
 };
 
 struct pl_flow_account {
-    uint64_t received; /* different numbers, late ones not included */
+    uint64_t received; /* number of different sequence numbers, without late ones */
     uint64_t duplicates, reordered, late, bytes;
     uint64_t extent_max;
     double extent_sum;
@@ -35,19 +36,19 @@ struct pl_flow_account {
     double jitter_ns;
     int64_t last_transit_ns;
     uint64_t arrivals;
-    uint64_t seen[PL_ACCOUNT_WINDOW / 64]; /* of the numbers below `next` */
+    uint64_t seen[PL_ACCOUNT_WINDOW / 64]; /* for the numbers below `next` */
     struct pl_account_run runs[PL_ACCOUNT_RUNS];
-    uint64_t runs_n; /* ever made; the last ones are kept */
+    uint64_t runs_n; /* number of runs so far; only the last ones are kept */
 };
 
 /* What a packet was. */
 enum pl_arrival { PL_ARRIVAL_IN_ORDER, PL_ARRIVAL_REORDERED, PL_ARRIVAL_DUPLICATE, PL_ARRIVAL_LATE };
 
-/* A packet with `len` octets came after `transit_ns`. */
+/* Takes a packet with `len` octets that was under way for `transit_ns`. */
 enum pl_arrival pl_flow_account_take(struct pl_flow_account *account, uint64_t sequence, int64_t transit_ns,
                                      uint64_t len);
 
-/* The end packet of the flow came: it has `total` packets. */
+/* Takes the end packet of the flow, which has `total` packets. */
 void pl_flow_account_end(struct pl_flow_account *account, uint64_t total);
 
 uint64_t pl_flow_account_lost(const struct pl_flow_account *account);

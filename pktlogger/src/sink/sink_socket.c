@@ -28,17 +28,17 @@ struct pl_sink_socket {
     struct end ends[PL_SINK_FDS];
     size_t n;
     bool tcp;
-    uint16_t port; /* of TCP-shaped packets: a raw socket gets those of all ports */
+    uint16_t port; /* port of TCP-shaped packets; a raw socket receives those of all ports */
     uint8_t *memory;
     struct mmsghdr messages[MESSAGES];
     struct iovec parts[MESSAGES];
     _Alignas(struct cmsghdr) uint8_t control[MESSAGES][CONTROL];
 };
 
-/* What the kernel says of a message. */
+/* The kernel's data about a message. */
 struct notes {
     uint64_t arrival_ns;
-    uint32_t segment; /* octets of each packet but the last; 0: the message is one packet */
+    uint32_t segment; /* octets of each packet except the last; 0: the message is one packet */
 };
 
 static void enlarge(int fd, uint64_t bytes)
@@ -48,7 +48,7 @@ static void enlarge(int fd, uint64_t bytes)
         setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
 }
 
-/* Opens a socket at this address. Returns 0, or the errno that it failed with. */
+/* Opens a socket at this address. Returns 0, or the errno of the failure. */
 static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_settings *settings,
                        const struct sockaddr_storage *at)
 {
@@ -72,8 +72,8 @@ static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_setting
     return 0;
 }
 
-/* `::` stands for both families. A UDP socket there gets both; a raw one gets its own alone. Without IPv6 in the kernel
- * IPv4 is left. */
+/* `::` stands for both families. A UDP socket at `::` receives both; a raw socket receives only its own family. If the
+ * kernel lacks IPv6, only IPv4 is used. */
 static int open_sockets(struct pl_sink_socket *sink, const struct pl_sink_settings *settings)
 {
     struct sockaddr_storage at = settings->at, v4 = {.ss_family = AF_INET};
@@ -139,13 +139,13 @@ static struct notes read_notes(struct end *end, struct msghdr *message)
             notes.segment = segment > 0 ? (uint32_t)segment : 0;
         }
     }
-    if (!notes.arrival_ns) /* the first packets of a socket may have none */
+    if (!notes.arrival_ns) /* the first packets of a socket may have no time stamp */
         notes.arrival_ns = nc_clock_pair_read().realtime_ns;
     return notes;
 }
 
-/* The payload of a TCP-shaped packet; false when it is for another port. A raw socket gives the IP header in IPv4
- * only. */
+/* The payload of a TCP-shaped packet; false when the packet is for another port. Only in IPv4 does a raw socket deliver
+ * the IP header. */
 static bool find_payload(const struct pl_sink_socket *sink, bool v6, const uint8_t **data, size_t *len)
 {
     struct nc_packet packet;

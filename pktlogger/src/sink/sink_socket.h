@@ -1,6 +1,6 @@
-/* The sockets of a sink: UDP with receive offload (UDP_GRO), or a raw socket for TCP-shaped packets. Arrival times are
- * the kernel's (SO_TIMESTAMPNS), so they do not depend on when this process runs. What the socket's own buffer lost is
- * counted (SO_RXQ_OVFL): that is the machine's doing and not the path's. */
+/* The sockets of a sink: UDP with receive offload (UDP_GRO), or a raw socket for TCP-shaped packets. The kernel sets
+ * arrival times (SO_TIMESTAMPNS), so they do not depend on when this process runs. Messages lost in the socket's own
+ * buffer are counted (SO_RXQ_OVFL): the machine lost them and not the path. */
 #ifndef PL_SINK_SOCKET_H
 #define PL_SINK_SOCKET_H
 
@@ -23,13 +23,13 @@ struct pl_sink_settings {
 /* NULL with the error. */
 struct pl_sink_socket *pl_sink_open(const struct pl_sink_settings *settings, struct nc_error *error);
 
-enum { PL_SINK_FDS = 2 }; /* raw sockets are of one address family each */
+enum { PL_SINK_FDS = 2 }; /* each raw socket has one address family */
 void pl_sink_poll(const struct pl_sink_socket *sink, struct pollfd fds[PL_SINK_FDS]);
 
-/* Takes what has arrived, at most a few hundred messages. Returns how many there were, or -1 with the error. */
+/* Takes the messages that have arrived, at most a few hundred. Returns their number, or -1 with the error. */
 int pl_sink_take(struct pl_sink_socket *sink, struct pl_arrivals *arrivals, struct nc_error *error);
 
-/* Messages that found the socket's buffer full, as of the last one that arrived. */
+/* Messages that found the socket's buffer full, as reported with the last arrival. */
 uint64_t pl_sink_drops(const struct pl_sink_socket *sink);
 
 void pl_sink_close(struct pl_sink_socket *sink);
