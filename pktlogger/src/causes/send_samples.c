@@ -64,7 +64,7 @@ static const struct {
     [RWND] = {"rwnd_limited_us", INT64_MAX / 2000, false},
     [SNDBUF_TIME] = {"sndbuf_limited_us", INT64_MAX / 2000, false},
     [WRITTEN] = {"written_ns", INT64_MAX / 2, false},
-    [CONGESTION] = {"congestion", 0, false}, /* a name */
+    [CONGESTION] = {"congestion", 0, false}, /* the column is a name */
     [ALWAYS] = {"always_data", 1, false},
     [WAITING] = {"waiting_bytes", UINT64_MAX - 1, false},
     [UNACKED] = {"unacked", UINT32_MAX - 1, false},
@@ -74,13 +74,13 @@ static const struct {
     [RETRANS] = {"bytes_retrans", INT64_MAX / 2, false},
 };
 
-/* Which columns a file has, in its order. */
+/* The columns of a file, in the file's order. */
 struct header {
     enum column column[COLUMNS];
     int n;
 };
 
-/* Reads digits up to `stop` or the end of the line. Returns what is behind them, or NULL. */
+/* Reads digits up to `stop` or the end of the line. Returns the position behind them, or NULL. */
 static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char stop, uint64_t limit, uint64_t *value)
 {
     const uint8_t *first = at;
@@ -96,7 +96,8 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char st
     return stop ? at + 1 : at;
 }
 
-/* Reads a name of letters, digits, '_' and '-' up to `stop` or the end of the line. Returns what is behind it, or NULL. */
+/* Reads a name of letters, digits, '_' and '-' up to `stop` or the end of the line. Returns the position behind it, or
+ * NULL. */
 static const uint8_t *read_control(const uint8_t *at, const uint8_t *end, char stop, uint64_t *value)
 {
     const uint8_t *first = at;
@@ -108,7 +109,7 @@ static const uint8_t *read_control(const uint8_t *at, const uint8_t *end, char s
     return stop ? at + 1 : at;
 }
 
-/* An empty value is not known, and *value stays. */
+/* Reads a value. An empty value means "not known", and *value keeps its default. */
 static const uint8_t *read_value(const uint8_t *at, const uint8_t *end, char stop, enum column column, uint64_t *value)
 {
     if (!columns[column].needed && (stop ? at < end && *at == (uint8_t)stop : at == end))
@@ -176,7 +177,7 @@ static enum column column_named(const uint8_t *at, const uint8_t *end)
     return COLUMNS;
 }
 
-/* Reads the names of the columns. False for one that is unknown or there twice, and where one is missing. */
+/* Reads the names of the columns. False for an unknown, repeated or missing column. */
 static bool read_header(const uint8_t *at, const uint8_t *end, struct header *header)
 {
     bool seen[COLUMNS] = {false};
@@ -221,8 +222,8 @@ static bool same_buffer(const struct pl_send_sample *a, const struct pl_send_sam
     return a->local_port == b->local_port && a->remote_port == b->remote_port && a->sndbuf_bytes == b->sndbuf_bytes;
 }
 
-/* Notes where a program gives nothing for PL_STANDS_NS although less than a third is free and it has more, as far as is
- * known: it waits for room, though the moment in which the buffer was full was between two samples. */
+/* Marks the samples at which a program that has more to give writes nothing for PL_STANDS_NS, although less than a
+ * third of the buffer is free. Such a program waits for room: the buffer was full at a moment between two samples. */
 static void note_standing(struct pl_send_sample *samples, size_t n)
 {
     for (size_t first = 0, next; first < n; first = next) {
@@ -238,9 +239,9 @@ static void note_standing(struct pl_send_sample *samples, size_t n)
     }
 }
 
-/* Notes which samples are near one with a full buffer of this size: a few samples away, or behind it as long as a writer
- * may have waited since, for whom a third was not free and who added nothing. The memory in use goes from all to two
- * thirds and back three times a round trip while a writer waits. */
+/* Marks the samples near one with a full buffer of the same size. Near means a few samples away. Later samples are
+ * near, too, as long as a writer may have been waiting since: less than a third was free, and nothing was added. While
+ * a writer waits, the memory in use falls from full to two thirds and rises again, three times per round trip. */
 static void note_near_full(struct pl_send_sample *samples, size_t n, bool backward)
 {
     bool since = false;
@@ -303,7 +304,7 @@ void pl_send_samples_free(struct pl_send_samples *samples)
     *samples = (struct pl_send_samples){0};
 }
 
-/* The first sample at or after `like`. */
+/* The first sample that is not before `like`. */
 static size_t first_from(const struct pl_send_samples *samples, const struct pl_send_sample *like)
 {
     size_t low = 0, high = samples->list.n;
@@ -352,8 +353,8 @@ uint64_t pl_samples_opening(const struct pl_samples_of *samples)
     return samples->n ? samples->first[samples->n - 1].opening_bytes : 0;
 }
 
-/* Below ssthresh a window grows by slow start, unless it shrinks to it. Where ssthresh is what it was at first, that says
- * so of a control that is known to reduce it. */
+/* Whether a sample is in slow start. Below ssthresh a window grows by slow start, unless it is shrinking to ssthresh.
+ * An initial ssthresh shows slow start only for a control that is known to reduce it. */
 static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample *sample)
 {
     bool shrinks = sample->ca_state == STATE_CWR || sample->ca_state == STATE_RECOVERY;
@@ -366,8 +367,8 @@ static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample 
         seen->slow++;
 }
 
-/* How much memory a program has taken of the buffer between a sample and the next one, for what it gave: as much an octet
- * as all that are queued take then, or PL_MEMORY_MORE times as much. INFINITY: not known. */
+/* The buffer memory that a program used between a sample and the next one for the octets that it gave. An octet takes
+ * as much memory as those queued at the next sample, or PL_MEMORY_MORE times as much. INFINITY: not known. */
 static double added_bytes(const struct pl_send_sample *sample, uint32_t mss)
 {
     const struct pl_send_sample *next = sample + 1;
@@ -379,8 +380,8 @@ static double added_bytes(const struct pl_send_sample *sample, uint32_t mss)
     return PL_MEMORY_MORE * an_octet * (double)(next->given_bytes - sample->given_bytes);
 }
 
-/* Whether the next sample shows that no writer waited at this one: it gives nothing until a third is free, and what it
- * gives then adds to two thirds of the buffer at most. */
+/* Whether the next sample shows that no writer was waiting at this one. A waiting writer gives nothing until a third of
+ * the buffer is free, so its octets come on top of at most two thirds of the buffer. */
 static bool went_on(const struct pl_samples_of *of, size_t at, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at], *next = sample + 1;
@@ -388,8 +389,8 @@ static bool went_on(const struct pl_samples_of *of, size_t at, uint32_t mss)
            next->queued_bytes - added_bytes(sample, mss) > next->sndbuf_bytes / 3.0 * 2;
 }
 
-/* Whether samples before show that none waits: a third was free, and since then what it gave has not filled the buffer,
- * also between two samples. */
+/* Whether earlier samples show that no writer is waiting: a third of the buffer was free, and the octets given since
+ * then have not filled it, even between two samples. */
 static bool never_filled(const struct pl_samples_of *of, size_t at, uint32_t mss)
 {
     for (size_t i = at; i > 0 && at - i < PL_NEAR_FULL && !is_full(&of->first[i]); i--) {
@@ -402,8 +403,8 @@ static bool never_filled(const struct pl_samples_of *of, size_t at, uint32_t mss
     return false;
 }
 
-/* Whether a waiting writer finds no room. Where the buffer's size is unknown, only the program's own account says
- * so. */
+/* Whether a waiting writer would find no room. Where the buffer's size is unknown, only the program's own account shows
+ * this. */
 static bool finds_no_room(const struct pl_samples_of *of, size_t at, bool given, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at];
@@ -413,18 +414,18 @@ static bool finds_no_room(const struct pl_samples_of *of, size_t at, bool given,
                                 : sample->waits == PL_YES;
 }
 
-/* Whether less than a segment is unsent, and both windows have room for it, as far as the packets that are outstanding
- * have the full length: pacing holds it back, or Nagle's rule while any packet is outstanding. */
+/* Whether less than a segment is unsent and both windows have room for it, on the assumption that outstanding packets
+ * are full. Then pacing holds the data back, or Nagle's rule does while any packet is outstanding. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
     return sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 
-/* Whether both windows have room for what is unsent, as far as the packets that are outstanding have the full length.
- * A congestion window with room for a segment may still hold it back: Linux lets a super-packet wait for room for all of
- * it, unless there is room for a third of the window (tcp_tso_should_defer, net.ipv4.tcp_tso_win_divisor), or for the
- * longest super-packet. */
+/* Whether both windows have room for the unsent data, on the assumption that outstanding packets are full. A congestion
+ * window with room for one segment may still hold the data back. Linux lets a super-packet wait until there is room for
+ * all of it, for a third of the window, or for the longest super-packet (tcp_tso_should_defer,
+ * net.ipv4.tcp_tso_win_divisor). */
 static bool has_room(const struct pl_send_sample *sample, uint32_t mss)
 {
     uint64_t room = sample->unacked < sample->cwnd ? sample->cwnd - sample->unacked : 0;
@@ -457,8 +458,8 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     see_phase(seen, sample);
 }
 
-/* What the last sample before a time, or the first of all, says of pacing. Values above INT64_MAX, "no limit", may be
- * INT64_MAX. */
+/* The pacing at the last sample before a time, or at the first sample of all. A value above INT64_MAX, "no limit", may
+ * be stored as INT64_MAX. */
 static void see_pacing(struct pl_samples_seen *seen, const struct pl_send_sample *last)
 {
     bool window = last->control == PL_CONTROL_WINDOW;
@@ -479,7 +480,7 @@ struct pl_samples_seen pl_samples_over(struct pl_samples_of *samples, int64_t t0
         see(&seen, samples, i, mss);
     if (samples->n)
         see_pacing(&seen, &samples->first[i ? i - 1 : 0]);
-    if (i == 0) /* a control changes its own rate often, the program's limit seldom changes */
+    if (i == 0) /* congestion control changes its rate often; the program's limit seldom changes */
         seen.kernel_pace_bytes_per_s = 0;
     return seen;
 }
@@ -496,7 +497,7 @@ struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0
     return seen;
 }
 
-/* The index of the first sample behind t_ns. */
+/* The index of the first sample after t_ns. */
 static size_t first_behind(const struct pl_samples_of *samples, int64_t t_ns)
 {
     size_t low = 0, high = samples->n;
@@ -529,8 +530,8 @@ static double counted_ns(const struct pl_send_sample *from, const struct pl_send
     return known ? ((double)to->counted_us[counter] - (double)from->counted_us[counter]) * 1e3 : 0;
 }
 
-/* Whether a counter advanced for more than half of a span, by two samples within it or next to it. The time by which
- * the samples lie outside the span is allowed for. */
+/* Whether a counter advanced for more than half of a span, by two samples within it or next to it. Where the samples
+ * lie outside the span, that time is allowed for. */
 static bool surely_counted(const struct pl_send_sample *from, const struct pl_send_sample *to, enum pl_counter counter,
                            int64_t t0_ns, int64_t t1_ns)
 {
@@ -539,8 +540,9 @@ static bool surely_counted(const struct pl_send_sample *from, const struct pl_se
     return counted_ns(from, to, counter) - (double)(before_ns + behind_ns) > (double)(t1_ns - t0_ns) / 2;
 }
 
-/* A counter is known only at samples, in steps of a jiffy. So its increase over a span between two samples is known
- * within bounds. Before the first sample the connection may have counted the whole value of that sample. */
+/* Whether the counter advanced for more than half of a span. A counter is known only at samples, in steps of a jiffy.
+ * So its increase over a span between two samples is known within bounds. At the first sample, the connection may have
+ * counted the whole value before. */
 enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
                                   int64_t t1_ns)
 {

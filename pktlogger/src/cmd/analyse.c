@@ -189,7 +189,7 @@ static const struct nc_usage export_usage = {
     .purpose = "Writes the joined captures as graphs or tables for other programs, or one capture as a file a flow.",
 };
 
-/* What is exported where. */
+/* Which exports go where. */
 struct export {
     int dir_fd;
     bool xplot, csv;
@@ -221,8 +221,8 @@ static int write_csv(const struct export *export, const struct pl_analysis *anal
     return result;
 }
 
-/* Writes tables and a summary into the folder of dir_fd, or, with `export`, tables there and what is exported into the
- * folder of that. */
+/* Writes tables and a summary into the folder of dir_fd. With `export`, the tables go there, and the exports go into
+ * the folder of `export`. */
 static int write_results(struct pl_analysis *analysis, int dir_fd, const struct export *export, struct nc_error *error)
 {
     struct pl_tables tables;
@@ -245,7 +245,7 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, const struct 
     return result;
 }
 
-/* Exports are made from tables in a folder of their own, which is removed. */
+/* Exports are made from tables in a temporary folder, which is removed afterwards. */
 static int write_export(struct pl_analysis *analysis, const struct pl_folder *folder, const struct settings *settings,
                         struct nc_error *error)
 {
@@ -261,7 +261,7 @@ static int write_export(struct pl_analysis *analysis, const struct pl_folder *fo
     return result;
 }
 
-/* The verdict on the largest connection comes first; of many connections, what they share. */
+/* Prints the verdict on the largest connection first; for many connections, then what they share. */
 static void print_text(const struct pl_analysis *analysis)
 {
     if (analysis->n <= PL_MANY)
@@ -277,7 +277,7 @@ static void print_text(const struct pl_analysis *analysis)
         pl_analyse_print_left_out(analysis);
 }
 
-enum { MOSTLY = 10 }; /* so many times as much the other way is worth a word */
+enum { MOSTLY = 10 }; /* the other direction is mentioned when it carried this many times as much */
 
 /* Says when the captures were, or may have been, given the wrong way round. */
 static void say_swapped(const struct settings *settings, const struct pl_analysis *analysis, bool human)
@@ -449,7 +449,7 @@ static int run(const struct settings *settings, bool human)
     return status;
 }
 
-/* Of the options of `export`, those of joined captures have no effect on a single one, and the other way round. */
+/* Some options of `export` have no effect on a single capture, and others have none on joined captures. */
 static int check_idle(const struct settings *settings, const struct pl_given *given, bool export, bool human)
 {
     static const char with[] = "with --pcap-per-flow, which takes one capture";
@@ -500,7 +500,7 @@ static int start_flow_export(const struct settings *settings, int files, char **
     return pl_export_flow_files(&export, human);
 }
 
-/* One capture is enough for `analyse`, and text needs no folder. */
+/* One capture is enough for `analyse`, and text output needs no folder. */
 static const char *missing_of(const struct settings *settings, bool export, bool human)
 {
     if (export && (!settings->sender || !settings->receiver))

@@ -32,7 +32,7 @@ static int read_scales(const char *text, struct pl_pace *pace, struct nc_error *
     return 0;
 }
 
-/* Names the causes that a path can be without. */
+/* The error for an unknown cause: it lists those that a path can rule out. */
 static int refuse_causes(const char *text, struct nc_error *error)
 {
     char known[256];

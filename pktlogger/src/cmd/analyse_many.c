@@ -41,7 +41,7 @@ static void print_totals(const struct pl_analysis *analysis)
            again);
 }
 
-/* How many connections, and what part of the octets, have each verdict. */
+/* Prints the number of connections, and the share of the octets, with each verdict. */
 static void print_shared_causes(const struct pl_analysis *analysis)
 {
     enum { N = PL_LIMIT_N + PL_FINDING_N };
@@ -74,7 +74,7 @@ static bool scaling_off(const struct pl_transfer *t)
     return t->scale_known && !pl_flow_scaled(t->flow) && !t->window_shift;
 }
 
-/* What all connections have in common. */
+/* Prints what all connections have in common. */
 static void print_common(const struct pl_analysis *analysis)
 {
     const struct pl_transfer *first = &analysis->transfers[0];

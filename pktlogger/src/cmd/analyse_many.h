@@ -4,7 +4,7 @@
 
 #include "analyse.h"
 
-enum { PL_MANY = 10 }; /* more connections than these are summed up */
+enum { PL_MANY = 10 }; /* if there are more connections than this, they are summarised */
 
 /* The number of the transfer with the most octets; there must be one. */
 uint32_t pl_analyse_main(const struct pl_analysis *analysis);

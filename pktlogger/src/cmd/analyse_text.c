@@ -35,7 +35,7 @@ static void print_end_point(const struct pl_flow *flow, unsigned side)
     printf(strchr(text, ':') ? "[%s]:%u" : "%s:%u", text, end->port);
 }
 
-/* NAT: what the end points are at the other end. */
+/* Prints the end points as the other end sees them behind NAT. */
 static void print_translated(const struct pl_transfer *t)
 {
     for (unsigned side = 0; t->far_flow && side < 2; side++) {
@@ -92,7 +92,7 @@ void pl_analyse_print_ends(const struct pl_analysis *analysis)
                "this capture; what limited the sender, its time-outs and its round trips are not known.\n");
 }
 
-/* What the receiver's capture shows. */
+/* Prints what the receiver's capture shows. */
 static void print_arrived(const struct pl_transfer *t)
 {
     if (t->min_rtt_ns >= 0)
@@ -153,7 +153,7 @@ static void print_outline(const struct pl_transfer *t)
                t->reordered, plural(t->reordered), t->overtaken_max, ms(t->reordered_late_ns));
 }
 
-/* "limited for 6.2 s (62 %) by the receiver's window", the longest first. */
+/* Prints for example "limited for 6.2 s (62 %) by the receiver's window", with the longest limit first. */
 static void print_limits(const struct pl_transfer *t)
 {
     int64_t all_ns = 0;
@@ -273,7 +273,7 @@ static void print_window(const struct pl_transfer *t)
 
 enum { LEFT_OUT_MAX = 10 };
 
-/* The connections of one capture that the other one does not have. */
+/* Prints the connections that only one of the captures has. */
 static void print_left_out(const struct pl_analysis *analysis, int end, const char *name)
 {
     const struct pl_flows *flows = &analysis->surveys[end].index.flows;

@@ -5,16 +5,16 @@
 #include "analyse.h"
 #include "clock.h"
 
-/* How the clocks are related. `began_ns`: when the sender's capture began. */
+/* Prints how the clocks are related. `began_ns`: when the sender's capture began. */
 void pl_clock_print(const struct pl_clock *clock, int64_t began_ns);
 
-/* Which captures there are, and what is not known without the other one. */
+/* Prints which captures there are, and what stays unknown without the other one. */
 void pl_analyse_print_ends(const struct pl_analysis *analysis);
 
-/* One line: ends, octets, rate, and the verdict. */
+/* Prints one line: ends, octets, rate, and the verdict. */
 void pl_analyse_print_line(const struct pl_transfer *transfer);
 
-/* The verdict in a sentence or two; nothing where no cause is known. */
+/* Prints the verdict in a sentence or two; nothing where no cause is known. */
 void pl_analyse_print_verdict(const struct pl_transfer *transfer);
 
 void pl_analyse_print(const struct pl_transfer *transfer);

@@ -1,4 +1,4 @@
-/* pktlogger anonymise: a capture that can be shown to others. */
+/* pktlogger anonymise: makes a capture that can be shown to others. */
 #include <errno.h>
 #include <openssl/crypto.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static int get_key(const char *file, uint8_t key[PL_PAN_KEY], struct nc_error *e
     return good ? 0 : nc_fail(error, NC_EXIT_USAGE, "--key '%.200s': want %d hexadecimal digits", file, (int)DIGITS);
 }
 
-/* What the capture says of packets that it lacks, as the result's statistics; NULL where it says nothing. */
+/* The capture's own count of missing packets, as statistics for the result; NULL where it has none. */
 static const struct pl_writer_statistics *statistics_of(const struct pl_reader *reader, const struct pl_writer *writer,
                                                         const struct pl_anonymised *done,
                                                         struct pl_writer_statistics *out)
@@ -91,7 +91,7 @@ static void print_end(const struct pl_reader *reader, const struct pl_anonymised
                                  (int)reader->truncated));
 }
 
-/* Writes the result under its name, or leaves nothing. Returns the exit status. */
+/* Writes the result under its name. After an error nothing is left. Returns the exit status. */
 static int write_result(struct pl_reader *reader, struct pl_pan *pan, const struct settings *settings, const char *file,
                         bool human)
 {

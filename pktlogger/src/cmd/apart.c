@@ -64,7 +64,7 @@ static const struct pl_flow *main_flow(const struct pl_flows *flows)
     return main;
 }
 
-/* Connections with the same addresses and ports in both. */
+/* Explains why connections with the same addresses and ports in both captures do not match; false without such. */
 static bool say_same_ports(const struct pl_analysis *analysis, struct place text)
 {
     const struct pl_flows *sender = &analysis->surveys[PL_SENDER].index.flows;
@@ -108,7 +108,7 @@ static void say_time(int64_t t_ns, char *text, size_t size)
     strftime(text, size, "%Y-%m-%d %H:%M:%S", &parts);
 }
 
-/* True when one capture had ended an hour before the other one began. */
+/* True when one capture ended at least an hour before the other began. */
 static bool say_times(const struct pl_analysis *analysis, struct place text)
 {
     const struct pl_counts *counts[PL_END_N] = {&analysis->surveys[PL_SENDER].index.counts,

@@ -1,4 +1,4 @@
-/* What the commands share: how they print results and errors, and common options. */
+/* Shared by the commands: how they print results and errors, and common options. */
 #ifndef PL_COMMAND_H
 #define PL_COMMAND_H
 
@@ -46,11 +46,11 @@ int pl_fail(bool human, int status, const char *format, ...) __attribute__((form
 /* The same with an error that another function filled in. */
 int pl_report(bool human, const struct nc_error *error);
 
-/* For a command that frees large arrays and makes them again all the time. The C library would give their pages back,
- * and the kernel would clear them again: a sixth of the time that an analysis takes. */
+/* For a command that frees and allocates large arrays all the time. Without it, the C library would return their pages
+ * and the kernel would clear them again, which takes a sixth of an analysis. */
 void pl_keep_freed_memory(void);
 
-/* What comes behind a command: an output that was not written makes a success a failure, which stderr says. Returns the
+/* Called after a command. If output could not be written, a success becomes a failure, and stderr says so. Returns the
  * exit status. */
 int pl_finish_stdout(int status);
 

@@ -1,4 +1,4 @@
-/* Between the options of `export` and its part that divides a capture into flows. */
+/* The interface between the options of `export` and the part that divides a capture into flows. */
 #ifndef PL_FLOW_EXPORT_H
 #define PL_FLOW_EXPORT_H
 

@@ -1,5 +1,5 @@
-/* pktlogger frames: writes every frame of a capture as a row, whatever it carries: time, bytes, source. Nothing more
- * can be said of a tunnel, whose contents cannot be read. */
+/* pktlogger frames: writes a row for every frame of a capture, whatever it contains: time, bytes, source. Of a tunnel,
+ * whose contents are sealed, nothing more is visible. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Which options the user gave, and options that have no effect beside the others. Such an option is refused, because
- * who gives one expects something of it. */
+/* Which options the user gave, and which of these have no effect with the others. An option without effect is refused,
+ * because the user expects it to have one. */
 #ifndef PL_GIVEN_H
 #define PL_GIVEN_H
 
@@ -15,17 +15,17 @@ struct pl_given {
     const bool *flags;
 };
 
-/* Whether the user gave the option of this name. */
+/* Whether the user gave the option `name`. */
 bool pl_is_given(const struct pl_given *given, const char *name);
 
 struct pl_idle {
-    const char *option; /* its name without dashes */
-    bool idle;          /* it has no effect … */
-    const char *why;    /* … "without --interface" */
+    const char *option; /* the option's name without dashes */
+    bool idle;          /* the option has no effect … */
+    const char *why;    /* … for this reason, for example "without --interface" */
 };
 
-/* Reports the first of the `n` rows that is idle and whose option was given. Returns NC_EXIT_USAGE, or NC_EXIT_OK where
- * there is none. */
+/* Reports the first of the `n` rows that is idle and whose option the user gave. Returns NC_EXIT_USAGE, or NC_EXIT_OK
+ * where there is none. */
 int pl_refuse_idle(const struct pl_given *given, const struct pl_idle *rows, size_t n, bool human);
 
 #endif

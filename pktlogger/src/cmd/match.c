@@ -75,7 +75,7 @@ static void on_hit(void *context, const struct pl_hit *hit)
     pl_match_print_hit(stdout, run->human, hit);
 }
 
-/* Reads the frames of one capture. Frames of several files are numbered through. */
+/* Reads the frames of one capture. Frame numbers continue from file to file. */
 static int read_frames(struct run *run, struct pl_reader *reader, const char *file, struct nc_error *error)
 {
     struct pl_frame frame;
@@ -149,7 +149,7 @@ static int read_live(struct run *run, struct nc_error *error)
         printf("reading %s for %zu rules\n", settings->interface, run->rules.n);
     fflush(stdout);
     int status = pl_live_run(live, &limits, on_live_packet, on_idle, run, error);
-    if (ferror(stdout)) /* pl_finish_stdout says it */
+    if (ferror(stdout)) /* pl_finish_stdout reports it */
         status = 0;
     run->input.dropped = pl_live_drops(live);
     pl_live_close(live);

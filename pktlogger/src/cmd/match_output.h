@@ -1,4 +1,4 @@
-/* What `pktlogger match` prints: a line a hit, and the counts at the end. */
+/* What `pktlogger match` prints: a line for each hit, and the counts at the end. */
 #ifndef PL_MATCH_OUTPUT_H
 #define PL_MATCH_OUTPUT_H
 
@@ -8,7 +8,8 @@
 #include "nc_error.h"
 #include "stream_matcher.h"
 
-/* A hit as a JSON line, or as text for people. Formatted by hand: a rule may have millions of hits. */
+/* Prints a hit as a JSON line, or as text for people. It is formatted by hand, because a rule may have millions of
+ * hits. */
 void pl_match_print_hit(FILE *out, bool human, const struct pl_hit *hit);
 
 /* How the input ended. */

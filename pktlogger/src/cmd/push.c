@@ -28,7 +28,7 @@ struct settings {
 };
 
 static const char *const protocols[] = {"udp", "tcp", NULL};
-enum { CONSTANT, POISSON, BURST }; /* places in schedules */
+enum { CONSTANT, POISSON, BURST }; /* indexes in `schedules` */
 static const char *const schedules[] = {"constant", "poisson", "burst", NULL};
 
 #define AT(field) offsetof(struct settings, field)
@@ -186,7 +186,7 @@ static int push(struct run *run, const char *host)
     return NC_EXIT_OK;
 }
 
-/* Refuses what the schedule, or a replay, takes from elsewhere. */
+/* Refuses options whose values come from the schedule or from the replayed capture. */
 static int check_idle(const struct run *run, const struct pl_given *given)
 {
     const struct settings *settings = run->settings;

@@ -13,8 +13,8 @@
 #include "record_file.h"
 #include "record_output.h"
 
-/* How far in the past the events may be that a running box still writes. It dates an arrival back by the time that it
- * took to wake up, and may be held up itself. Only the order within the captures depends on this. */
+/* How far back the box may still write events. It corrects the time of an arrival for its own late wake-up, and may be
+ * held up. Only the order within the captures depends on this value. */
 #define LAG_NS NC_NS_PER_S
 
 enum { WAIT_MS = 2, LIVE_CHECK_NS = 50 * 1000 * 1000 };
@@ -52,7 +52,7 @@ static const struct nc_usage usage = {
               "example: pktlogger record /dev/shm/box --port-a a.pcapng --port-b b.pcapng -o packets",
 };
 
-/* Reads once what there is of both directions. Returns the number of slots read. */
+/* Reads the available records of both directions once. Returns the number of slots read. */
 static uint64_t read_both(struct pl_record_file *file, struct pl_replay *replay)
 {
     uint64_t least_ns[2], all = 0, now_ns = nc_now_ns();
@@ -67,13 +67,13 @@ static uint64_t read_both(struct pl_record_file *file, struct pl_replay *replay)
     return all;
 }
 
-/* Reads until the box has ended and everything is read, or until a signal or the deadline. True when the box still
- * runs. */
+/* Reads until the box has ended and everything is read, or until a signal or the deadline. True when the box is still
+ * running. */
 static bool follow(struct pl_record_file *file, struct pl_replay *replay, int signals, uint64_t deadline_ns)
 {
     uint64_t looked_ns = 0;
     for (;;) {
-        bool gone = !file->live; /* known before this read, which therefore gets everything the box wrote */
+        bool gone = !file->live; /* checked before this read, so that the read gets everything that the box wrote */
         uint64_t n = read_both(file, replay), now_ns = nc_now_ns();
         struct pollfd wait = {signals, POLLIN, 0};
         bool stop = poll(&wait, 1, n || gone ? 0 : WAIT_MS) > 0 || now_ns >= deadline_ns;

@@ -65,7 +65,7 @@ static int resolve(const struct settings *settings, struct pl_sink_settings *wan
     return no_zone ? nc_fail(error, NC_EXIT_USAGE, "--listen '%.100s': " NC_ZONE_ADVICE, settings->listen) : 0;
 }
 
-/* The end of the run: fixed by --duration, or `linger` behind the moment when every flow had ended. */
+/* When the sink stops: at the time set by --duration, or `linger` after the moment when every flow had ended. */
 static uint64_t deadline_of(const struct settings *settings, uint64_t start_ns, uint64_t ended_ns)
 {
     uint64_t latest = settings->duration_ns ? start_ns + settings->duration_ns : UINT64_MAX;

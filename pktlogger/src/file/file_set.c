@@ -54,7 +54,7 @@ static size_t digits(const char *at)
     return strspn(at, "0123456789");
 }
 
-/* The number of the set's file `entry`; false for any other file. */
+/* The number of a folder entry in the set; false for any other file. */
 static bool number_of(const struct parts *parts, const char *entry, uint64_t *number)
 {
     if (strncmp(entry, parts->name, (size_t)parts->name_len) != 0 || entry[parts->name_len] != '_')
@@ -67,7 +67,8 @@ static bool number_of(const struct parts *parts, const char *entry, uint64_t *nu
     return strcmp(at + n + 1 + TIME_DIGITS, parts->extension) == 0;
 }
 
-/* Nobody has named the files of a set, so a link among them, or a pipe, may be a stranger's. */
+/* Nobody named the files of a set individually. So a link or a pipe among them may come from somebody else, and is
+ * skipped. */
 static bool is_file(int folder, const char *entry)
 {
     struct stat found;
@@ -93,7 +94,7 @@ static int add(struct pl_file_set *set, size_t *room, const struct parts *parts,
     if (!path)
         return -1;
     snprintf(path, bytes, "%.*s%s", parts->folder_len, parts->folder, entry);
-    size_t at = set->n++; /* a folder gives its entries in nearly any order */
+    size_t at = set->n++; /* a folder lists its entries in no particular order */
     for (; at > 0 &&
            (set->numbers[at - 1] > number || (set->numbers[at - 1] == number && strcmp(set->paths[at - 1], path) > 0));
          at--) {

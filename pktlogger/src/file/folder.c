@@ -22,7 +22,7 @@ int pl_temporary_name(const char *path, char *out, size_t size)
     return len && base < len && n > 0 && (size_t)n < size ? 0 : -1;
 }
 
-/* Reports an occupied folder early, before minutes of work. The final rename still decides. */
+/* Reports a folder that is not empty early, before minutes of work. The final rename still decides. */
 static int check_free(const char *path, struct nc_error *error)
 {
     struct stat status;

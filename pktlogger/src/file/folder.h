@@ -1,5 +1,5 @@
-/* A result folder that appears whole or not at all: it is filled under a temporary name beside its own and renamed.
- * An existing folder is used only when it is empty. */
+/* A result folder that appears whole or not at all. It is filled under a temporary name in the same parent folder and
+ * then renamed. An existing folder is used only when it is empty. */
 #ifndef PL_FOLDER_H
 #define PL_FOLDER_H
 
@@ -16,7 +16,7 @@ struct pl_folder {
 /* Makes the temporary folder. Returns 0, or -1 with a one-line reason. */
 int pl_folder_begin(struct pl_folder *folder, const char *path, struct nc_error *error);
 
-/* The same for results that nobody keeps: in $TMPDIR or /var/tmp, for pl_folder_abort. */
+/* The same for results that nobody keeps, in $TMPDIR or /var/tmp; pl_folder_abort removes them. */
 int pl_folder_begin_unkept(struct pl_folder *folder, struct nc_error *error);
 
 /* Gives the folder its final name. Returns 0, or -1 with a reason; the temporary folder is gone in both cases. */

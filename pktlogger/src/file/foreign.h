@@ -1,11 +1,11 @@
-/* Captures in formats that are not read here, recognised by how they begin. Wireshark's editcap converts them. */
+/* Captures in unsupported formats, recognised by their first bytes. Wireshark's editcap converts them. */
 #ifndef PL_FOREIGN_H
 #define PL_FOREIGN_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name of the format, or NULL when it is none of them. */
+/* The name of the format, or NULL when it is none of these. */
 const char *pl_foreign_format(const uint8_t *data, size_t len);
 
 #endif

@@ -18,9 +18,9 @@ struct pl_input {
     struct pl_file_set set; /* empty: one file, `path` */
     size_t next;            /* files opened so far */
     struct pl_mapping mapping;
-    bool borrowed; /* the mapping is the caller's memory */
+    bool borrowed; /* the mapping is memory of the caller */
     struct pl_unpack *unpack;
-    uint8_t *buffer; /* of a compressed file */
+    uint8_t *buffer; /* for a compressed file */
     size_t room;
 };
 
@@ -83,11 +83,11 @@ int pl_input_next_file(struct pl_input *input, struct nc_error *error)
     struct stat status;
     bool empty = input->set.n && stat(pl_input_file(input), &status) == 0 && status.st_size == 0;
     if (!input->borrowed && !empty && pl_map(pl_input_file(input), &input->mapping, error) < 0)
-        return -1; /* an empty file is an error alone, and a cut one in a set */
+        return -1; /* an empty file is an error if it is alone; in a set it is a cut file */
     return pl_unpack_is(input->mapping.data, input->mapping.len) ? begin_unpack(input, error) : 1;
 }
 
-/* Moves the rest to the front of the buffer, which becomes longer for a long block, and decompresses behind it. */
+/* Moves the remaining bytes to the front of the buffer, which grows for a long block, and decompresses behind them. */
 static bool more_unpacked(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need)
 {
     size_t rest = (size_t)(*end - *at);

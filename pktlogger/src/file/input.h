@@ -1,7 +1,7 @@
-/* The bytes of a capture, a window at a time: one file, or the files of a rotated set one after the other, each plain
- * or compressed (unpack.h). A plain file is mapped, and its window grows; a compressed one is decompressed into a
- * buffer. Invariant: memory is bounded by the longest block asked for (PL_INPUT_BLOCK_MAX in a compressed file) and
- * not by the file. Rejected: decompressing into a temporary file, which needs the room that the user wanted to save. */
+/* The bytes of a capture, one window at a time: one file, or the files of a rotated set in order, each plain or
+ * compressed (unpack.h). A plain file is mapped, and its window grows. A compressed file is decompressed into a buffer.
+ * Invariant: the longest block requested bounds the memory (PL_INPUT_BLOCK_MAX in a compressed file), and not the size
+ * of the file. Rejected: decompressing into a temporary file, which needs the space that the user wanted to save. */
 #ifndef PL_INPUT_H
 #define PL_INPUT_H
 
@@ -21,21 +21,21 @@ struct pl_input *pl_input_open(const char *path, struct nc_error *error);
 /* The same with bytes in memory as the only file, for fuzzers and tests. */
 struct pl_input *pl_input_memory(const uint8_t *data, size_t len, struct nc_error *error);
 
-/* Goes to the first or the next file. Returns 1, 0 when there is none, or -1 with a reason. */
+/* Moves to the first or the next file. Returns 1, 0 when there is none, or -1 with a reason. */
 int pl_input_next_file(struct pl_input *input, struct nc_error *error);
 
-/* Makes the window [*at, *end) at least `need` bytes long when the file has them; older pointers become invalid. False
- * when it has not. Begin each file with *at = *end = NULL. */
+/* Makes the window [*at, *end) at least `need` bytes long if the file has them; older pointers become invalid. False
+ * when the file has fewer. Begin each file with *at = *end = NULL. */
 bool pl_input_more(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need);
 
-/* At the end of a file: why it came early, as far as the file itself is concerned; NULL: it is whole. */
+/* At the end of a file: why the file ended early, as far as its compression shows; NULL: it is whole. */
 const char *pl_input_cut(const struct pl_input *input);
 
 /* The file being read, and the number of files. */
 const char *pl_input_file(const struct pl_input *input);
 size_t pl_input_files(const struct pl_input *input);
 
-/* Numbers between the first and the last file of the set that no file has. */
+/* Number of files missing between the first and the last one of the set. */
 uint64_t pl_input_missing(const struct pl_input *input);
 
 void pl_input_close(struct pl_input *input);

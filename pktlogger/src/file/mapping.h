@@ -10,18 +10,18 @@
 struct pl_mapping {
     const uint8_t *data;
     size_t len;
-    size_t forgotten; /* bytes from the start that are no longer in this process's memory */
+    size_t forgotten; /* bytes from the start whose memory was given back */
 };
 
 /* Returns 0, or -1 with a reason that names the file. */
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error);
 
-/* Gives back the memory of what lies before `upto`, some MB at a time. The file stays in the page cache, and what is
- * read there again comes back from it. Set `forgotten` to 0 before another reading from the start. Without this a
- * reader of a long file seems to have all of it in memory. */
+/* Releases the memory of everything before `upto`, some MB at a time. The file stays in the page cache, from where it
+ * comes back if it is read again. Set `forgotten` to 0 before another reading from the start. Without this function a
+ * reader of a long file seems to hold all of it in memory. */
 void pl_mapping_forget(struct pl_mapping *mapping, const uint8_t *upto);
 
-/* Brings what will be read next into this process's memory at once, which costs less than a fault for each few pages. */
+/* Maps the next part of the file into memory at once, which costs less than a page fault for every few pages. */
 void pl_mapping_want(const uint8_t *from, size_t len);
 
 void pl_unmap(struct pl_mapping *mapping);

@@ -42,8 +42,8 @@ enum pl_linktype {
     PL_LINKTYPE_NULL = 0,
     PL_LINKTYPE_ETHERNET = 1,
     PL_LINKTYPE_PPP = 9,
-    PL_LINKTYPE_RAW_BSD = 12,     /* raw IP, written with a number of the capturing system */
-    PL_LINKTYPE_RAW_OPENBSD = 14, /* the same */
+    PL_LINKTYPE_RAW_BSD = 12,     /* raw IP under a number that only the capturing system uses */
+    PL_LINKTYPE_RAW_OPENBSD = 14, /* likewise */
     PL_LINKTYPE_PPP_HDLC = 50,
     PL_LINKTYPE_PPP_ETHER = 51,
     PL_LINKTYPE_RAW = 101,

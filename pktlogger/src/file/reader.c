@@ -73,7 +73,7 @@ static bool more(struct pl_reader *reader, size_t need)
     return enough;
 }
 
-/* True when the next `need` bytes are in the window, after it was made longer if necessary. */
+/* True when the window has the next `need` bytes. Makes the window longer if necessary. */
 static inline bool have(struct pl_reader *reader, size_t need)
 {
     return remaining(reader) >= need || more(reader, need);
@@ -230,7 +230,7 @@ static enum pl_next parse_simple(struct pl_reader *reader, const uint8_t *body, 
     return fill(reader, frame, interface, -1, body + 4, captured, wire);
 }
 
-/* A section header sets the byte order for everything after it, its own length included. */
+/* Reads a section header, which sets the byte order for everything after it and for its own length. */
 static int parse_section(struct pl_reader *reader)
 {
     if (!have(reader, SECTION_HEADER))
@@ -245,7 +245,7 @@ static int parse_section(struct pl_reader *reader)
     return 0;
 }
 
-/* Appends the block to the head, where the caller wants it and the block belongs there. */
+/* Appends the block to the kept head, if the caller wants the head and the block is part of it. */
 static int keep_head(struct pl_reader *reader, uint32_t type, uint32_t total)
 {
     if (!reader->keep_head || (type != PL_BLOCK_SECTION && type != PL_BLOCK_INTERFACE))
@@ -260,7 +260,7 @@ static int keep_head(struct pl_reader *reader, uint32_t type, uint32_t total)
         return corrupt(reader, "out of memory for interfaces");
     memcpy(grown + kept, reader->at, total);
     if (type == PL_BLOCK_SECTION)
-        memset(grown + 16, 0xff, 8); /* the section's length is not that of a part of it */
+        memset(grown + 16, 0xff, 8); /* left open: a part of the section has another length */
     reader->head = grown;
     reader->head_bytes = kept + total;
     return 0;
@@ -310,7 +310,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
     if (!have(reader, header) || !have(reader, header + (size_t)pl_get32(reader->at + 8, reader->swapped)))
         return PL_END;
     const uint8_t *at = reader->at;
-    const struct pl_interface *interface = &reader->interfaces[0]; /* the only one of its file */
+    const struct pl_interface *interface = &reader->interfaces[0]; /* the only interface of a classic file */
     uint32_t captured = pl_get32(at + 8, reader->swapped);
     uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
@@ -320,7 +320,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
                 pl_get32(at + 12, reader->swapped));
 }
 
-/* True where the bytes at `at` can be the head of a record of a file in microseconds. */
+/* True where the bytes at `at` can be the head of a record of a file with microseconds. */
 static bool is_record(const struct pl_reader *reader, const uint8_t *at)
 {
     uint32_t captured = pl_get32(at + 8, reader->swapped), wire = pl_get32(at + 12, reader->swapped);
@@ -328,8 +328,8 @@ static bool is_record(const struct pl_reader *reader, const uint8_t *at)
            wire <= RECORD_BYTES_MAX;
 }
 
-/* Nokia's files, and those of two old Linux distributions, have the usual magic number and headers of 20, 24 and 28
- * bytes, so the second record says how long they are. */
+/* Nokia's files, and those of two old Linux distributions, have the usual magic number but headers of 28, 24 and 20
+ * bytes. So the length is found from the second record. */
 static uint8_t record_of(struct pl_reader *reader, uint8_t usual)
 {
     if (!have(reader, CLASSIC_RECORD) || !is_record(reader, reader->at))
@@ -383,7 +383,7 @@ int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len)
     return begin_file(reader);
 }
 
-/* Shows the window of the next file. Returns 1, 0 when there is none, or -1 with a reason. */
+/* Opens the window of the next file. Returns 1, 0 when there is none, or -1 with a reason. */
 static int enter_file(struct pl_reader *reader, struct nc_error *error)
 {
     int status = pl_input_next_file(reader->input, error);
@@ -442,7 +442,7 @@ static void note_cut(struct pl_reader *reader)
                  why);
 }
 
-/* A file that is too short for its head was cut, and the set goes on behind it. */
+/* A file that is too short for its header counts as cut, and the set continues with the next file. */
 static enum pl_next next_file(struct pl_reader *reader)
 {
     enum { HEAD_BYTES = 28 };

@@ -1,12 +1,11 @@
 /* Reads captures from memory, from a file or from the files of a set (input.h).
- * They are pcapng (both byte orders, several sections and interfaces, any time resolution, with the Enhanced,
- * Simple and obsolete Packet Block; unknown blocks are skipped) or classic pcap (micro- and nanoseconds, both byte
- * orders; and its variants with longer record headers: Kuznetsov's, Nokia's). Frames are numbered from 1 in file order,
- * as tshark counts.
- * Each file of a set starts again, and only the numbers of its frames go on.
- * Invariant: start <= at <= end, and nothing outside [start, end) is read, whatever the bytes say.
+ * Formats: pcapng (both byte orders, several sections and interfaces, any time resolution, Enhanced, Simple and
+ * obsolete Packet Blocks; unknown blocks are skipped), and classic pcap (micro- and nanoseconds, both byte orders, and
+ * its variants with longer record headers: Kuznetsov's, Nokia's). Frames are numbered from 1 in file order, as tshark
+ * counts. Every file of a set starts with a new header, but the frame numbers continue.
+ * Invariant: start <= at <= end, and nothing outside [start, end) is read, whatever the bytes contain.
  * Sources: draft-ietf-opsawg-pcapng sections 3 and 4, draft-ietf-opsawg-pcap.
- * Rejected: libpcap's own reader. It copies each packet, supports one link type a file and hides interface
+ * Rejected: libpcap's own reader. It copies each packet, supports one link type per file and hides interface
  * statistics. */
 #ifndef PL_READER_H
 #define PL_READER_H
@@ -22,14 +21,14 @@
 
 #define PL_LINK_UNKNOWN NC_LINK_N
 
-enum { PL_INTERFACE_NAME = 128 }; /* those of Windows have 50 characters */
+enum { PL_INTERFACE_NAME = 128 }; /* names of Windows interfaces have 50 characters */
 
 struct pl_interface {
     unsigned link;                /* enum nc_link or PL_LINK_UNKNOWN */
-    uint16_t linktype;            /* as in the file */
+    uint16_t linktype;            /* link type as in the file */
     uint32_t snap_bytes;          /* 0: no limit */
     uint8_t tsresol;              /* as in if_tsresol */
-    char name[PL_INTERFACE_NAME]; /* as in if_name, what does not fit cut off */
+    char name[PL_INTERFACE_NAME]; /* as in if_name, cut to fit */
     int64_t tsoffset_s;
     bool has_statistics;
     uint64_t accepted, dropped_kernel, dropped_interface, delivered;
@@ -39,18 +38,18 @@ struct pl_frame {
     uint64_t number;
     int64_t t_ns; /* CLOCK_REALTIME; -1: outside 0 … 2^62, and in a Simple Packet Block */
     uint32_t captured, wire;
-    uint32_t interface; /* its number in the section */
+    uint32_t interface; /* number of its interface in the section */
     unsigned link;      /* enum nc_link or PL_LINK_UNKNOWN */
     const uint8_t *data;
 };
 
-#define PL_HEAD_MAX ((size_t)1 << 20) /* of a head that is kept, because each copy of it costs as much */
+#define PL_HEAD_MAX ((size_t)1 << 20) /* largest kept head, because each flow's file has a copy of it */
 
-/* Interfaces of one section, so that a small compressed file cannot ask for much memory. */
+/* Largest number of interfaces per section, so that a small compressed file cannot demand much memory. */
 enum { PL_SECTION_INTERFACES_MAX = 4096 };
 
-/* The packets of all interfaces that are not in the file: dropped by the kernel's ring, by the interface, or by the
- * capturing process itself. */
+/* Packets of all interfaces that are not in the file, because the kernel's ring, the interface or the capturing process
+ * dropped them. */
 struct pl_drops {
     bool known; /* every interface has a statistics block */
     uint64_t kernel, interface, process;
@@ -59,22 +58,22 @@ struct pl_drops {
 struct pl_reader {
     const uint8_t *start, *at, *end; /* the window of the file that is in memory */
     uint64_t passed;                 /* bytes of the file before `start` */
-    struct pl_input *input;          /* what gives the next window; NULL: the memory is all */
+    struct pl_input *input;          /* source of the next window; NULL: all bytes are in memory */
     bool classic, swapped;
-    uint8_t record_bytes; /* classic: the header of a record */
+    uint8_t record_bytes; /* classic: length of a record's header */
     bool truncated;       /* a file was cut, and everything before the cut was read; or the set lacks a file */
-    uint64_t cut_files;   /* files that do, or whose compression is damaged or cut */
-    char cut[512];        /* the first of them and why */
+    uint64_t cut_files;   /* files that were cut, or whose compression is damaged */
+    char cut[512];        /* the first such file, and the reason */
     uint64_t frames;
-    uint64_t unknown_links; /* frames of link types that are not read, and the last such type */
+    uint64_t unknown_links; /* frames with unsupported link types, and the last such type */
     uint16_t unknown_linktype;
     uint64_t sections;               /* pcapng sections and classic files so far */
-    struct pl_interface *interfaces; /* of the present section */
+    struct pl_interface *interfaces; /* interfaces of the present section */
     size_t interface_n, interface_room;
-    struct pl_drops earlier; /* of the sections before it */
+    struct pl_drops earlier; /* statistics of earlier sections */
     uint64_t earlier_interfaces;
-    const uint8_t *block; /* of the last frame, up to `at`: a pcapng block or a classic record, as it is in the file */
-    bool keep_head;       /* the caller sets it after the opening: keep the head of the section */
+    const uint8_t *block; /* start of the last frame, up to `at`: a pcapng block or a classic record */
+    bool keep_head;       /* keep the head of the section; the caller sets it after opening */
     uint8_t *head;        /* pcapng: the section header, with its length left open, and the interfaces so far */
     size_t head_bytes;
     char why[512]; /* the reason of PL_CORRUPT */
@@ -91,14 +90,14 @@ int pl_reader_open_file(struct pl_reader *reader, const char *path, struct nc_er
 /* The same for an input, which the reader closes. */
 int pl_reader_open_input(struct pl_reader *reader, struct pl_input *input, struct nc_error *error);
 
-/* Reads the next frame. It is valid until the next call, from memory as long as the memory. Do not call it again after
- * PL_END or PL_CORRUPT. */
+/* Reads the next frame. It is valid until the next call; a frame from memory stays valid as long as the memory. Do not
+ * call this again after PL_END or PL_CORRUPT. */
 enum pl_next pl_reader_next(struct pl_reader *reader, struct pl_frame *frame);
 
-/* Converts ticks of an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
+/* Converts ticks in an if_tsresol unit to nanoseconds; -1 when the result is not within 0 … 2^62. */
 __attribute__((noinline)) int64_t pl_ticks_to_ns(uint64_t ticks, uint8_t tsresol, int64_t offset_s);
 
-/* Fills in a frame of interface `id`, which is the next one. */
+/* Fills in the next frame, which belongs to interface `id`. */
 static inline void pl_reader_fill(struct pl_reader *reader, struct pl_frame *frame, uint32_t id, int64_t t_ns,
                                   const uint8_t *data, uint32_t captured, uint32_t wire)
 {
@@ -116,7 +115,7 @@ static inline void pl_reader_fill(struct pl_reader *reader, struct pl_frame *fra
     }
 }
 
-/* As pl_ticks_to_ns, at once for the two usual resolutions. */
+/* Does the same as pl_ticks_to_ns, inline for the two usual resolutions. */
 static inline int64_t pl_reader_ns(const struct pl_interface *interface, uint64_t ticks)
 {
     const uint64_t limit_ns = UINT64_C(1) << 62;
@@ -127,8 +126,8 @@ static inline int64_t pl_reader_ns(const struct pl_interface *interface, uint64_
     return pl_ticks_to_ns(ticks, interface->tsresol, interface->tsoffset_s);
 }
 
-/* Reads the next frame if it is an Enhanced Packet Block in this machine's byte order that is whole, as nearly all
- * blocks are. False where there is something else: then nothing has changed, and pl_reader_next reads it. */
+/* Reads the next frame if it is a complete Enhanced Packet Block in this machine's byte order, as nearly all blocks
+ * are. Otherwise returns false and changes nothing, and pl_reader_next reads it. */
 static inline bool pl_reader_usual(struct pl_reader *reader, struct pl_frame *frame)
 {
     enum { HEAD = 28, FRAME = 32 };
@@ -150,11 +149,11 @@ static inline bool pl_reader_usual(struct pl_reader *reader, struct pl_frame *fr
 
 void pl_reader_close(struct pl_reader *reader);
 
-/* After the end: says on stderr which files of `path` were cut or missing, and how many packets have a link type that
- * is not read; nothing when none was or has. */
+/* After the end: says on stderr which files of `path` were cut or missing, and how many packets have an unsupported
+ * link type. Says nothing if there are none. */
 void pl_reader_report(const struct pl_reader *reader, const char *path);
 
-/* What the interfaces of all sections so far say. */
+/* Sums the statistics of the interfaces of all sections so far. */
 struct pl_drops pl_reader_drops(const struct pl_reader *reader);
 
 /* The enum nc_link of a link type, or PL_LINK_UNKNOWN. */

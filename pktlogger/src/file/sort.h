@@ -1,8 +1,8 @@
-/* Sorts arrays that are nearly in order, as what two captures show in order of time is nearly in order of numbers.
- * Ascending runs are found and merged, so that one run costs one comparison an element, and any input O(n log n). Of
- * two runs only what overlaps is moved, in place (as in timsort), so that a few elements out of place cost little.
- * All of it is inline, so that size and comparison are constants where it is called.
- * Rejected: qsort(), which compares n log n times whatever the order. */
+/* Sorts arrays that are nearly in order. Packets of two captures in order of time are nearly in order of numbers.
+ * Ascending runs are found and merged, so one run costs one comparison per element, and any input O(n log n). Where two
+ * runs overlap, only the overlap is moved, in place (as in timsort), so a few elements out of place cost little.
+ * Everything is inline, so that size and comparison are constants where it is called.
+ * Rejected: qsort(), which makes n log n comparisons whatever the order. */
 #ifndef PL_SORT_H
 #define PL_SORT_H
 
@@ -20,7 +20,7 @@ typedef int pl_compare(const void *left, const void *right);
 /* `ends` has the end of each run, in elements. */
 struct pl_sort_work {
     PL_VECTOR(size_t) ends;
-    uint8_t *spare; /* for the end of a left run */
+    uint8_t *spare; /* buffer for the end of a left run */
     size_t spare_bytes;
 };
 
@@ -34,11 +34,11 @@ PL_SORT_INLINE int pl_sort_runs(struct pl_sort_work *work, const uint8_t *at, si
     return 0;
 }
 
-/* The number of the first of n sorted elements that is greater than `key`. */
+/* The index of the first of n sorted elements that is greater than `key`. */
 PL_SORT_INLINE size_t pl_sort_place(const uint8_t *at, size_t n, size_t size, pl_compare *compare, const uint8_t *key)
 {
     size_t low = 0, high = 0;
-    while (high < n && compare(at + high * size, key) <= 0) { /* it is often the first one, or near it */
+    while (high < n && compare(at + high * size, key) <= 0) { /* the result is often the first element, or near it */
         low = high + 1;
         high = 2 * high + 1;
     }
@@ -79,12 +79,12 @@ PL_SORT_INLINE int pl_sort_merge(struct pl_sort_work *work, uint8_t *at, size_t 
         right += from_left ? 0 : size;
         to += size;
     }
-    memcpy(to, left, (size_t)(left_end - left)); /* what is left of the right run stands where it belongs */
+    memcpy(to, left, (size_t)(left_end - left)); /* the rest of the right run is in place already */
     return 0;
 }
 
-/* Sorts n elements of `size` bytes; equal ones keep their order. Returns 0, or -1 without memory, with the elements in
- * any order. */
+/* Sorts n elements of `size` bytes; equal elements keep their order. Returns 0, or -1 without memory; then the elements
+ * are in any order. */
 PL_SORT_INLINE int pl_sort(void *array, size_t n, size_t size, pl_compare *compare)
 {
     struct pl_sort_work work = {.spare = NULL};

@@ -17,7 +17,7 @@ int pl_stream_failed(FILE *stream)
         return errno;
     if (!ferror(stream))
         return 0;
-    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO; /* one more byte fails for the same reason */
+    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO; /* writing one more byte fails for the same reason */
 }
 
 int pl_stream_close(FILE *stream)
@@ -38,6 +38,6 @@ int pl_stream_json(int dir_fd, const char *name, const json_t *value)
     if (pl_stream_close(stream) < 0)
         return -1;
     if (dumped < 0)
-        errno = ENOMEM; /* all that was put is written, so it was not the file */
+        errno = ENOMEM; /* everything was written, so the failure was not the file's */
     return dumped;
 }

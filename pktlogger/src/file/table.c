@@ -27,11 +27,11 @@ enum { STAGE_ROWS = 64, BLOCK_ROWS = 8192, HEADER_BYTES = 128, PAGE_BYTES = 4096
 struct column_file {
     struct pl_column column;
     int fd;
-    size_t bytes;       /* of one row */
+    size_t bytes;       /* bytes of one row */
     uint8_t *blocks[2]; /* BLOCK_ROWS rows each */
 };
 
-/* Block `b` of all columns is the caller's until `full[b]` is set, and then the writer's until it is cleared. */
+/* The caller owns block `b` of all columns until `full[b]` is set; then the writer owns it until it clears that. */
 struct pl_table {
     int dir_fd;
     char *name;
@@ -43,9 +43,9 @@ struct pl_table {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     uint64_t written;          /* rows; the writer's while it runs */
-    unsigned current;          /* the block that fills */
-    size_t block_rows, staged; /* rows in it, and in the stage */
-    size_t stride;             /* bytes of a row in the stage */
+    unsigned current;          /* index of the block that is being filled */
+    size_t block_rows, staged; /* number of rows in that block, and in the stage */
+    size_t stride;             /* bytes per row in the stage */
     uint8_t *stage;
     size_t n;
     struct column_file files[];
@@ -71,7 +71,7 @@ static bool only_zeros(const uint8_t *at, size_t len)
     return len == 0 || (at[0] == 0 && memcmp(at, at + 1, len - 1) == 0);
 }
 
-/* Writes all pages of the file but those that are only zeros, neighbours in one go. */
+/* Writes all pages of the file except those that contain only zeros; adjacent pages in one call. */
 static int write_pages(int fd, const uint8_t *at, size_t len, uint64_t offset)
 {
     size_t begun = 0, n;
@@ -191,7 +191,7 @@ static void write_block(struct pl_table *table, unsigned block, size_t rows)
     table->written += rows;
 }
 
-/* Writes full blocks, which come in turns, until the table is closed. */
+/* Writes full blocks in turns until the table is closed. */
 static void *run_writer(void *context)
 {
     struct pl_table *table = context;
@@ -211,7 +211,7 @@ static void *run_writer(void *context)
     }
 }
 
-/* Hands the full block to the writer and waits until the other one is free. Small tables never get here, so they have
+/* Passes the full block to the writer and waits until the other one is free. Small tables never get here, so they have
  * no second thread. */
 static void turn(struct pl_table *table)
 {
@@ -269,7 +269,7 @@ static void move_rows(struct pl_table *table, const uint8_t *rows, size_t stride
         turn(table);
 }
 
-/* Not more at once than stays in the processor's cache. */
+/* at most as many at once as fit into the processor's cache */
 static void take_rows(struct pl_table *table, const uint8_t *rows, size_t stride, size_t n)
 {
     for (size_t moved; n; n -= moved, rows += moved * stride) {
@@ -315,7 +315,7 @@ static int write_columns_json(const struct pl_table *table)
     return result;
 }
 
-/* Lets the writer finish and writes what has not filled a block. */
+/* Lets the writer finish, and writes the last block, which is not full. */
 static void drain(struct pl_table *table)
 {
     unstage(table);
@@ -329,7 +329,7 @@ static void drain(struct pl_table *table)
     write_block(table, table->current, table->block_rows);
 }
 
-/* Gives a file its length, with holes at the end, or without any. Returns 0, or -1 with errno. */
+/* Sets the length of a file, with a hole at its end or without. Returns 0, or -1 with errno. */
 static int set_length(const struct pl_table *table, const struct column_file *file)
 {
     off_t len = (off_t)(HEADER_BYTES + table->written * file->bytes);

@@ -1,7 +1,7 @@
 /* Tables on disk. A table is a folder with one .npy file for each column (NPY format 1.0, little endian) and
- * columns.json, which names the columns in order. Rows are appended one at a time and soon leave memory, so that only
- * the disk bounds the size of a table: memory has 16,384 rows of it. The number of rows goes into the headers when the
- * table is closed. A long table has a thread of its own that writes.
+ * columns.json, which names the columns in order. Rows are appended one at a time and are soon written, so that only
+ * the disk bounds the size of a table: at most 16,384 rows are in memory. The number of rows is written into the
+ * headers when the table is closed. A long table has its own writing thread.
  * Rejected: Parquet from C, which has no well-kept C library; Python writes Parquet from these files. */
 #ifndef PL_TABLE_H
 #define PL_TABLE_H
@@ -12,9 +12,9 @@
 struct pl_column {
     const char *name;
     const char *descr; /* NumPy type: "<u8", "<i8", "|u1", … */
-    size_t offset;     /* within the row's struct */
+    size_t offset;     /* offset in the row's struct */
     size_t size;       /* bytes of one element */
-    unsigned width;    /* 1, or elements a row */
+    unsigned width;    /* number of elements per row */
 };
 
 #define PL_COLUMN(row, field, type) {#field, type, offsetof(row, field), sizeof(((row *)0)->field), 1}
@@ -26,8 +26,8 @@ struct pl_table;
  * with errno. */
 struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n);
 
-/* For a table that this process maps: its files get all the room they need when it is closed, and no holes. On a full
- * disk a hole that is mapped ends the process (SIGBUS) when it is written, and in tmpfs also when it is read. */
+/* For a table that this process maps: closing it allocates all the space that its files need, without holes. On a full
+ * disk, writing to a mapped hole ends the process (SIGBUS); in tmpfs, reading it does, too. */
 void pl_table_keep_whole(struct pl_table *table);
 
 /* Appends one row. Errors are reported when the table is closed. */

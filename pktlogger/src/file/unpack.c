@@ -180,7 +180,7 @@ struct pl_unpack *pl_unpack_open(const uint8_t *data, size_t len)
     return NULL;
 }
 
-/* True when a frame was whole and nothing that belongs to the file follows: zeros are padding of gzip and xz. */
+/* True when a frame was whole and nothing that belongs to the file follows. Zeros are the padding of gzip and xz. */
 static bool at_end(const struct pl_unpack *unpack)
 {
     const uint8_t *at = unpack->in.at;
@@ -202,7 +202,8 @@ size_t pl_unpack_read(struct pl_unpack *unpack, uint8_t *to, size_t room)
         enum step step = unpack->format->step(unpack, &out, room - (size_t)(out - to));
         unpack->inside = step == STEP_INSIDE;
         unpack->ended = step == STEP_DAMAGED;
-        if (step == STEP_INSIDE && out == written && unpack->in.at == before) { /* it wants bytes that are not there */
+        if (step == STEP_INSIDE && out == written &&
+            unpack->in.at == before) { /* the decoder needs bytes that the file does not have */
             unpack->cut = "ends inside a compressed frame";
             unpack->ended = true;
         }

@@ -25,7 +25,7 @@ static inline void *pl_grow(void *at, size_t n, size_t *room, size_t size)
     return grown;
 }
 
-/* Appends an element and returns it, to be set, or NULL without memory. */
+/* Appends an element and returns it for the caller to set, or NULL without memory. */
 #define PL_MORE(vector)                                                                                                \
     __extension__({                                                                                                    \
         void *grown_ = pl_grow((vector)->at, (vector)->n, &(vector)->room, sizeof *(vector)->at);                      \
@@ -34,7 +34,7 @@ static inline void *pl_grow(void *at, size_t n, size_t *room, size_t size)
         grown_ ? &(vector)->at[(vector)->n++] : NULL;                                                                  \
     })
 
-/* Appends `value`, of which a large struct is copied twice. Its result is 0, or -1 without memory. */
+/* Appends `value`; a large struct is copied twice. Its result is 0, or -1 without memory. */
 #define PL_APPEND(vector, value)                                                                                       \
     __extension__({                                                                                                    \
         __typeof__((vector)->at) more_ = PL_MORE(vector);                                                              \

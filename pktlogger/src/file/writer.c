@@ -25,9 +25,9 @@ enum {
     ZSTD_LEVEL = 1
 };
 
-/* Cuts the file behind the last whole block of which at least STATISTICS_MAX more bytes were written, so that the
- * statistics find room on a full disk. The packets behind the cut are not in the file. Of a compressed buffer nothing
- * was written in this sense, because half a frame has no blocks. */
+/* Cuts the file behind the last whole block after which at least STATISTICS_MAX more bytes were written, so that the
+ * statistics have room on a full disk. The packets behind the cut are not in the file. A compressed buffer that was
+ * partly written counts as not written, because half a frame contains no blocks. */
 static void cut_to_blocks(struct pl_writer *writer, size_t wrote)
 {
     size_t keep = 0;
@@ -60,8 +60,8 @@ static size_t compress_buffer(struct pl_writer *writer)
     return ZSTD_isError(len) ? 0 : len;
 }
 
-/* Writes the buffer into the file, as much as goes. *wrote is the number of bytes. Returns false with writer->error
- * unless that was all. */
+/* Writes as much of the buffer into the file as possible. *wrote is the number of bytes. Returns false with
+ * writer->error unless that was all. */
 static bool write_buffer(struct pl_writer *writer, size_t *wrote)
 {
     const uint8_t *bytes = writer->compressor ? writer->frame : writer->buffer;
@@ -81,7 +81,8 @@ static bool write_buffer(struct pl_writer *writer, size_t *wrote)
     return *wrote == len && (len > 0 || writer->used == 0);
 }
 
-/* Uncached: lets the kernel write and forget. It forgets large pages only whole, so the whole file is named. */
+/* Uncached: tells the kernel to write the data and drop it from the page cache. The kernel drops large pages only as a
+ * whole, so the range is the whole file. */
 static void note_flushed(struct pl_writer *writer, size_t wrote)
 {
     if (writer->uncached &&
@@ -242,7 +243,7 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
     return writer->error ? -1 : 0;
 }
 
-/* Puts a packet block up to its data. Returns where its options or its end go; NULL without room. */
+/* Writes a packet block up to the end of its data. Returns where its options or its end go; NULL without room. */
 static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
                            uint32_t wire, unsigned interface, size_t more)
 {
@@ -255,7 +256,7 @@ static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t
     at = put32(put32(put32(at, PL_BLOCK_ENHANCED), (uint32_t)total), interface);
     at = put32(put32(put_halves(at, (uint64_t)t_ns), captured), wire);
     if (padded > captured)
-        put32(at + padded - 4, 0); /* the last bytes of it are the padding; fewer instructions than memset */
+        put32(at + padded - 4, 0); /* pads the block; storing a whole word first takes fewer instructions than memset */
     memcpy(at, data, captured);
     writer->packets++;
     writer->delivered[interface]++;
@@ -311,13 +312,13 @@ void pl_writer_settle(struct pl_writer *writer)
 
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics)
 {
-    flush(writer); /* the packets first, as the statistics count them */
+    flush(writer); /* writes the packets first, because the statistics count them */
     for (unsigned i = 0; statistics && i < writer->interfaces; i++)
         put_statistics(writer, i, &statistics[i]);
     if (writer->kept) {
         size_t wrote;
         if (!write_buffer(writer, &wrote) && ftruncate(writer->fd, (off_t)writer->flushed) < 0)
-            writer->kept = false; /* a file without statistics is still readable, one with half of them is cut */
+            writer->kept = false; /* a file without statistics is readable, but one with half of them counts as cut */
         writer->used = 0;
         writer->kept = writer->kept && rename(writer->temporary, writer->path) == 0;
     } else

@@ -1,6 +1,6 @@
 /* Writes pcapng: one section with one or a few interfaces, nanoseconds, Enhanced Packet Blocks, and an Interface
- * Statistics Block for each interface at the end. The file grows under a temporary name and is renamed when complete.
- * Source: draft-ietf-opsawg-pcapng section 4; FORMAT.md shows the octets.
+ * Statistics Block for each interface at the end. The file grows under a temporary name and is renamed when it is
+ * complete. Source: draft-ietf-opsawg-pcapng section 4; FORMAT.md shows the octets.
  * Rejected: libpcap's dumper. It writes only classic pcap, without interface names, comments or drop counts. */
 #ifndef PL_WRITER_H
 #define PL_WRITER_H
@@ -13,17 +13,17 @@ struct pl_writer_info {
     const char *interface;   /* if_name */
     const char *description; /* if_description */
     const char *filter;      /* if_filter; NULL or empty: none */
-    const char *comment;     /* of the section; NULL: none */
+    const char *comment;     /* comment of the section; NULL: none */
     uint16_t linktype;
     uint32_t snap_bytes;
     bool keep;     /* after a failed write the file keeps its whole blocks; otherwise nothing is left */
-    bool uncached; /* wait for the disk, and keep nothing of the file in the page cache */
+    bool uncached; /* wait for the disk, and leave nothing of the file in the page cache */
 };
 
 struct pl_writer_statistics {
-    uint64_t accepted;          /* passed the filter, dropped ones included */
-    uint64_t dropped_kernel;    /* no room in the kernel's ring */
-    uint64_t dropped_interface; /* by the interface or its driver */
+    uint64_t accepted;          /* packets that passed the filter, dropped ones included */
+    uint64_t dropped_kernel;    /* packets for which the kernel's ring had no room */
+    uint64_t dropped_interface; /* packets that the interface or its driver dropped */
     int64_t start_ns, end_ns;   /* CLOCK_REALTIME */
     const char *comment;        /* NULL, "": none */
 };
@@ -35,13 +35,13 @@ struct pl_writer {
     char temporary[4096];
     int fd;
     int error;               /* errno of the first failed write, after which nothing is written */
-    bool keep, uncached;     /* as in the info */
+    bool keep, uncached;     /* see the info struct */
     bool kept;               /* the file was kept after an error */
     uint64_t packets, bytes; /* packets written, and the sum of their lengths on the wire */
-    uint64_t refused;        /* packets that a failed write cost */
+    uint64_t refused;        /* packets lost in a failed write */
     uint64_t flushed;        /* bytes in the file */
     unsigned interfaces;
-    uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each */
+    uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each interface */
     size_t used;
     uint8_t *buffer;
     struct ZSTD_CCtx_s *compressor; /* NULL: not compressed */
@@ -53,17 +53,17 @@ struct pl_writer {
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info);
 
 /* Adds an interface and returns its number. Call it before the first packet, because some readers want all interfaces
- * there. */
+ * first. */
 unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_info *info);
 
-/* What a block says of its packet besides the data. */
+/* The data of a packet block other than the packet. */
 struct pl_writer_note {
     unsigned interface;
     uint32_t flags;      /* epb_flags; 0: none */
     const char *comment; /* NULL: none */
 };
 
-/* The length of the block of a packet without a note. */
+/* The length of the block for a packet without a note. */
 static inline size_t pl_writer_block_bytes(uint32_t captured)
 {
     return 32 + (((size_t)captured + 3) & ~(size_t)3);
@@ -76,7 +76,7 @@ void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *dat
 void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
                             uint32_t wire, const struct pl_writer_note *note);
 
-/* Writes what was put so far, so that the counts are final, also those of a failed write. */
+/* Writes everything in the buffer, so that the counts are final, including those of a failed write. */
 void pl_writer_settle(struct pl_writer *writer);
 
 /* Writes the statistics, one for each interface (NULL: none are known), and gives the file its name. Returns 0, or -1
