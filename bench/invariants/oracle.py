@@ -191,8 +191,8 @@ def _overdue(records: Records, end_ns: int) -> Array:
 def compare(
     account: Account, limits: Columns, names: Array, apart_ns: float = 0, sampled_ns: Array | None = None
 ) -> Comparison:
-    """Compares a flow's account with its rows of pktlogger's table. ``names``: of the causes. ``apart_ns``: how far
-    apart the samples of its sender are; 0: there are none. ``sampled_ns``: when they were, where that is known."""
+    """Compares a flow's account with its rows of pktlogger's table. ``names``: names of the causes. ``apart_ns``: time
+    between two samples of its sender; 0: no samples. ``sampled_ns``: times of the samples, where they are known."""
     begin, end = int(limits["t0_ns"][0]), int(limits["t1_ns"][-1])
     edges = np.concatenate((account.t_ns, limits["t0_ns"], limits["t1_ns"], np.arange(begin, end, GRID_NS)))
     edges = np.unique(np.clip(edges, begin, end))

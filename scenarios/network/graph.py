@@ -138,7 +138,7 @@ def leader(setting: Scenario, pair: int) -> int:
 
 
 def gateways_of(setting: Scenario, pair: int) -> tuple[str, str] | tuple[None, None]:
-    """The nodes of the gateways that a pair is behind; None: it has none in nodes of their own."""
+    """The nodes of the gateways in front of a pair; None where no gateway of it has its own node."""
     if not flows.gateway_of(setting, pair).has_nodes:
         return None, None
     return gateway_names(leader(setting, pair))

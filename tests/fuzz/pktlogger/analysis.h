@@ -139,7 +139,7 @@ static inline bool in_order(const struct pl_analysis *analysis)
     return good;
 }
 
-/* Of captures that are in order, parts are in order of sending. */
+/* Checks that parts are in order of sending, where the captures are in order of time. */
 static inline void check_times(const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};

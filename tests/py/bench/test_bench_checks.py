@@ -1,4 +1,7 @@
-"""What the checks of drawn settings say of a trial. `tests/netns/test_scenarios_drawn.py` plants a fault for each."""
+"""What the checks of randomly drawn settings report about a trial.
+
+`tests/netns/test_scenarios_drawn.py` plants a fault for each.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pktlogger says limited a sender, against its kernel's records: equal accounts agree, and a wrong cause shows."""
+"""pktlogger's limits of a sender against its kernel's records: equal accounts agree, and a wrong cause is found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench of programs in virtual time: what makes two outputs equal, and the heads of its scripts."""
+"""The bench of programs in virtual time: when two outputs count as equal, and the headers of its scripts."""
 
 from __future__ import annotations
 

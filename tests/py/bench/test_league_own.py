@@ -1,4 +1,4 @@
-"""Products of a user's own in the league, and the column of its pages that says what each passes."""
+"""A user's own products in the league, and the column of its pages with the cases that each product passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What benches make of what they measured: rows, captures, rates and delays."""
+"""How benches turn measurements into rows, captures, rates and delays."""
 
 from __future__ import annotations
 

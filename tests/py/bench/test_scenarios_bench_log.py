@@ -1,4 +1,4 @@
-"""The captures that the benches of pktlogger read, and how what they measured becomes results."""
+"""The captures that the benches of pktlogger read, and how their measurements become results."""
 
 from __future__ import annotations
 

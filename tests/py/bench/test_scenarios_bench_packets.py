@@ -1,4 +1,4 @@
-"""The bench lft.packets: that packets are as small as it says, and what its rows bound."""
+"""The bench lft.packets: packets are as small as it says, and its rows have bounds."""
 
 from __future__ import annotations
 

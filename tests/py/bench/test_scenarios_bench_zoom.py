@@ -1,4 +1,4 @@
-"""The made-up trial of `dashboard.zoom` is one that the dashboard reads like a real one."""
+"""The dashboard reads the synthetic trial of `dashboard.zoom` like a real one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gateway league: what its scenarios say, what is beside a transfer, what is left out, and its tables."""
+"""The gateway league: its scenarios, the traffic beside a transfer, the products left out, and its tables."""
 
 from __future__ import annotations
 

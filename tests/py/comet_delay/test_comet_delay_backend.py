@@ -1,4 +1,4 @@
-"""What each back end says it can do, and which one is taken."""
+"""The abilities that each back end reports, and the choice of a back end."""
 
 from __future__ import annotations
 

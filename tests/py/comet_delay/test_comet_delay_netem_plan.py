@@ -1,4 +1,4 @@
-"""Parameters of the box as netem and tbf, and what of it goes to the kernel."""
+"""The box's parameters as netem and tbf, and the commands that the kernel gets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TCLink's parameters, and the box's own, as what the box takes."""
+"""TCLink's parameters, and the box's own, as arguments of the box."""
 
 from __future__ import annotations
 

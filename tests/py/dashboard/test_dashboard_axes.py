@@ -1,4 +1,4 @@
-"""A run whose scenario has no [report] gets a figure too: its axes are the settings that its trials differ in."""
+"""A run whose scenario has no [report] gets a figure, too. Its axes are the settings in which its trials differ."""
 
 from __future__ import annotations
 

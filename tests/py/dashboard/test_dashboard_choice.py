@@ -1,4 +1,4 @@
-"""What a reader chooses for a run's figure: it stands in the address, and the figure and its notes follow it."""
+"""A reader's choices for a run's figure: the address contains them, and the figure and its notes follow them."""
 
 from __future__ import annotations
 

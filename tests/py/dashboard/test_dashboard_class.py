@@ -1,4 +1,4 @@
-"""The class page: its demonstrations, what it says of them, its texts. tests/browser runs one for real."""
+"""The class page: its demonstrations, their results in words, its texts. tests/browser runs one for real."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody without the token may take of the dashboard: little of its memory, and no connection of others."""
+"""A client without the token can use little of the dashboard's memory, and takes no connection from others."""
 
 from __future__ import annotations
 

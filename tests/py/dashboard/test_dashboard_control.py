@@ -128,7 +128,7 @@ def test_two_values_have_no_interval() -> None:
 
 
 def test_a_short_logarithmic_axis_has_more_than_one_number(tmp_path: Path) -> None:
-    """x from 1.2 to 19 has the power of ten 10 alone, which tells nobody how far 8 is from it."""
+    """Between 1.2 and 19 the only power of ten is 10, and one number on an axis does not show where 8 is."""
     path = synthetic_run.sweep(tmp_path, repeats=1)
     rename(path, {3: "lfp_xys:adaptive=1"})
     found = congestion.load(load_run(path), 3)

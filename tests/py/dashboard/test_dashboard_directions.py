@@ -1,4 +1,4 @@
-"""What the receivers of a trial sent has a timeline of its own, with and without gateways, and the page lets choose."""
+"""The data that a trial's receivers sent has its own timeline, with and without gateways, and the page offers both."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages and report say in words and numbers: named for what it is, readable, nothing that is not known."""
+"""The words and numbers of pages and report: correctly named, readable, and without unknown values."""
 
 from __future__ import annotations
 

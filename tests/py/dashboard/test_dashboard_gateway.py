@@ -1,4 +1,4 @@
-"""What lies between the ends, on the timeline's axis: gateways and their tunnel, the delay box with packets' fates."""
+"""The devices between the ends, on the timeline's axis: gateways, tunnel, delay box with packets' fates."""
 
 from __future__ import annotations
 

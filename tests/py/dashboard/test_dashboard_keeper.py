@@ -1,4 +1,4 @@
-"""The dashboard's keeper: what may be asked of it, and that nothing else can be."""
+"""The dashboard's keeper: it answers the allowed requests, and no others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where nothing stopped: the slowest spans, what is known of them, and buttons that lead there."""
+"""Trials without stops: the slowest spans, the facts known about them, and the buttons that lead there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A run under way: what the runner tells, what a page shows of it, and what it does when the run goes on or ends."""
+"""A run under way: the runner's reports, the page that shows them, and its updates when the run continues or ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A third gateway with the same key, as whoever runs them sees it: in `show`, in the log and in the metrics. The times
+"""A third gateway with the same key, as the operator sees it: in `show`, in the log and in the metrics. The times
 are exact in tests/c/lft_ref/stranger.c; here the programs have time."""
 
 from __future__ import annotations

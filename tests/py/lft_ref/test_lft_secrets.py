@@ -1,4 +1,4 @@
-"""A gateway keeps its keys out of core dumps and of the swap."""
+"""A gateway keeps its keys out of core dumps and out of swap."""
 
 from __future__ import annotations
 

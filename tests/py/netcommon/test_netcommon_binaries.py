@@ -1,4 +1,4 @@
-"""Where tools are looked for, and what is said when they are nowhere."""
+"""Where tools are looked for, and the error when a tool is missing."""
 
 from __future__ import annotations
 

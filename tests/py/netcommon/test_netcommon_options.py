@@ -1,4 +1,4 @@
-"""What the tools say of their own options: every tool, every verb, and what Python makes of it."""
+"""The option tables that the tools print: every tool, every verb, and how Python reads them."""
 
 from __future__ import annotations
 

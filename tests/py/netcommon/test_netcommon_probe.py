@@ -1,4 +1,4 @@
-"""Questions to programs of others: each has a deadline, and is asked once."""
+"""Queries to third-party programs: each has a deadline, and runs only once."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def write(folder: Path, name: str, packets: list[Packet]) -> Path:
 
 
 def snapped(file: Path, packets: list[Packet], most: int) -> Path:
-    """A capture with at most so many octets of each frame."""
+    """A capture with at most ``most`` octets of each frame."""
     out = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1)
     for p in sorted(packets, key=lambda p: p.t_ns):
         data, wire = p.frame()
@@ -862,7 +862,7 @@ def test_a_window_that_a_slow_reader_fills_and_closes_in_turn_is_one_limit(tmp_p
 
 
 def _requests(parts: int, answered: bool, n: int = 30) -> Conversation:
-    """Messages of so many packets. The program waits 20 ms for the acknowledgement, with an answer or without."""
+    """``n`` messages of ``parts`` packets. The program waits 20 ms for each ACK, with or without an answer."""
     c, seq, t = Conversation(), 1, 100.0
     for number in range(n):
         c.send(t, seq, parts)

@@ -1,4 +1,4 @@
-"""Legs that begin or end at a gateway: what is said of them, and what a delay box between two gateways did."""
+"""Legs that begin or end at a gateway: their accounts, and the effect of a delay box between two gateways."""
 
 from __future__ import annotations
 

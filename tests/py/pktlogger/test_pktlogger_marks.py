@@ -1,4 +1,4 @@
-"""`pktlogger analyse` counts the marks of ECN, what reports them, and what they limit."""
+"""`pktlogger analyse` counts ECN marks, the reports of them, and the time that they limited the sender."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pktlogger match`: what stands in a stream is found once, however its packets came."""
+"""`pktlogger match`: a string in a stream is found once, in whatever packets it came."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`pktlogger analyse` tells silence of the application from that of the send buffer, if it knows more than captures."""
+"""`pktlogger analyse` distinguishes an idle application from a full send buffer, if it gets more than captures."""
 
 from __future__ import annotations
 

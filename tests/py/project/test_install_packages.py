@@ -1,5 +1,5 @@
-"""tools/install-packages: what a line of a list may be, and what a user who is not root is told. With an archive and an
-installation of the test's own: dpkg-query, apt-cache, apt-get and id are scripts here."""
+"""tools/install-packages: the lines that a list may have, and the message for a user who is not root. Archive and
+installation are the test's own: dpkg-query, apt-cache, apt-get and id are scripts here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mutants that `make mutants` builds still fit the sources, and its table is about them. Building them takes
+"""The mutants that `make mutants` builds still fit the sources, and its table lists them. Building them takes
 minutes, so that is not done here."""
 
 from __future__ import annotations

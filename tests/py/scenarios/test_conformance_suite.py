@@ -1,4 +1,4 @@
-"""What comes of a case whose guest fails: by `lfp` itself, or by what ran in it."""
+"""The result of a case whose guest fails, because of `lfp` itself or of a program in it."""
 
 from __future__ import annotations
 

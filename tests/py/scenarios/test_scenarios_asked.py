@@ -1,4 +1,4 @@
-"""What was asked of TCP is what ran: each setting that differs makes a trial not valid and says so, at every end of
+"""TCP ran with the requested settings: each setting that differs makes a trial not valid and says so, at every end of
 every flow; what cannot be known is said and counts as no difference."""
 
 from __future__ import annotations

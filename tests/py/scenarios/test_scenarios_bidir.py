@@ -1,4 +1,4 @@
-"""Both ways at once (transfer.bidir): what excludes what, the command line, memory, the verdict of the way back."""
+"""Both ways at once (transfer.bidir): what excludes what, the command line, memory, the reverse direction's verdict."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a namespace gives its sockets where an ordinary user may not set them: as much as rttcp will want, no more."""
+"""Socket buffers in a namespace where an ordinary user may not set them: as large as rttcp will need, not larger."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the captures of a trial say of each flow, by its ports; through gateways, of both connections together."""
+"""The captures' facts about each flow of a trial, by its ports; through gateways, of both connections together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What system calls cost ([cpu]): bounds, columns, and the kind of time that it needs."""
+"""The price of system calls ([cpu]): bounds, columns, and the kind of time that it needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""[[expect]]: what a scenario's results have to show."""
+"""[[expect]]: bounds that a scenario's results must meet."""
 
 from __future__ import annotations
 

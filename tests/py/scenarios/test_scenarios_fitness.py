@@ -1,4 +1,4 @@
-"""What a machine is good for, and what --time auto makes of it: fabricated figures, the verdict's own rules."""
+"""A machine's fitness for real time, and the choice of --time auto: fabricated figures, the verdict's own rules."""
 
 from __future__ import annotations
 

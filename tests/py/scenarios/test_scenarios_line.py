@@ -1,4 +1,4 @@
-"""What a path's line lets through over time, as the scenario says it (line.json)."""
+"""The rate of a path's line over time, by the scenario (line.json)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ran is what was meant: programs by their hashes, per trial; and runs that end when every trial fails alike."""
+"""The intended programs ran, by their hashes in each trial; a run ends when every trial fails in the same way."""
 
 from __future__ import annotations
 

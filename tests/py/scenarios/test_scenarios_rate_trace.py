@@ -1,4 +1,4 @@
-"""Estimates of paths whose rate is a trace: what leaves in how long, and what `lfp explain` says of it."""
+"""Estimates of paths whose rate is a trace: the time that an amount takes, and the output of `lfp explain`."""
 
 from __future__ import annotations
 

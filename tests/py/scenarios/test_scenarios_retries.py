@@ -1,5 +1,5 @@
-"""Trials that were not valid are measured again, so often as run.retries says; what a later attempt supersedes is kept,
-listed, and in no result."""
+"""Trials that were not valid are measured again, up to run.retries times. An attempt that a later one supersedes is
+kept and listed, but is in no result."""
 
 from __future__ import annotations
 

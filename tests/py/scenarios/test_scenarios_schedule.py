@@ -1,4 +1,4 @@
-"""Records of who ran when, made up: what is read, told and found to differ (scenarios.virtual.schedule)."""
+"""Synthetic records of when each task ran: how they are read, described and compared (scenarios.virtual.schedule)."""
 
 from __future__ import annotations
 

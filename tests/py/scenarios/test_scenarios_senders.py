@@ -1,4 +1,4 @@
-"""What a trial tells `pktlogger analyse` of its sending programs."""
+"""The facts about sending programs that a trial passes to `pktlogger analyse`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a guest's Python gets: its command line, and what it finds in the place of packages that it loads in part."""
+"""A guest's Python: its command line, and the stand-ins for packages that it loads only in part."""
 
 from __future__ import annotations
 

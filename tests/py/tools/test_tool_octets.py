@@ -1,4 +1,4 @@
-"""File names and values may have any octets, JSON only UTF-8: what is no text is shown with ? and never left out."""
+"""File names and values may have any octets, JSON only UTF-8. Other octets are shown as ? and never left out."""
 
 from __future__ import annotations
 
