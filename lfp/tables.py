@@ -8,7 +8,6 @@ trial's pair of clocks (status.json) joins them. The connection that carried the
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,9 +15,8 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as parquet
 
-from netcommon import extras, result_rows
+from netcommon import extras, result_rows, trial_tables
 from netcommon.errors import MissingError, UsageError
 from scenarios.run import results, runs
 from scenarios.trial import captured, clock
@@ -88,7 +86,7 @@ class Trial:
         if not file.is_file():
             raise UsageError(f"trial {self.number}: no table '{name}'; it has {', '.join(self.tables) or 'none'}")
         kind = Path(name).name
-        found = parquet.read_table(file)
+        found = trial_tables.read(file)
         if kind in _OF_CONNECTIONS and flow != "all" and "flow" in found.column_names:
             number = self._main_of(Path(name).parent) if flow == "main" else flow
             found = found.filter(pc.equal(found["flow"], number))
@@ -130,10 +128,9 @@ class Trial:
 
     def _named(self, table: pa.Table, kind: str) -> pa.Table:
         """Numbers of enumerations as their names."""
-        metadata = table.schema.metadata or {}
-        names: dict[str, list[str]] = json.loads(metadata.get(b"pktlogger.names", b"{}"))
+        names: dict[str, list[str]] = trial_tables.described(table, "pktlogger.names")
         if kind == BOX:
-            record = json.loads(metadata.get(b"pktlogger.record", b"{}"))
+            record = trial_tables.described(table, "pktlogger.record")
             names |= {key: record[f"{key}s"] for key in ("fate", "direction") if f"{key}s" in record}
         if kind == TUNNEL:
             names |= {"point": list(_POINTS), "dir": list(_DIRECTIONS)}
@@ -229,4 +226,3 @@ def _framed(table: pa.Table, frame: str) -> Any:
         return polars.from_arrow(table)
     except ModuleNotFoundError:
         raise MissingError(f"frame = '{frame}': {frame} is not installed; {extras.install('notebook')}") from None
-

@@ -13,14 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as parquet
 
-from netcommon import readable
+from netcommon import trial_tables
 from netcommon.errors import LfpError
 
 MOST_CELLS = 32_000_000  # a run of 10,000 trials with 4 flows and 300 columns has 12 million
-MOST_TEXT_BYTES = 256 << 20
 
 
 def check(file: Path) -> None:
@@ -43,17 +41,12 @@ def rows(file: Path) -> list[dict[str, Any]]:
 
 @contextmanager
 def _judged(file: Path) -> Iterator[parquet.ParquetFile]:
-    try:
-        with parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as opened:
-            cells = opened.metadata.num_rows * opened.metadata.num_columns
-            if cells > MOST_CELLS:
-                raise LfpError(f"{file}: {cells:,} values, more than any run has ({MOST_CELLS:,} at most)")
-            if (texts := _text_bytes(file, opened)) > MOST_TEXT_BYTES:
-                most = readable.size(MOST_TEXT_BYTES)
-                raise LfpError(f"{file}: {readable.size(texts)} of text, more than any run has ({most} at most)")
-            yield opened
-    except pa.ArrowException as error:
-        raise LfpError(f"{file}: not readable: {str(error).splitlines()[0]}") from error
+    with trial_tables.damage_named(file), parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as opened:
+        cells = opened.metadata.num_rows * opened.metadata.num_columns
+        if cells > MOST_CELLS:
+            raise LfpError(f"{file}: {cells:,} values, more than any run has ({MOST_CELLS:,} at most)")
+        trial_tables.check_texts(file, _text_bytes(file, opened), "run")
+        yield opened
 
 
 def _text_bytes(file: Path, opened: parquet.ParquetFile) -> int:
@@ -65,14 +58,8 @@ def _text_bytes(file: Path, opened: parquet.ParquetFile) -> int:
         columns = (group.column(place) for place in range(group.num_columns))
         texts = (column for column in columns if column.physical_type == "BYTE_ARRAY")
         most += sum(group.num_rows * column.total_uncompressed_size for column in texts)
-    if most <= MOST_TEXT_BYTES:
+    if most <= trial_tables.MOST_TEXT_BYTES:
         return most
     places = [opened.schema.column(place) for place in range(meta.num_columns)]
     names = [column.path for column in places if column.physical_type == "BYTE_ARRAY"]
-    with parquet.ParquetFile(file, memory_map=True, pre_buffer=False, read_dictionary=names) as again:
-        return sum(_length(chunk) for column in again.read(names, use_threads=False).columns for chunk in column.chunks)
-
-
-def _length(chunk: pa.Array) -> int:
-    lengths = pc.binary_length(chunk.dictionary)
-    return int(pc.sum(lengths.take(chunk.indices)).as_py() or 0)
+    return trial_tables.text_bytes(file, names)

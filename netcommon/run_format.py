@@ -9,10 +9,11 @@ each file, because they are only ever read together.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from netcommon import strangers
 from netcommon.errors import EXIT_USAGE, LfpError
 
 VERSION, OLDEST = 2, 1
@@ -24,8 +25,19 @@ KINDS: dict[str, type] = {
     "superseded": list, "expected": list, "hashes": dict, "commits": dict, "versions": dict,
     "clock": dict,
 }  # fmt: skip
+_IN_MANIFEST: dict[str, type] = {"scenario.sweep": dict, "verdict.summary": str, "enough": list}
+_IN_TRIAL: dict[str, dict[str, type]] = {
+    "params.json": {"trial": int, "mtu": int, "rate_bps": int, "access_rate_bps": int, "delay_ns": int,
+                    "ba_delay_ns": int},
+    "status.json": {"state": str, "verdict": dict, "verdict.valid": bool, "verdict.reasons": list},
+    "transfer.json": {"summary": dict, "summary.bytes": int, "summary.elapsed_ns": int, "summary.retransmits": int,
+                      "summary.short_term_bps": float},
+    "summary.json": {"flows": list, "main_flow": int},
+}  # fmt: skip
+_NEVER_NULL = ("trial", "mtu", "state", "verdict.valid", "verdict.reasons", "main_flow")
 _INTEGERS = 2**63
-_WORDS = {str: "a text", int: "a whole number of 64 bits", dict: "an object", list: "a list"}
+_WORDS = {str: "a text", int: "a whole number of 64 bits", float: "a number", bool: "true or false",
+          dict: "an object", list: "a list"}  # fmt: skip
 
 
 def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
@@ -38,15 +50,46 @@ def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
             "read it with the version of lfp that wrote it, or a later one",
             EXIT_USAGE,
         )
-    for key, kind in KINDS.items():
-        if (value := manifest.get(key)) is not None and not _is(value, kind):
+    _check(run_dir / "manifest.json", manifest, KINDS)
+
+
+def damage(run_dir: Path, folders: Iterable[Path], error: Exception) -> LfpError:
+    """What to say where values of a manifest, or of trials' files, made a reader fail: the first file and key with
+    another kind of value than runs have, or, where these are as usual, the error."""
+    files = [(run_dir / "manifest.json", _IN_MANIFEST)]
+    files += [(folder / name, kinds) for folder in folders for name, kinds in _IN_TRIAL.items()]
+    try:
+        for file, kinds in files:
+            content = strangers.read_json(file)
+            if content is None and file.name in ("params.json", "status.json"):
+                return LfpError(f"{file}: there is no such file, which every trial has")
+            if not isinstance(content, dict | None):
+                return LfpError(f"{file}: damaged: one JSON object expected")
+            _check(file, content or {}, kinds, _NEVER_NULL)
+    except LfpError as found:
+        return found
+    return LfpError(f"{run_dir}: damaged: a value in its files is none that a run has ({error!r})")
+
+
+def _check(
+    file: Path, content: Mapping[str, Any], kinds: Mapping[str, type], never_null: Collection[str] = ()
+) -> None:
+    for path, kind in kinds.items():
+        value: Any = content
+        for key in path.split("."):
+            value = value.get(key) if isinstance(value, dict) else None
+        if not _is(value, kind) and (value is not None or path in never_null):
             said = json.dumps(value)[:40]
-            raise LfpError(f"{run_dir}/manifest.json: damaged: '{key}' is {said}; want {_WORDS[kind]}")
+            raise LfpError(f"{file}: damaged: '{path}' is {said}; want {_WORDS[kind]}")
 
 
 def _is(value: object, kind: type) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    if isinstance(value, int | float) and kind is float:
+        return True
     if isinstance(value, int):
-        return kind is int and not isinstance(value, bool) and abs(value) < _INTEGERS
+        return kind is int and abs(value) < _INTEGERS
     return isinstance(value, kind)
 
 

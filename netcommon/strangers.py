@@ -56,13 +56,26 @@ def read_json(path: Path) -> Any:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             raise LfpError(f"{path}: a pipe, socket or device, and no file", EXIT_FAILED)
         try:
-            return json.load(file)
+            found = json.load(file)
         except json.JSONDecodeError as error:
             raise LfpError(f"{path}:{error.lineno}: damaged JSON ({error.msg})", EXIT_FAILED) from error
         except UnicodeDecodeError as error:
             raise LfpError(f"{path}: damaged: not UTF-8 ({error.reason})", EXIT_FAILED) from error
-        except RecursionError as error:
-            raise LfpError(f"{path}: damaged JSON (nested too deeply)", EXIT_FAILED) from error
+        except (RecursionError, ValueError) as error:
+            why = "nested too deeply" if isinstance(error, RecursionError) else "a number of too many digits"
+            raise LfpError(f"{path}: damaged JSON ({why})", EXIT_FAILED) from error
+    return _Object(found, path) if isinstance(found, dict) else found
+
+
+class _Object(dict[str, Any]):
+    """The object of a JSON file. Who asks it for a key that is not there gets an error that names both."""
+
+    def __init__(self, content: dict[str, Any], file: Path) -> None:
+        super().__init__(content)
+        self._file = file
+
+    def __missing__(self, key: str) -> Any:
+        raise LfpError(f"{self._file}: damaged: no '{key}'", EXIT_FAILED)
 
 
 @contextmanager

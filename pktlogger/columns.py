@@ -6,7 +6,8 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+
+from netcommon import trial_tables
 
 FORMAT_VERSION = 1
 
@@ -98,7 +99,7 @@ def _newer(folder: Path, name: str) -> pa.Table:
 def _table_of(folder: Path, name: str) -> pa.Table:
     file = folder / f"{name}.parquet"
     if file.is_file():
-        return pq.read_table(file, memory_map=True)
+        return trial_tables.read(file, memory_map=True)
     if (folder / name / "columns.json").is_file():
         return read_table(folder / name)
     if (folder / "manifest.json").is_file():

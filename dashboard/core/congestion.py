@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dashboard.core.grouping import heading, listed
 from dashboard.core.runs import FLOWS, SAMPLES, Json, Run, behind_gateway
-from netcommon import readable
+from netcommon import readable, trial_tables
 from scenarios.plan import cells, columns
 
 F64 = NDArray[np.float64]
@@ -98,12 +97,12 @@ def flow_words(row: Json, flows: int) -> str:
 def _load(number: int, name: str, file: Path) -> Control | None:
     if not file.is_file():
         return None
-    names = pq.read_schema(file).names
+    names = trial_tables.names(file)
     if not set(_COLUMNS) <= set(names):
         return None
     words = [name for name in (f"cc_{n}" for n in range(5)) if name in names]
     wanted = [*_COLUMNS, *words, *(["stream"] if "stream" in names else [])]
-    table = pq.read_table(file, columns=wanted)
+    table = trial_tables.read(file, wanted)
     columns = {name: table[name].to_numpy() for name in wanted}
     if "stream" in columns and len(columns["stream"]):
         first = columns["stream"] == columns["stream"].min()

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dashboard.core.downsample import inside
 from dashboard.core.series import I64
 from dashboard.timeline.flow import Flow, Losses
+from netcommon import trial_tables
 
 STOP, EVENT, LOSS, RESENT = range(4)
 
@@ -63,7 +63,7 @@ def load_losses(
     if not (names and path.is_file()):
         return None
     columns = ["flow", "t_sent_ns", "seq", "cause", "run", "queue_ns"]
-    table = pq.read_table(path, columns=columns, memory_map=True)
+    table = trial_tables.read(path, columns, memory_map=True)
     table = table.filter(pc.equal(table.column("flow"), flow)).sort_by("t_sent_ns")
     if table["t_sent_ns"].null_count:  # captured at the receiver alone
         return None

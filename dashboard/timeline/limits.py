@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dashboard.core.series import I64
+from netcommon import trial_tables
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ def load(path: Path, flow: int, names: list[str], origin_ns: int) -> Limits | No
     """The limits of a flow, from limits.parquet; None where there is none, as in runs of an older pktlogger."""
     if not (names and path.is_file()):
         return None
-    table = pq.read_table(path, columns=["flow", "t0_ns", "t1_ns", "cause"], memory_map=True)
+    table = trial_tables.read(path, ["flow", "t0_ns", "t1_ns", "cause"], memory_map=True)
     table = table.filter(pc.equal(table.column("flow"), flow)).sort_by("t0_ns")
     if not table.num_rows:
         return None

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
+
+from netcommon import trial_tables
 
 LOST, UNKNOWN = -1, -2  # stands for an unknown time of arrival
 BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of a flow in summary.json
@@ -42,7 +43,7 @@ def _among(seg: Columns, losses: Path, flow: int) -> NDArray[np.bool_]:
     """For each segment whether the table of losses has it."""
     if not losses.is_file():
         return np.zeros(seg["seq"].size, bool)
-    table = pq.read_table(losses, columns=["flow", "t_sent_ns", "seq"])
+    table = trial_tables.read(losses, ["flow", "t_sent_ns", "seq"])
     table = table.filter(pc.equal(table["flow"], flow))
     keys = [_keys(table["t_sent_ns"].to_numpy(), table["seq"].to_numpy()), _keys(seg["t_sent_ns"], seg["seq"])]
     return np.isin(keys[1], keys[0])

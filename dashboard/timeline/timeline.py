@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 import pktlogger
@@ -30,6 +29,7 @@ from dashboard.timeline.flow import CE, Events, Flow, LostAcks, Stop
 from dashboard.timeline.happened import Happened
 from dashboard.timeline.messages import ENGLISH, stop_said
 from dashboard.timeline.store import DONE, Store, kept
+from netcommon import trial_tables
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
@@ -115,7 +115,7 @@ def _load(run_path: Path, number: int, back: bool, flow: int, _mtime_ns: int) ->
 
 def is_long(trial: Trial) -> bool:
     """Whether a timeline is kept on disk, because the server's memory would not hold many such."""
-    return int(pq.read_metadata(trial.path / "segments.parquet").num_rows) >= STORED_FROM
+    return trial_tables.row_count(trial.path / "segments.parquet") >= STORED_FROM
 
 
 def stores_of(trial: Trial, flow: int, whole: bool = False) -> tuple[Store, Store]:
@@ -149,7 +149,7 @@ def read_leg(trial: Trial, flow: int, client: Timeline | None, _: int) -> Timeli
     """One connection from the tables of a trial, without cwnd. `client`: the client's connection, where this is the far
     gateway's; its first segment is the origin of both."""
     folder = trial.path if client is None else trial.path / SERVER
-    there = set(pq.read_schema(folder / "segments.parquet").names)
+    there = set(trial_tables.names(folder / "segments.parquet"))
     boxed = set(box.COLUMNS) <= there
     marks = ("ecn_received",) if "ecn_received" in there else ()  # runs of an older pktlogger have none
     names = ("t_sent_ns", "t_received_ns", "seq", "len", "transmission", "kind", *marks,
@@ -256,7 +256,7 @@ def _lost_acks(rows: dict[str, NDArray[Any]], fates: list[str], origin: int) -> 
 
 def _columns(path: Path, flow: int, names: tuple[str, ...], sort_by: str) -> dict[str, NDArray[Any]]:
     """Columns of one flow as numpy arrays, sorted by `sort_by`; 64-bit columns are int64."""
-    table = pq.read_table(path, columns=["flow", *names], memory_map=True)
+    table = trial_tables.read(path, ["flow", *names], memory_map=True)
     own = pc.equal(table.column("flow"), flow)
     if not pc.all(own).as_py():
         table = table.filter(own)
@@ -316,14 +316,14 @@ def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, t
     path, stream = trial.samples_of(flow) or (None, None)
     if trial.back and not (path and path.is_file()):
         return NO_SERIES, NO_SERIES, (_NO_SAMPLES_BACK,)
-    names = set(pq.read_schema(path).names) if path and path.is_file() else set()
+    names = set(trial_tables.names(path)) if path and path.is_file() else set()
     wanted = ["t_ns", "snd_cwnd", "snd_mss", *(name for name in ("rtt_us", "min_rtt_us") if name in names)]
     if not path or not set(wanted) <= names:
         return NO_SERIES, NO_SERIES, ()
     if trial.realtime_offset_ns is None:
         return NO_SERIES, NO_SERIES, (_NO_CLOCK,)
     own = [("stream", "==", stream)] if stream is not None and "stream" in names else None
-    table = pq.read_table(path, columns=wanted, memory_map=True, filters=own)
+    table = trial_tables.read(path, wanted, memory_map=True, filters=own)
     told = {name: _numpy(table.column(name)) for name in wanted}
     t = told["t_ns"] + (trial.realtime_offset_ns - origin_ns)
     rtt, least = (told.get(name, np.zeros(t.size, np.int64)) for name in ("rtt_us", "min_rtt_us"))

@@ -7,16 +7,15 @@ record, which has the same frames as wire packets, one router further in.
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dashboard.core.series import I64
 from dashboard.timeline.stream import Stream
+from netcommon import trial_tables
 
 NEAR, FAR = 0, 1  # points
 FORTH, BACK = 0, 1  # directions: as the sender's data goes, and against it
@@ -45,7 +44,7 @@ def load(trial: Path, origin_ns: int) -> Tunnel | None:
 
 
 def _of_captures(path: Path, origin_ns: int) -> dict[tuple[int, int], Stream]:
-    table = pq.read_table(path, columns=["t_ns", "bytes", "point", "dir"])
+    table = trial_tables.read(path, ["t_ns", "bytes", "point", "dir"])
     t, size, point, way = (table[name].to_numpy() for name in ("t_ns", "bytes", "point", "dir"))
     return {place: _stream(t, size, (point == place[0]) & (way == place[1]), origin_ns) for place in PLACES}
 
@@ -53,7 +52,7 @@ def _of_captures(path: Path, origin_ns: int) -> dict[tuple[int, int], Stream]:
 def _of_record(path: Path, origin_ns: int) -> dict[tuple[int, int], Stream]:
     """Streams from the box's record. Frames from a to b arrive on the near side and leave on the far side."""
     names = ["direction", "t_arrival_ns", "t_release_ns", "wire_len", "copy"]
-    table = pq.read_table(path, columns=names)
+    table = trial_tables.read(path, names)
     way, came, left, size, copy = (table[name].to_numpy() for name in names)
     found = {}
     for point, direction in PLACES:
@@ -75,10 +74,9 @@ _NO_DROPS: Drops = (np.zeros(0, np.int64), np.zeros(0, np.uint8), np.zeros(0, np
 
 def _drops(path: Path, origin_ns: int) -> Drops:
     """The dropped frames of the tunnel in a box's record."""
-    described = (pq.read_schema(path).metadata or {}).get(b"pktlogger.record", b"{}")
-    fates = np.asarray([*json.loads(described).get("fates", []), "unknown"])
     names = ["direction", "fate", "t_drop_ns", "flow"]
-    table = pq.read_table(path, columns=names, filters=[("t_drop_ns", ">=", 0), ("flow", "==", NOT_TCP)])
+    table = trial_tables.read(path, names, filters=[("t_drop_ns", ">=", 0), ("flow", "==", NOT_TCP)])
+    fates = np.asarray([*trial_tables.described(table, "pktlogger.record").get("fates", []), "unknown"])
     way, fate, t, _ = (table[name].to_numpy() for name in names)
     order = np.argsort(t, kind="stable")
     return t[order] - origin_ns, way[order], fates[np.minimum(fate, fates.size - 1)][order]

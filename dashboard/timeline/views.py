@@ -28,7 +28,7 @@ from dashboard.timeline.export import segments_csv
 from dashboard.timeline.figure import timeline_sheet
 from dashboard.timeline.sheet import Sheet
 from dashboard.timeline.timeline import Timeline
-from netcommon.errors import LfpError
+from netcommon.errors import EXIT_USAGE, LfpError
 
 PAGE_EVENTS = 50
 KEPT_VIEWS = 8  # whose hover texts may still be asked for
@@ -180,7 +180,7 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
             if isinstance(found, bytes):
                 return Response(found, mimetype="text/plain", headers={"Content-Disposition": "attachment"})
         except LfpError as error:
-            found, status = {"error": str(error)}, 404
+            found, status = {"error": str(error)}, 404 if error.status == EXIT_USAGE else 500  # damaged
         except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors: damaged, or just deleted
             found, status = {"error": f"run {name}, trial {number}: not readable ({error})"}, 500
         text = json.dumps(found, separators=(",", ":"))

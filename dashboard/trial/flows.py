@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from dashboard.core.congestion import flow_words
 from dashboard.core.grouping import listed
 from dashboard.core.runs import Json, Run, Trial
-from netcommon import readable
+from netcommon import readable, trial_tables
 
 F64 = NDArray[np.float64]
 TABLE = "flows.parquet"
@@ -58,7 +57,7 @@ def load(run: Run, trial: Trial) -> Seconds | None:
     file = trial.path / TABLE
     if not file.is_file():
         return None
-    table = pq.read_table(file)
+    table = trial_tables.read(file)
     t0, t1, bps, total, jain = (
         np.asarray(table[name].to_numpy(zero_copy_only=False), np.float64)
         for name in ("t0_ns", "t1_ns", "bps", "flows_bps", "flow_jain")

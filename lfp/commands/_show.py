@@ -5,11 +5,12 @@ this module takes most of the time.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from netcommon import readable
+from netcommon import readable, run_format
 from scenarios.plan import cells
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import compare, imported, results, runs
@@ -25,7 +26,8 @@ Part = tuple[Any, ...]  # ("line", text) or ("table", headings, rows)
 def as_json(run_dir: Path) -> Iterator[str]:
     """One JSON object for each trial."""
     for folder in runs.trial_folders(run_dir.resolve()):
-        first, *others = _flows(folder)
+        with _damage_named(run_dir, [folder]):
+            first, *others = _flows(folder)
         flows = {"flows": [{"params": one["params"], "metrics": one["metrics"]} for one in others]}
         yield json.dumps(first | (flows if others else {}), ensure_ascii=False)
 
@@ -33,7 +35,17 @@ def as_json(run_dir: Path) -> Iterator[str]:
 def view(run_dir: Path) -> list[Part]:
     """What ``lfp show RUN`` prints, to be printed now or later."""
     folders = runs.trial_folders(run_dir.resolve())
-    return list(_view(run_dir, [one for folder in folders for one in _flows(folder)], len(folders)))
+    with _damage_named(run_dir, folders):
+        return list(_view(run_dir, [one for folder in folders for one in _flows(folder)], len(folders)))
+
+
+@contextmanager
+def _damage_named(run_dir: Path, folders: Sequence[Path]) -> Iterator[None]:
+    """A stranger may have written any value in the place of any."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise run_format.damage(run_dir, folders, error) from error
 
 
 def _flows(folder: Path) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 
-from netcommon import run_format
+from netcommon import result_rows, run_format, trial_tables
 from netcommon.strangers import replacing
 from scenarios.plan.columns import CLASSES, COLUMNS, LATENCIES, LIMITS, LOSS_CAUSES, MARKS, REVERSE
 from scenarios.plan.plan import Trial
@@ -235,7 +235,7 @@ def differing(one: Path, other: Path) -> dict[tuple[int, int], list[str]]:
 
 def _by_flow(run_dir: Path) -> dict[tuple[int, int], list[dict[str, Any]]]:
     found: dict[tuple[int, int], list[dict[str, Any]]] = {}
-    for one in parquet.read_table(run_dir / "results.parquet").to_pylist():
+    for one in result_rows.rows(run_dir / "results.parquet"):
         found.setdefault((one["trial"], one["flow"]), []).append(one)
     return found
 
@@ -339,7 +339,7 @@ def _round_trips(
     none: dict[str, Any] = dict.fromkeys(("rtt_min_ns", "rtt_median_ns", "rtt_mean_ns", "baseline_ns"))
     if not samples.exists():
         return none
-    with parquet.ParquetFile(samples, pre_buffer=False) as file:  # read_table takes five times as long for a small one
+    with trial_tables.judged(samples) as file:
         if not {"rtt_us", "t_ns"} <= set(file.schema_arrow.names):
             return none
         names = [name for name in ("rtt_us", "t_ns", "min_rtt_us", "stream") if name in file.schema_arrow.names]

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netcommon import trial_tables
 from scenarios.trial import captured
 from scenarios.trial.files import read_json
 
@@ -33,10 +34,8 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
     flows = {flow.get("flow", row): flow for row, flow in enumerate(summary.get("flows") or [])}
     if not numbers or any(flows[number].get("unseen") != 0 for number in numbers):
         return None
-    import pyarrow.parquet as parquet
-
     names = ["flow", "seq", "len", "t_received_ns"]
-    table = parquet.read_table(where / "segments.parquet", columns=names, filters=[("flow", "in", numbers)])
+    table = trial_tables.read(where / "segments.parquet", names, filters=[("flow", "in", numbers)])
     flow, seq, length, t_ns = (np.asarray(table[name].to_numpy(), np.int64) for name in names)
     came = t_ns >= 0
     each = [_first(*(column[came & (flow == number)] for column in (seq, length, t_ns))) for number in numbers]

@@ -25,7 +25,6 @@ is said of the sides. Rejected: the order of arrival, since a gateway that is fa
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netcommon import trial_tables
 from scenarios.plan.columns import STALLED
 from scenarios.trial.files import read_json, write_json
 
@@ -171,10 +171,8 @@ def _missed(folder: Path) -> Missed | None:
     file = folder / "box.parquet"
     if not file.exists():
         return None
-    import pyarrow.parquet as parquet
-
-    table = parquet.read_table(file, columns=["direction", "fate", "wire_len", "t_arrival_ns", "t_release_ns"])
-    fates = np.asarray(json.loads(table.schema.metadata[b"pktlogger.record"])["fates"])
+    table = trial_tables.read(file, ["direction", "fate", "wire_len", "t_arrival_ns", "t_release_ns"])
+    fates = np.asarray(trial_tables.described(table, "pktlogger.record")["fates"])
     way, fate, octets, came, left = (column.to_numpy() for column in table.columns)
     own = (way == 0) & (octets >= _DATA_BYTES)
     order = np.argsort(came[own], kind="stable")
@@ -194,12 +192,10 @@ def write(folder: Path) -> None:
     passes = folder / "passes.parquet"
     if not passes.exists():
         return
-    import pyarrow.parquet as parquet
-
-    table = parquet.read_table(passes, columns=["flow", "t_in_ns", "t_out_ns", "len"])
+    table = trial_tables.read(passes, ["flow", "t_in_ns", "t_out_ns", "len"])
     flow, t_in, t_out, octets = (table[name].to_numpy().astype(np.int64) for name in table.column_names)
     tunnel = folder / "tunnel.parquet"
-    near, far = _tunnel(parquet.read_table(tunnel)) if tunnel.exists() else (None, None)
+    near, far = _tunnel(trial_tables.read(tunnel)) if tunnel.exists() else (None, None)
     params = read_json(folder / "params.json") or {}
     path_ns = int(params.get("delay_ns") or 0)
     back_ns = params.get("ba_delay_ns")

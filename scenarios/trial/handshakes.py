@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+from netcommon import trial_tables
 from scenarios.trial.asked import ACCECN, NO_ECN, RFC3168, Handshake
 
 _SYN, _ECN_SHIFT = 0x02, 6  # of the flags; ECE, CWR and AE follow each other
@@ -16,10 +16,9 @@ def of_record(table: Path) -> list[Handshake]:
     if not table.exists():
         return []
     import pyarrow.compute as compute  # not on top: measuring does not need it, and a guest loads it slowly
-    import pyarrow.parquet as parquet
 
-    packets = parquet.read_table(table, columns=["flow", "dir", "flags"])
-    flows = json.loads(packets.schema.metadata[b"pktlogger.flows"])["flows"]
+    packets = trial_tables.read(table, ["flow", "dir", "flags"])
+    flows = trial_tables.described(packets, "pktlogger.flows")["flows"]
     syns = packets.filter(compute.greater(compute.bit_wise_and(packets["flags"], _SYN), 0)).to_pylist()
     return [one for number, flow in enumerate(flows) for one in _handshake(flow, number, syns)]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netcommon import binaries
+from netcommon import binaries, trial_tables
 from netcommon.errors import UsageError
 from netcommon.process import Tool
 from scenarios.trial import analysis, captured, points
@@ -45,9 +45,7 @@ def of_trial(folder: Path) -> dict[str, Any]:
     if gateway and len(there) == 1:
         found["alone"] = _why_alone(params, there[0][0] == folder)
     if gateway and record.exists():
-        import pyarrow.parquet as parquet
-
-        found["tunnel"] = pktlogger.tunnel(parquet.read_table(record), _around(end))
+        found["tunnel"] = pktlogger.tunnel(trial_tables.read(record), _around(end))
     return found
 
 

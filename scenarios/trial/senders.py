@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from netcommon import trial_tables
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.trial import captured, transfers
@@ -97,13 +98,12 @@ def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Ta
     """The samples of one flow under pktlogger's names, at CLOCK_REALTIME. Nothing where they have no such field."""
     import numpy as np
     import pyarrow as pa
-    import pyarrow.parquet as parquet
 
-    names = set(parquet.read_schema(file).names)
+    names = set(trial_tables.names(file))
     if not set(_NEEDED) <= names:
         return
     more = [name for name in _MORE if name in names]
-    table = parquet.read_table(file, columns=[*_NEEDED, *more])
+    table = trial_tables.read(file, [*_NEEDED, *more])
     t_ns, stream = table["t_ns"].to_numpy(), table["stream"].to_numpy()
     rows = {int(row["stream"]): row for row in sender["streams"]}
     known = np.isin(stream, list(rows))

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from netcommon import trial_tables
 from scenarios.statistics import fairness, rfc6349
 from scenarios.statistics.fairness import Count, Shared
 from scenarios.trial import arrivals
 from scenarios.trial.files import read_json
 
-_KEPT = b"lfp_shared"  # of the table's metadata
+_KEPT = "lfp_shared"  # of the table's metadata
 _AROUND = {"plain": {"gateway": None}}  # a flow next to the transfer that goes around its gateways
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
@@ -47,9 +48,9 @@ def told(folder: Path) -> dict[str, dict[str, Any]]:
     if file.is_file():
         import pyarrow.parquet as parquet
 
-        if kept := (parquet.read_schema(file).metadata or {}).get(_KEPT):
-            found: dict[str, dict[str, Any]] = json.loads(kept)
-            return found
+        schema = parquet.read_schema(file)
+        if _KEPT.encode() in (schema.metadata or {}):
+            return trial_tables.described(schema, _KEPT)
     return _told(of_trial(folder))
 
 
@@ -167,11 +168,9 @@ def counted(samples: Path, streams: Sequence[int], names: Sequence[str]) -> dict
 
 def _of_streams(samples: Path, streams: Sequence[int], names: Sequence[str]) -> list[dict[str, NDArray[np.int64]]]:
     """Columns of the samples of each of these streams, in order of time; empty where one of them has none."""
-    import pyarrow.parquet as parquet
-
     if not samples.exists():
         return []
-    with parquet.ParquetFile(samples, pre_buffer=False) as file:
+    with trial_tables.judged(samples) as file:
         if not {"stream", *names} <= set(file.schema_arrow.names):
             return []
         table = file.read(columns=["stream", *names], use_threads=False)

@@ -3,7 +3,9 @@ command says in one line what is wrong."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
+import inspect
 import json
 import os
 import resource
@@ -11,9 +13,11 @@ import shutil
 import stat
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as parquet
 import pytest
@@ -29,10 +33,11 @@ from dashboard.timeline import kept_files
 from lfp import cli as lfp
 from lfp import tables as lfp_tables
 from lfp.commands import papers
-from netcommon import result_rows, run_format
+from netcommon import result_rows, run_format, trial_tables
 from netcommon.binaries import CHECKOUT
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links, replacing, write_text
+from pktlogger import parquet as pktlogger_parquet
 from scenarios.papers import stored
 from scenarios.plan.plan import load_plan
 from scenarios.run import history, runs, speed
@@ -292,6 +297,137 @@ def test_a_small_table_does_not_become_a_large_one(bomb: str, run: Path, command
         status, said = command(words)
         assert status == 1 and said.count("\n") == 1 and "results.parquet" in said, (words, said)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600 << 10  # KB
+
+
+@pytest.mark.parametrize("name", ["manifest", "trials/0000/params", "trials/0000/status", "trials/0000/transfer",
+                                  "trials/0000/summary"])  # fmt: skip
+def test_odd_values_in_the_files_of_a_run_are_named(name: str, run: Path, command: Lfp) -> None:
+    """Each value of the file in its turn, missing or odd: what cannot be shown is named in one line, with its file."""
+    file = run / f"{name}.json"
+    content = json.loads(file.read_text())
+    for place in _places(content):
+        for odd in (*ODD, 0.5, ...):
+            file.write_text(json.dumps(_with(content, place, odd)))
+            for words in (("show", "{run}"), ("show", "{run}", "--json")):
+                status, said = command(words)
+                assert status == 0 or said.count("\n") == 1, (place, odd, said)
+                assert status == 0 or str(run) in said, (place, odd, said)
+                if status and odd is ... and len(place) == 1:
+                    assert str(file) in said and f"'{place[0]}" in said, (place, said)
+
+
+NAMED = (
+    ("manifest", "scenario.sweep", 1), ("manifest", "seed", "text"),
+    ("trials/0000/params", "mtu", "text"), ("trials/0000/params", "rate_bps", [1]),
+    ("trials/0000/params", "delay_ns", "text"), ("trials/0000/status", "verdict", "text"),
+    ("trials/0000/status", "verdict.reasons", None), ("trials/0000/status", "verdict.valid", ...),
+    ("trials/0000/transfer", "summary", "text"), ("trials/0000/transfer", "summary.bytes", "text"),
+    ("trials/0000/transfer", "summary.short_term_bps", [1]), ("trials/0000/summary", "flows", "text"),
+    ("trials/0000/summary", "main_flow", None),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "key", "odd"), NAMED)
+def test_a_value_of_another_kind_is_named_with_its_key(
+    name: str, key: str, odd: object, run: Path, command: Lfp
+) -> None:
+    file = run / f"{name}.json"
+    file.write_text(json.dumps(_with(json.loads(file.read_text()), tuple(key.split(".")), odd)))
+    status, said = command(("show", "{run}"))
+    assert (status, said.count("\n")) == (1, 1) and f"{file}: damaged: '{key}' is" in said, said
+
+
+def _places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where values are in a JSON value, three deep; of a list the first."""
+    below: Any = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, one in below:
+        yield (*above, key)
+        if len(above) < 2:
+            yield from _places(one, (*above, key))
+
+
+def _with(value: Any, place: tuple[Any, ...], other: Any) -> Any:
+    """The value with another at a place, or without one (an ellipsis)."""
+    found = copy.deepcopy(value)
+    inside = found
+    for key in place[:-1]:
+        inside = inside[key]
+    if other is ...:
+        del inside[place[-1]]
+    else:
+        inside[place[-1]] = other
+    return found
+
+
+@pytest.mark.parametrize("text", ["[" * 200_000, '{"a":' * 200_000, "9" * 5000, '{"v": ' + "9" * 5000 + "}", "\xff"])
+@pytest.mark.parametrize("name", ["manifest", "trials/0000/params", "trials/0000/summary"])
+def test_json_that_python_cannot_read_is_damaged(name: str, text: str, run: Path, command: Lfp) -> None:
+    (run / f"{name}.json").write_bytes(text.encode("latin-1"))
+    (run / "results.parquet").unlink()
+    for words in (("show", "{run}"), ("report", "{run}", "--output", "{out}"), ("legs", "{run}", "0")):
+        status, said = command(words)
+        assert status in (0, 1) and said.count("\n") == status, (words, said)
+        assert status == 0 or f"{name}.json" in said, (words, said)
+    assert command(("show", "{run}"))[0] == 1
+
+
+def _swollen(file: Path, bomb: str) -> None:
+    """Makes a table of a trial one that is small on disk and large in memory, or damages it."""
+    table = parquet.read_table(file)
+    some = table.take(pa.nulls(1 << 20, pa.int64()).fill_null(0))
+    if bomb == "rows":
+        many = pa.concat_tables([some] * ((1 << 30) // some.nbytes + 1))
+        newer = "max_rows_per_page" in inspect.signature(parquet.write_table).parameters  # else there is no such limit
+        pages: dict[str, Any] = {"max_rows_per_page": 1 << 30} if newer else {}
+        parquet.write_table(many, file, compression="zstd", row_group_size=1 << 26, data_page_size=1 << 30, **pages)
+    elif bomb == "text":
+        number = pa.nulls(2048, pa.int32()).fill_null(0)
+        long = pa.DictionaryArray.from_arrays(number, pa.array(["x" * (1 << 20)]))
+        parquet.write_table(some.slice(0, 2048).append_column("why", long), file, compression="zstd")
+    elif bomb == "lists":
+        lists = pa.array([[0] * 1000] * table.num_rows, pa.list_(pa.int64()))
+        parquet.write_table(table.append_column("more", lists), file, compression="zstd")
+    elif bomb == "pages":
+        parquet.write_table(table, file, compression="zstd", use_dictionary=False)
+        content = bytearray(file.read_bytes())
+        for column in range(parquet.read_metadata(file).num_columns):
+            begin = parquet.read_metadata(file).row_group(0).column(column).data_page_offset
+            content[begin + 20 : begin + 60] = bytes(40)
+        file.write_bytes(content)
+    else:
+        file.write_bytes(file.read_bytes()[:-5] + b"xxxxx")
+    assert file.stat().st_size < 1 << 20
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("bomb", ["rows", "text", "lists", "pages", "end"])
+@pytest.mark.parametrize("name", ["segments", "acks", "events", "round_trips", "tcp_info"])
+def test_a_small_table_of_a_trial_does_not_become_a_large_one(name: str, bomb: str, run: Path, command: Lfp) -> None:
+    file = run / "trials" / "0000" / f"{name}.parquet"
+    _swollen(file, bomb)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert file.name in str(page_or_problem(Runs(run.parent), f"/run/{run.name}/trial/0", ""))
+    with pytest.raises(LfpError, match=file.name):
+        lfp_tables.load(run).trial(0).table(name)
+    for words in (("report", "{run}", "--output", "{out}"), ("legs", "{run}", "0")):
+        status, said = command(words)
+        assert (status, said.count("\n")) in ((0, 0), (1, 1)), (words, said)
+        assert status == 0 or file.name in said, (words, said)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600 << 10  # KB
+
+
+def test_the_most_even_stream_is_no_bomb(tmp_path: Path) -> None:
+    """Segments at a constant distance, as pktlogger writes them: nothing compresses better."""
+    count = 6_000_000
+    number = np.arange(count, dtype=np.int64)
+    moving = ("seq", "t_sent_ns", "t_received_ns", "sender_frame", "receiver_frame")
+    columns = {"delay_ns": np.zeros(count, np.int64)} | dict.fromkeys(moving, number * 1233)
+    columns |= {name: np.zeros(count, np.uint32) for name in ("flow", "len")}
+    columns |= {name: np.zeros(count, np.uint8) for name in ("kind", "unseen", "ecn_sent", "ecn_received")}
+    pktlogger_parquet._write(pa.table(columns), tmp_path / "segments.parquet")
+    assert trial_tables.read(tmp_path / "segments.parquet", ["seq"]).num_rows == count
+    size, memory = (tmp_path / "segments.parquet").stat().st_size, sum(one.nbytes for one in columns.values())
+    assert memory > trial_tables.FREE_BYTES and memory / size < trial_tables.MOST_GROWTH
 
 
 def test_many_long_texts_are_no_bomb(tmp_path: Path) -> None:
