@@ -15,8 +15,8 @@ from bench.log.matrix_layers import BY_TYPE, LINKS, TAGS, TUNNELS, Way
 from bench.log.matrix_talk import BEGUN, KINDS, SYN, Segment, Talk
 
 T0_NS = 1_700_000_000_000_000_000
-COOKED2 = "cooked 2 (276)"  # it names the interface of each packet
-SAME_NS, OTHER_NS = 3_000, 20_000  # how much later a copy is seen
+COOKED2 = "cooked 2 (276)"  # its header has the interface of each packet
+SAME_NS, OTHER_NS = 3_000, 20_000  # time from a packet to its copy, at the same and at another interface
 AXES: dict[str, tuple[str, ...]] = {
     "link": tuple(LINKS), "tags": tuple(TAGS), "tunnel": tuple(TUNNELS), "outer": ("4", "6"), "ip": ("4", "6"),
     "begun": BEGUN, "twice": ("no", "same interface", "other interface"), "snap": ("whole", "128", "96", "68"),

@@ -24,8 +24,8 @@ _NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length"
 
 @dataclass(frozen=True)
 class One:
-    """A flow. ``number`` 0 and ``name`` MAIN: that of [transfer]. ``setting``: with this flow's transfer, and with the
-    gateways of its pair, as if it were alone."""
+    """A flow. The flow of [transfer] has ``number`` 0 and ``name`` MAIN. ``setting``: the scenario as if this flow were
+    alone, with its transfer and the gateways of its pair."""
 
     number: int
     name: str

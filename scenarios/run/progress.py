@@ -119,7 +119,7 @@ class RunProgress:
         self._tell(self._left.seconds(), [self._said(trial) | {"left_s": left_s}])
 
     def under_way(self, looks: list[Look], at_a_time: int) -> None:
-        """Shows how far the trials are that run now."""
+        """Shows the progress of the trials that run now."""
         pairs = [(self._expected_s(one.trial), one.left_s) for one in looks]
         left_s = self._left.seconds(pairs, at_a_time)
         self._tell(left_s, [self._said(one.trial) | one.figures() for one in looks])

@@ -1,4 +1,4 @@
-"""`tool = "iperf3"` in a scenario: a trial like rttcp's, judged like it."""
+"""`tool = "iperf3"` in a scenario: its trials have the same files as rttcp's, and are judged by the same rules."""
 
 from __future__ import annotations
 

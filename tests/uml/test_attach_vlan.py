@@ -1,5 +1,5 @@
-"""VLAN interfaces on both sides of an attached box, for real also where the machine's own kernel has none; and by the
-way a kernel (6.1) whose packet sockets know only the short virtio-net header and no UDP super-packets."""
+"""VLAN interfaces on both sides of an attached box, also on a machine whose own kernel lacks them. The guest's kernel
+(6.1) also tests packet sockets that know only the short virtio-net header and no UDP super-packets."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ static bool signal_stays(const json_t *state)
     return asked == SIGTERM;
 }
 
-/* The kernel forgets it when the user changes. */
+/* The kernel clears the parent-death signal when the process changes its user, so it must be set again. */
 static void the_parents_end_still_ends_the_process(void)
 {
     int status;

@@ -1,4 +1,4 @@
-"""`pktlogger analyse` on traffic of many connections: fates of every part, and what has to hold of any result."""
+"""`pktlogger analyse` on traffic of many connections: the fate of every part, and the invariants of any result."""
 
 from __future__ import annotations
 

@@ -74,7 +74,8 @@ static void everything_arrives_once_and_in_order(void)
     }
 }
 
-/* A limit far above the line, whose queue drops the rest: what arrives is new, so nothing of the line is wasted. */
+/* The limit is far above the line's rate, so the line's queue drops the excess. Every packet that arrives is new, so
+ * none of the line's capacity is wasted. */
 static void a_limit_above_the_line_wastes_nothing_that_arrives(void)
 {
     struct sim_settings s = defaults();
