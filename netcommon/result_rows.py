@@ -50,8 +50,8 @@ def _judged(file: Path) -> Iterator[parquet.ParquetFile]:
 
 
 def _text_bytes(file: Path, opened: parquet.ParquetFile) -> int:
-    """The length of all texts: at most each row's is as long as what its column holds in the file, and where that is
-    too much they are looked at."""
+    """A bound on the length of all texts. First it assumes that each row's text is as long as its whole column in the
+    file. Where that is too much, it reads the texts."""
     most, meta = 0, opened.metadata
     for number in range(meta.num_row_groups):
         group = meta.row_group(number)

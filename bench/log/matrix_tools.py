@@ -21,7 +21,7 @@ from netcommon.binaries import find
 from netcommon.errors import LfpError
 
 Ports = frozenset[tuple[int, int]]
-Key = tuple[int, int, int]  # the sender's port, the receiver's, and how many connections of these came before
+Key = tuple[int, int, int]  # sender's port, receiver's port, number of earlier connections with these ports
 _AGAIN = ("retransmission", "fast_retransmission", "spurious_retransmission")
 _FIELDS = (
     "tcp.stream",

@@ -30,7 +30,7 @@ class Late(Exception):
 
 @contextlib.asynccontextmanager
 async def within(seconds: float) -> AsyncIterator[None]:
-    """Late when the block takes longer."""
+    """Raises `Late` when the block takes longer."""
     try:
         async with asyncio.timeout(seconds) as scope:
             yield

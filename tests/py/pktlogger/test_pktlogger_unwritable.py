@@ -143,7 +143,7 @@ NAMES = [("csv", "segments.csv"), ("xplot", "0.xpl"), ("a file a flow", "_5010.p
 
 @pytest.mark.parametrize(("verb", "name"), NAMES)
 def test_the_file_that_does_not_fit_is_named(verb: str, name: str, long: Path) -> None:
-    """A disk that holds the tables from which it is made, and not it."""
+    """The disk has room for the tables, but not for the export that is made from them."""
     for size_kb in range(500, 3000, 100):
         argv = ["unshare", "--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh", str(size_kb)]
         done = subprocess.run(

@@ -82,8 +82,8 @@ def options_of(tool: str, **transfer: object) -> dict[str, list[str]]:
 
 
 def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
-    """With --length 8192, which rttcp writes by default, it was a third slower than by itself. --get-server-output is
-    how the receiver's figures are read. Samples are not iperf3's affair."""
+    """With --length 8192, which rttcp writes by default, it was a third slower than by itself. The
+    receiver's figures are read with --get-server-output. iperf3 takes no samples."""
     plain = {
         "sender": ["--client", "--port", "--get-server-output", "--congestion", "--time", "-4"],
         "receiver": ["--port", "-4"],
