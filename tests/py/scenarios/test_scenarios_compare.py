@@ -236,6 +236,9 @@ def test_no_cell_mixes_trials_whose_settings_differ(tmp_path: Path) -> None:
         try:
             found = compare(base, run, metric="short_term_bps", margin=0.05, across=across)
         except UsageError as error:
+            valid = [{key(row, columns.settings()) for row in table if row["valid"]} for table in tables]
+            if not valid[0] & valid[1]:  # one draw in some thousands
+                continue
             assert across and "are no repeats of each other" in str(error), f"{error}, seed {seed}"
             refused += 1
             continue
