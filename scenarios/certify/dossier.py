@@ -1,4 +1,5 @@
-"""dossier.json: rules, evidence, score and hashes of a run. The same run gives the same dossier: it can be checked."""
+"""dossier.json: rules, evidence, score and hashes of a run. The same run gives the same dossier, so that others can
+check it."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ VERSION = 1
 
 
 def make(run_dir: Path, entered: str | None = None) -> dict[str, Any]:
-    """The dossier of a run that is entered on the day ``entered`` (YYYY-MM-DD), or after the last record. LfpError when
-    a file of the run has changed since its end, or no trial is valid."""
+    """The dossier of a run that is entered on the day ``entered`` (YYYY-MM-DD); None: after the last record. LfpError
+    when a file of the run has changed since its end, or no trial is valid."""
     run = subject.load(run_dir, entered)
     judged = rules.judge(run)
     return {

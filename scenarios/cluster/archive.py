@@ -1,4 +1,4 @@
-"""A trial's folder as bytes, for the way from a worker to the orchestrator.
+"""A trial's folder as bytes, to be sent from a worker to the orchestrator.
 
 The bytes are a compressed tar file with plain files and folders only. `unpack` trusts nothing: not the length, the
 names, the kinds or the sizes. It writes into a new folder, which the caller gives its name only when all is there.
@@ -40,7 +40,7 @@ _REMEDY = "lower capture.snap or the number of capture.points, or run it without
 
 
 def digest(packed: bytes) -> str:
-    """The SHA-256 in hexadecimal, which travels beside the bytes."""
+    """The SHA-256 in hexadecimal, which is sent with the bytes."""
     return hashlib.sha256(packed).hexdigest()
 
 

@@ -64,8 +64,8 @@ class Pool:
         return self._threads
 
     def ready(self, plan: Plan, content: dict[str, Any]) -> dict[str, Any]:
-        """Waits for a worker, and asks each whether it has what this machine has. MissingError names one that has
-        not."""
+        """Waits for a worker, and asks each whether it has what this machine has. MissingError names one that lacks
+        something."""
         virtual = "virtual" in content
         self._box = content["virtual"]["box"] if virtual else None
         self._tools, self._programs = manifest.tools(plan), list(manifest.programs(plan))

@@ -398,7 +398,7 @@ def mtu_shrinks(octets: int) -> Act:
 
 
 def path_of(size: int = 6 * MB) -> Act:
-    """Moves octets both ways, one after the other, over a path that does something to its packets."""
+    """Moves octets both ways, one after the other, over a path that treats its packets as the case says."""
 
     async def act(lab: Lab) -> str:
         up, down = await _moved(lab, size, "up"), await _moved(lab, size, "down")
@@ -441,7 +441,7 @@ async def _patient(sock: socket.socket, data: bytes) -> None:
 
 
 async def _patiently(sock: socket.socket, data: bytes, seconds: float) -> None:
-    """Reads a stream that may rest for twice the outage and `QUIET_S`."""
+    """Reads a stream that may pause for twice the outage plus `QUIET_S`."""
     loop, got = asyncio.get_running_loop(), 0
     while got < len(data):
         try:

@@ -88,7 +88,7 @@ def _end(pair: Pair) -> None:
 
 
 def _with_end(why: str, pair: Pair | None) -> str:
-    """The observation, and a gateway that has exited by itself."""
+    """The observation, and whether a gateway has exited by itself."""
     ended = pair and pair.why_ended()
     return f"{why}; {ended}" if ended else why
 

@@ -23,7 +23,7 @@ from scenarios.plan.profiles import Profile
 
 SSH = ("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10", "-T")
 _TIMEOUT_S = 30.0
-# "$@" runs beside a reader of standard input; when that ends, the connection has.
+# "$@" runs next to a reader of standard input, which ends when the connection does.
 _WATCHED = 'exec 3<&0; "$@" </dev/null & p=$!; { cat <&3; kill $p; } >/dev/null 2>&1 & w=$!; '
 _WATCHED += "wait $p; s=$?; kill $w 2>/dev/null; exit $s"
 

@@ -30,7 +30,7 @@ def unknown_sysctls(profile: Profile) -> list[str]:
 def write_sysctls(values: dict[str, str]) -> dict[str, str]:
     """Writes sysctls in the caller's network namespace. Returns the values read back, of those sysctls that exist.
 
-    A value that the kernel refuses is no error here; it shows in what is read back. For one, kernels refuse a
+    A value that the kernel refuses is no error here; it shows in what is read back. For example, kernels refuse a
     namespace's congestion control when the host does not allow that control to everyone.
     """
     back = {}

@@ -1,5 +1,5 @@
-"""The page that the book is: for each paper its numbers with their verdicts, its claims, and what else was measured.
-Pure; it reads what runs have left.
+"""The book as one page: for each paper its numbers with their verdicts, its claims, and what else was measured. Pure;
+it reads what runs have left.
 
 The scenarios' own expectations (bounds from theory) are at the end of the page and do not affect the verdicts above.
 """
@@ -70,7 +70,8 @@ class _Judged:
 
 
 def page(claims: Sequence[Claim], rows: Sequence[Row], kept: Kept, about: Sequence[str], root: str = "../../") -> str:
-    """The Markdown page. ``about``: lines on versions. ``root``: the way from the page's folder to the project's."""
+    """The Markdown page. ``about``: lines on versions. ``root``: the relative path from the page's folder to the
+    project's."""
     judged = {claim.id: [_judge(number, kept) for number in claim.numbers] for claim in claims}
     states = {claim.id: verdict.state(claim, [one.verdict for one in judged[claim.id]]) for claim in claims}
     lines = ["# The reproduction book", "", INTRODUCTION]

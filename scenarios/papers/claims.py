@@ -34,13 +34,14 @@ _PPB = 1e9
 
 
 class Number(Figure):
-    """A number of a paper. ``paper``: its value with its unit, such as ``40Mbit``. ``within``: how far from it what is
-    measured may be, and ``why`` so far. ``sense``: the paper gives the value itself, or a bound. ``less``: what is
-    subtracted from the measured value, ``against``: the settings whose value it is divided by, ``of_whole``: the value
-    that it is divided by, ``factor``: what it is multiplied by, such as the part of the session in which a flow ran.
-    ``scale``: which part of the paper's value the quick form has to show, because its path is
-    that much smaller. ``input``: the setting that holds the number, which is then not found but set. ``shows``: the
-    evidence for why the number differs here: ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
+    """A number of a paper. ``paper``: its value with its unit, such as ``40Mbit``. ``within``: the largest allowed
+    deviation of the measured value, as a ratio; ``why``: the reason for it. ``sense``: whether the paper gives the
+    value itself, or a bound. ``less``: what is subtracted from the measured value, ``against``: the settings whose
+    value it is divided by, ``of_whole``: the value that it is divided by, ``factor``: what it is multiplied by, such as
+    the part of the session in which a flow ran. ``scale``: the part of the paper's value that the quick form has to
+    show, because its path is smaller by this factor. ``input``: the setting that holds the number, if the number is a
+    setting and not a result. ``shows``: the evidence for why the number differs here: ``scenario:NAME``, ``test:NAME``
+    or a page from the project's folder."""
 
     scenario: str
     paper: str | int | float
@@ -71,17 +72,17 @@ class Number(Figure):
 
     @property
     def is_ratio(self) -> bool:
-        """Whether what is measured is divided by something of its own kind."""
+        """Whether the measured value is divided by another one in the same unit."""
         return self.against is not None or bool(self.of_whole)
 
     @property
     def value(self) -> float:
-        """The paper's value in the unit of what is measured."""
+        """The paper's value in the unit of the measured value."""
         return float(self.paper) if self.is_ratio else float(value_of(self.input_column or self.of, self.paper))
 
     @property
     def input_column(self) -> str:
-        """The column of the setting that holds an input, empty for what is measured."""
+        """The column of the setting that holds an input; empty for a measured value."""
         return columns.find(self.input)[0] if self.input else ""
 
     @property
@@ -91,12 +92,12 @@ class Number(Figure):
 
     @property
     def subtracted(self) -> float:
-        """``less`` in the unit of what is measured."""
+        """``less`` in the unit of the measured value."""
         return float(value_of(self.of, self.less)) if self.less else 0
 
     @property
     def divisor(self) -> float:
-        """``of_whole`` in the unit of what is measured."""
+        """``of_whole`` in the unit of the measured value."""
         return float(value_of(self.of, self.of_whole)) if self.of_whole else 1
 
 

@@ -1,10 +1,10 @@
 """Sizes in bandwidth-delay products (``queue = "0.5 BDP"``), and gateways' limits in lines (``rate = "1 line"``).
 
 A BDP is the rate of the slowest line times the RTT of the empty path, both of the setting itself, so a sweep over rate
-or delay keeps the ratio. A size of ``[path]`` that begins with ``ba_`` counts by the rate of the way back, all others
-by the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver; a limit is rounded
-down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: multiples that live on in the model.
-Everything that reads a size would have to know the path.
+or delay keeps the ratio. For a size of ``[path]`` that begins with ``ba_`` the rate of the reverse direction counts,
+for all others the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver; a limit
+is rounded down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: multiples that live on in
+the model. Everything that reads a size would have to know the path.
 """
 
 from __future__ import annotations
@@ -44,7 +44,8 @@ def multiples(values: Values) -> dict[Key, Decimal]:
 
 
 def any_amounts(keys: Iterable[Key]) -> dict[Key, int]:
-    """An amount for each key that the model accepts: the path must be known before the right ones are."""
+    """A placeholder for each key that the model accepts: the right amounts can be computed only when the path is
+    known."""
     return {key: _STEP_BPS if key in RATES else _ANY_SIZE for key in keys}
 
 

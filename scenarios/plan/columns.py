@@ -72,7 +72,7 @@ def _outcomes(kind: Kind, labels: dict[str, str]) -> list[Column]:
 
 
 def _directions() -> Iterator[Column]:
-    """The delay box's parameters: those from sender to receiver, then, with ``ba_``, those of the way back."""
+    """The delay box's parameters: those from sender to receiver, then, with ``ba_``, those of the reverse direction."""
     known = dict(rows(PathKeys))
     for prefix in ("", "ba_"):
         for key in DIRECTION_KEYS:
@@ -111,7 +111,7 @@ def _loss_columns() -> dict[str, tuple[str, ...]]:
 LOSS_CAUSES = _loss_columns()
 LOSSES = {name: _LABELS.get(name) or causes.LOSSES[name].words for name in LOSS_CAUSES}
 
-REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the other way of both at once
+REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the reverse direction of `bidir`
 
 # Classes of packets that LFT's gateways send (lft_ref's CONTROL.md, ``engine.sent``).
 CLASSES = ("data", "retransmission", "redundant", "ack")
@@ -238,7 +238,7 @@ def settings() -> list[str]:
 def find(text: str) -> list[str]:
     """Columns that a person means by ``text``, which is a column's name or a scenario's name of a setting. A number
     comes before its text. ``path.ab_queue`` is ``queue_bytes``. A key of another flow or of a host pair
-    (``flow.second.congestion``) is told in ``beside``. Empty if there is no such column."""
+    (``flow.second.congestion``) is part of the text in ``beside``. Empty if there is no such column."""
     if text in COLUMNS:
         return [text]
     if text.startswith(OF_NAMED):
@@ -249,8 +249,8 @@ def find(text: str) -> list[str]:
 
 
 def filled_by(dotted: str) -> list[str]:
-    """Columns that a scenario's key fills. ``path.loss`` holds in both directions, so it fills those of the way back
-    too."""
+    """Columns that a scenario's key fills. ``path.loss`` holds in both directions, so it fills those of the reverse
+    direction too."""
     table, _, key = dotted.partition(".")
     if dotted.startswith("flow."):
         return ["beside", *find(f"transfer.{dotted.rpartition('.')[2]}")]
@@ -267,7 +267,7 @@ def spelling(column: str) -> str:
 
 
 def is_number(column: str) -> bool:
-    """Whether a column holds numbers, so that its values have places on an axis."""
+    """Whether a column holds numbers, so that its values have positions on an axis."""
     return column in COLUMNS and COLUMNS[column].kind in ("int", "float")
 
 

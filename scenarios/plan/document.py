@@ -175,7 +175,8 @@ def _split(dotted: str) -> Key:
 
 
 def load_layers(name: str, *, beside: Path | None = None, _above: tuple[Path, ...] = ()) -> Document:
-    """The scenario ``name``, with the scenario that it extends below it. One that says no name has that of its file."""
+    """The scenario ``name``, with the scenario that it extends below it. A scenario that does not state its name has
+    the file's name."""
     path = scenario_files.locate(name, beside)
     if path.resolve() in _above:
         raise UsageError(f"{path}: extends itself, by way of {' → '.join(p.name for p in _above)}")

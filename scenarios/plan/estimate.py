@@ -142,8 +142,8 @@ def _line_bps(setting: Scenario, line: Direction) -> float:
 
 def held_bytes(setting: Scenario, way: Literal["ab", "ba"]) -> int:
     """The most that the delay box holds in one direction, by the box's own rule: rate × delay and the queue, on every
-    channel, with the path as it begins or as it becomes. Without jitter. 0: the path sets no rate, so the box does not
-    plan."""
+    channel, at the path's beginning or after a change. Without jitter. 0: the path sets no rate, so the box cannot plan
+    its memory."""
     return max(_held_bytes(line) for line in setting.path.phases(way))
 
 
@@ -154,8 +154,8 @@ def _held_bytes(line: Direction) -> int:
 
 def in_flight_bytes(setting: Scenario, most_window: int) -> int:
     """The least memory that a trial takes when its senders fill the path: a sender keeps what is in flight until it is
-    acknowledged. ``most_window``: of a stream whose window the scenario leaves open, in bytes. 0 on a path without a
-    rate."""
+    acknowledged. ``most_window``: the largest window of a stream whose window the scenario does not set, in bytes. 0 on
+    a path without a rate."""
     most_bytes = 0
     for way in ("ab", "ba") if setting.transfer.bidir else ("ab",):
         line = setting.path.direction(way)
@@ -180,8 +180,8 @@ class TimeLeft:
         self._taken_s += taken_s
 
     def seconds(self, under_way: Sequence[tuple[float, float]] = (), at_a_time: int = 1) -> float:
-        """The time left. ``under_way``: for each running trial the time it was expected to add and the wall time it
-        still takes; ``at_a_time`` of them run side by side."""
+        """The time left. ``under_way``: for each running trial the time that it was expected to take and the wall time
+        that it still takes; ``at_a_time`` of them run side by side."""
         waiting_s = self.corrected(max(self._left_s - sum(expected_s for expected_s, _ in under_way), 0.0))
         still = [left_s for _, left_s in under_way]
         return max(waiting_s + sum(still) / at_a_time, max(still, default=0.0))

@@ -71,8 +71,8 @@ def _place(document: Document, setting: Scenario, key: Key) -> str:
 
 
 def _check_gateway(document: Document) -> None:
-    """UsageError for a setting of gateways where nothing says that there are any. Where another layer says that there
-    are none (``--set gateway.kind=none``), the scenario's settings of gateways rest."""
+    """UsageError for a setting of gateways in a document without gateways. Where another layer has removed the gateways
+    (``--set gateway.kind=none``), the scenario's settings of gateways are ignored."""
     said = document.values.get("gateway", {})
     swept = {
         dotted.partition(".")[2]: values
@@ -95,7 +95,7 @@ def _check_gateway(document: Document) -> None:
 
 
 def _check_cpu(document: Document, setting: Scenario) -> None:
-    """UsageError for costs of gateways' system calls where nothing says that there are gateways."""
+    """UsageError for costs of gateways' system calls in a document without gateways."""
     if not setting.cpu.has_price or setting.cpu.of != "gateways":
         return
     swept = document.values.get("sweep", {}).get("gateway.kind", ())

@@ -30,23 +30,23 @@ class Gateway(Table):
     )
     model: Literal["router", "proxy", "host"] = row(
         "router",
-        "router: hosts connect to each other as ever; proxy: the sender connects to the near gateway; host: gateways "
-        "run in the hosts, and there are no nodes gw1 and gw2",
+        "router: hosts connect to each other as without gateways; proxy: the sender connects to the near gateway; "
+        "host: gateways run in the hosts, and there are no nodes gw1 and gw2",
         column="gateway_model",
         label="Relay model",
         kinds=ANY,
     )
     proxy: Literal["ports", "socks5", "http", "transparent"] = row(
         "ports",
-        'of model proxy: how clients say where they want to go; see "Proxies"',
+        'of model proxy: how clients name their destination; see "Proxies"',
         column="gateway_proxy",
         label="Way to the proxy",
         kinds=ANY,
     )
     rate: Annotated[int, *of_option(quantity.RATE, "gateway", "rate")] = row(
         0,
-        'limit towards the path; 0: none. `"1 line"` is the rate of the slowest line from sender to receiver, of each '
-        "setting of a sweep by itself, rounded down to whole Mbit/s",
+        'limit towards the path; 0: none. `"1 line"` is the rate of the slowest line from sender to receiver, '
+        "rounded down to whole Mbit/s; each setting of a sweep has its own",
         allowed="at least 0, in steps of 1Mbit, or a multiple of the line",
         column="gateway_rate_bps",
         label="Gateways' limit",
@@ -55,7 +55,7 @@ class Gateway(Table):
     )
     host_rate: Annotated[int, *of_option(quantity.RATE, "gateway", "host_rate")] = row(
         0,
-        "limit of each gateway towards its hosts, TCP payload; 0: none. Of kind lft alone",
+        "limit of each gateway towards its hosts, TCP payload; 0: none. Only with kind lft",
         allowed="at least 0, in steps of 1Mbit",
         column="gateway_host_rate_bps",
         label="Gateways' limit towards hosts",
@@ -104,7 +104,7 @@ class Gateway(Table):
     )
     fec_percent: Annotated[int, *of_option(quantity.COUNT, "gateway", "fec_percent")] = row(
         0,
-        "of recovery `fec`: repair frames for each 100 frames; 0: as many as the measured loss asks for",
+        "with recovery `fec`: repair frames for each 100 frames; 0: as many as the measured loss requires",
         column="gateway_fec_percent",
         label="Repair frames with FEC",
         kinds=LFT,

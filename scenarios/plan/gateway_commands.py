@@ -78,8 +78,8 @@ def located(program: str, folder: str | None = None) -> Path | None:
 
 
 def beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The tables of a scenario file, with the file's folder as that in which its gateways' command lines run. [gateway]
-    may stand in [quick], in cases and in pairs, too."""
+    """The tables of a scenario file, with [gateway]'s ``folder`` as an absolute path: relative to the file's folder,
+    which is also the default. [gateway] may stand in [quick], in cases and in pairs, too."""
     tables = {name: beside(one, folder) if isinstance(one, dict) else one for name, one in values.items()}
     gateway = tables.get("gateway")
     if isinstance(gateway, dict) and ("near" in gateway or "far" in gateway):

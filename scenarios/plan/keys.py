@@ -84,7 +84,7 @@ def columns(values: Table, keys: Collection[str] | None = None) -> dict[str, str
 
 def arguments(values: Table) -> dict[str, Any]:
     """The tool's arguments, as keyword arguments of its launcher: the option's name, and the unit of the column. 0 is
-    given where the default is the tool's own, which may be another number."""
+    passed only for a key without a default of its own (None), because the tool's default may not be 0."""
     given: dict[str, Any] = {}
     for key, setting in rows(type(values)):
         value, default = getattr(values, key), type(values).model_fields[key].default

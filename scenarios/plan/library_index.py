@@ -1,7 +1,7 @@
 """The library's table for ``lfp list``: title, paper, trials and expected time of each scenario.
 
-To work them out takes a second: 53 scenarios are planned twice. So ``library/index.json`` keeps them, with a
-fingerprint of the files that they come from. A library that was changed has another fingerprint and is worked out.
+Computing it takes a second: 53 scenarios are planned twice. So ``library/index.json`` keeps it, with a fingerprint of
+the files that it comes from. If the library has been changed, the fingerprints differ, and the table is computed.
 ``tools/library-index`` writes the file, and a test compares it with the plans. Rejected: a cache in the user's folder,
 because the first call would be slow, and the first call matters most.
 """

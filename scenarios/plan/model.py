@@ -40,8 +40,8 @@ GATEWAY_POINTS = ("gw1-in", "gw1-out", "gw2-in", "gw2-out")
 
 
 class Flow(Transfer):
-    """[flow.NAME]: a flow beside that of [transfer], which gives it every key that it leaves out (`flows.spelled_out`).
-    ``pair``: the host pair that it is on; ``start``: how long after [transfer]'s it starts."""
+    """[flow.NAME]: a flow in addition to [transfer]'s. It takes every key that it leaves out from [transfer]
+    (`flows.spelled_out`). ``pair``: the host pair that it is on; ``start``: how long after [transfer]'s it starts."""
 
     pair: Annotated[int, *whole(1, MOST_PAIRS)] = 1
     start: Annotated[int, *within(quantity.DURATION, 0, 24 * 3600 * S)] = 0
@@ -65,7 +65,7 @@ class Host(Table):
 
 
 class Pair(Table):
-    """[pair.N]: what pair N has of its own. Without ``gateway`` it is behind the gateways of [gateway]. ``sender`` and
+    """[pair.N]: settings of pair N alone. Without ``gateway`` it is behind the gateways of [gateway]. ``sender`` and
     ``receiver``: hosts that exist already, with topology.kind "existing"."""
 
     gateway: Gateway | None = None

@@ -3,7 +3,8 @@
 A name in a scenario file is looked for beside that file, then in the current folder; a name on the command line in the
 current folder. The plan holds absolute paths, so a trial finds the file wherever it runs. The run's directory has a
 copy (`files/<beginning of its SHA-256>/NAME`), so the run can go on when the original has changed or is gone. Results
-have name and hash, so runs of one trace are alike wherever it lies, and runs of two are not.
+have name and hash, so two runs with the same trace have the same setting, wherever the file lies, and runs with
+different traces do not.
 """
 
 from __future__ import annotations

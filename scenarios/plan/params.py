@@ -14,7 +14,8 @@ Scalar = str | int | float | bool | None
 
 
 def of(trial: Trial) -> dict[str, Scalar]:
-    """Parameters under the contract's names. Plain names are from sender to receiver; ``ba_`` is the way back."""
+    """Parameters under the contract's names. Plain names are from sender to receiver; ``ba_`` is the reverse
+    direction."""
     setting = trial.setting
     transfer, path = setting.transfer, setting.path
     profile = profiles.of(setting.profile)

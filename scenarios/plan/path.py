@@ -1,7 +1,7 @@
 """[path]: the keys of the delay box's parameters, in both directions and in one, and what the path has once.
 
-Each key is one row, and everything else follows from it (keys.py). A row of a new parameter goes behind ``harmonize``,
-one of what the path has once to the end.
+Each key is one row, and everything else follows from it (keys.py). The row of a new parameter goes behind
+``harmonize``, or to the end if the path has it only once.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from scenarios.plan.values import MS, Quantity, Table, choice, count, model, of_
 LIGHT_IN_FIBRE_MPS = 210_000_000  # lfp-1995: 8.4 ms there and back over 880 km
 _FARTHEST_M = 10**9
 _FASTEST_BPS = 400 * 10**9
-# Of the queue disciplines: those whose outcome no seed changes (DualPI2 spreads its hits evenly; FQ-CoDel draws a hash)
-# and those that give each flow a queue and a share of its own.
+# Queue disciplines whose outcome no seed changes (DualPI2 spreads its hits evenly; FQ-CoDel draws a hash), and those
+# that give each flow a queue and a share of its own.
 STILL_AQM = ("none", "codel", "policer", "dualpi2", "step")
 PER_FLOW_AQM = ("fq_codel",)
 
@@ -45,12 +45,12 @@ class Direction:
 
     @property
     def trace(self) -> RateTrace | None:
-        """The bottleneck's rate over time, in the place of ``rate``; None without one."""
+        """The bottleneck's rate over time, instead of ``rate``; None without one."""
         return rate_trace.read(str(self.values["rate_trace"]))
 
     @property
     def all_channels_bps(self) -> int:
-        """Rate of the bottleneck's channels together, of a trace the one that sizes the box's memory; 0: none."""
+        """Rate of the bottleneck's channels together; for a trace, the rate that sizes the box's memory; 0: none."""
         trace = self.trace
         return (trace.sizing_bps if trace else self.rate_bps) * int(self.values["channels"])
 
@@ -218,10 +218,10 @@ class PathKeys(Table):
     )
     only: Annotated[str, *model("only")] = row(
         "all",
-        "packets that `loss`, `loss_after`, `duplicate`, `corrupt`, `forge`, `reorder` and `jitter` concern: "
-        "terms between commas that must all hold, each with `!` in front negated, of `tcp`, `udp`, `syn`, "
-        "`fin`, `rst`, `data`, `ack-only`, `sport=5001`, `dport=5001`, `src=10.0.0.0/8`, `dst=…`, "
-        "`min-size=1000`, `max-size=100` (bytes from the link header on). Delay, rate and queue concern all "
+        "packets that `loss`, `loss_after`, `duplicate`, `corrupt`, `forge`, `reorder` and `jitter` concern: a "
+        "list of terms, separated by commas, that must all hold; `!` in front negates one. Terms are `tcp`, "
+        "`udp`, `syn`, `fin`, `rst`, `data`, `ack-only`, `sport=5001`, `dport=5001`, `src=10.0.0.0/8`, `dst=…`, "
+        "`min-size=1000`, `max-size=100` (bytes from the link header on). Delay, rate and queue apply to all "
         "packets. Between gateways the packets are the tunnel's",
         allowed="a filter",
     )
@@ -258,12 +258,13 @@ class PathKeys(Table):
     )
     bunch: Annotated[int, *_amount(quantity.DURATION, "bunch")] = row(
         0,
-        "packets are held and go on together once in this time, as a WAN/LAN PHY conversion does; 0: not held",
+        "packets are held, and all of them leave together once in each interval of this length, as behind a "
+        "WAN/LAN PHY conversion; 0: not held",
         column="bunch_ns",
     )
     bunch_packets: Annotated[int, *count("path", "bunch_packets")] = row(
         0,
-        "packets that go on together at most; 0: no bound",
+        "largest number of packets that leave together; 0: no bound",
     )
     pace: Annotated[int, *_amount(quantity.RATE, "pace")] = row(
         0,
@@ -318,10 +319,10 @@ class PathKeys(Table):
     )
     nic_rate: Annotated[int, *within(quantity.RATE, 0, _FASTEST_BPS)] = row(
         0,
-        "rate of the sender's network interface, whose transmit queue is part of the host: a packet that does"
-        " not fit in is not lost, and TCP takes it for congestion. Segmentation offload is off then, and the "
-        "sender's small-queue limit does not hold, as in Linux before 3.6. 0: no such limit. Needs a kernel "
-        "with `sch_netem`, which virtual time has",
+        "rate of the sender's network interface, whose transmit queue is part of the host: a packet that does "
+        "not fit is not lost, but TCP takes the refusal for congestion. The sender then has no segmentation "
+        "offload and no small-queue limit, as in Linux before 3.6. 0: no such limit. Needs a kernel with "
+        "`sch_netem`, which virtual time has",
         column="nic_rate_bps",
         label="Rate of the sender's interface",
         once=True,
@@ -335,12 +336,11 @@ class PathKeys(Table):
     )
     change: Annotated[str, BeforeValidator(_normal)] = row(
         "none",
-        "what becomes of the path while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. A key may "
-        "have `ab_` or `ba_` in front. Times count from the start of the box, as those of `loss` do. A packet"
-        " keeps the delay that it met, and none overtakes another: where the delay becomes smaller, a packet "
-        "that comes after the change leaves no earlier than those before it. So for as long as the delay has "
-        "become shorter the path holds packets back, and then they leave together. Only the delay box itself "
-        "has this key. netem, whose packets do overtake in that case, has not",
+        "how the path changes while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. A key may have "
+        "`ab_` or `ba_` in front. Times count from the start of the box, as those of `loss` do. A packet keeps "
+        "the delay that it met, and none overtakes another. So where the delay becomes shorter by D, the packets "
+        "that arrive within D after the change are held back and leave together. Only the delay box itself has "
+        "this key. netem has not, because its packets overtake in that case",
         label="Change of the path",
         allowed="`TIME KEY=VALUE …; …`",
         once=True,
@@ -456,7 +456,8 @@ class Change:
 
 
 def _change(at_ns: int, values: Mapping[str, str]) -> Change:
-    """A change with its values in base units. ValueError with the key when one is no key or not allowed."""
+    """A change with its values in base units. ValueError, with the key, when a key is unknown or its value is not
+    allowed."""
     try:
         path = PathTable.model_validate(values)
     except ValidationError as error:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from netcommon import quantity
 
 NAME = "policer"
-_BURST = "100KB"  # of a text that does not say it: comet-delay(1)
+_BURST = "100KB"  # comet-delay(1)'s default
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,8 @@ class Policer:
 
 
 def read(aqm: str, channels: int = 1) -> Policer | None:
-    """The policer of the text of a parameter ``aqm`` that the box takes, with a bucket for each channel; None where it
-    names none. No tool is asked."""
+    """The policer in a valid text of the parameter ``aqm``, with a bucket for each channel; None if the text names
+    another discipline. No tool is asked."""
     name, _, own = aqm.partition(":")
     if name != NAME:
         return None

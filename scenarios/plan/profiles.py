@@ -76,8 +76,8 @@ def _with(name: str, sysctl: str) -> Profile:
 
 
 def parsed(text: str) -> dict[str, str]:
-    """The sysctls of a text such as ``net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1``; those of "none" are
-    none. ValueError when it is no such text. Only names of a network namespace's own sysctls are taken."""
+    """The sysctls of a text such as ``net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1``; "none" stands for no
+    sysctls. ValueError for any other text, and for sysctls that a network namespace does not have of its own."""
     if text == "none":
         return {}
     found: dict[str, str] = {}

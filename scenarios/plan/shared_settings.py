@@ -55,7 +55,7 @@ def _tells(name: str, constant: Row) -> bool:
 
 
 def _spelling(name: str, constant: Row, sweep: Iterable[str]) -> str:
-    """``path.loss``; ``path.ab_loss`` where the way back has another value that is not listed itself."""
+    """``path.loss``; ``path.ab_loss`` where the reverse direction has another value that is not listed itself."""
     found, back = cells.name_of(name, sweep), f"{_BACK}{name}"
     one_way = constant.get(back) not in (None, constant[name]) and not _tells(back, constant)
     return found.replace("path.", "path.ab_", 1) if one_way and found == columns.spelling(name) else found

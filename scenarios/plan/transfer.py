@@ -22,13 +22,13 @@ RTTCP_LENGTH = 8 * 1024  # size of a write, unless the scenario sets another
 class Transfer(Table):
     """[transfer]: the data that is sent. A scenario gives ``bytes`` or ``duration``; with ``request`` and ``response``,
     which exchange messages one after the other, it gives ``exchanges`` or ``duration``. ``length`` None: rttcp writes
-    RTTCP_LENGTH at once, iperf3 what it writes by itself. ``window`` None: the kernel sizes it. ``zerocopy`` None: only
-    in virtual time, where copying costs wall time but takes no virtual time."""
+    RTTCP_LENGTH at once, iperf3 its own default. ``window`` None: the kernel sizes it. ``zerocopy`` None: only in
+    virtual time, where copying costs wall time but takes no virtual time."""
 
     tool: Literal["rttcp", "iperf3"] = row(
         "rttcp",
-        "iperf3: one flow, whole seconds, and a `window` that is its socket buffer. It gets no option but those "
-        "of keys that the scenario names, the profile's congestion control and window, and the port",
+        "iperf3: one flow, whole seconds, and a `window` that is its socket buffer. Its only options are the "
+        "port, the profile's congestion control and window, and those of keys that the scenario sets",
     )
     bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = row(
         None,
@@ -39,10 +39,10 @@ class Transfer(Table):
     )
     duration: Annotated[int, *of_option(quantity.DURATION, "transfer", "duration")] | None = row(
         None,
-        "how long the sender gives data. The transfer ends when all of it is acknowledged, which takes a round "
-        'trip and the send buffer longer, and with losses at the end much longer: 10.2 to 15.9 s for `"10s"`. The '
-        "column `elapsed_ns` has the whole time, and throughput is over that. iperf3's server reads no further "
-        "when the time is over: `elapsed_ns` ends there, and throughput is of what it had read",
+        "how long the sender writes data. The transfer ends when all of it is acknowledged, which takes a round "
+        'trip and the send buffer longer, and with losses at the end much longer: 10.2 to 15.9 s for `"10s"`. '
+        "The column `elapsed_ns` has the whole time, and throughput is over that. iperf3's server stops reading "
+        "when the time is over: `elapsed_ns` ends there, and throughput counts what it has read by then",
         column="duration_ns",
         given=True,
         default="this or `bytes`",
@@ -79,20 +79,20 @@ class Transfer(Table):
     parallel: Annotated[int, *of_option(quantity.COUNT, "transfer", "parallel")] = row(
         1,
         "streams of the one transfer (rttcp's `--parallel`), which share `bytes`, `exchanges` and `pace`; "
-        "`window` is that of each. `short_term_bps` is their sum. Columns, null with one stream: `stream_min_bps` "
+        "each has this `window`. `short_term_bps` is their sum. Columns, null with one stream: `stream_min_bps` "
         "and `stream_max_bps`, the streams' goodput from the transfer's beginning to each one's last octet, and "
-        "`stream_jain`, Jain's index of what each had when the first one ended. Not with iperf3",
+        "`stream_jain`, Jain's index of the octets of each at the moment when the first one ended. Not with iperf3",
         label="Parallel streams",
         given=True,
         iperf3="as it is run here has one stream",
     )
     bidir: Flag = row(
         False,
-        "both ways at once (rttcp's `--bidir`): `bytes`, `parallel` (64 at most then), `pace` and the congestion "
-        "control hold for each way. `reverse_bps` is the throughput from receiver to sender, `reverse_lost_…`, "
-        '`reverse_retransmits` and the like are of that way ("Request and response"); the other measured columns '
-        "are of the way from sender to receiver, those of captures of the connection with the most data. Not with "
-        "`second`, `request` or iperf3",
+        "both directions at once (rttcp's `--bidir`): `bytes`, `parallel` (64 at most then), `pace` and the "
+        "congestion control hold for each direction. `reverse_bps` is the throughput from receiver to sender; "
+        '`reverse_lost_…`, `reverse_retransmits` and the like describe that direction ("Request and response"). '
+        "The other measured columns describe the direction from sender to receiver; those that come from "
+        "captures, its connection with the most data. Not with `second`, `request` or iperf3",
         label="Both ways at once",
         given=True,
         iperf3="as it is run here sends one way",
@@ -139,8 +139,8 @@ class Transfer(Table):
     )
     second: str | None = row(
         None,
-        "congestion control of a second flow beside the first, all else equal; the column `second_bps` has its "
-        "rate over its own time, and `flow_share` what the first had while both ran",
+        "congestion control of a second flow that runs at the same time, all else equal. The column `second_bps` "
+        "has its rate over its own time, and `flow_share` the first flow's share while both ran",
         label="Second flow",
         pattern=CONGESTION,
         iperf3="has one congestion control a run",
@@ -148,17 +148,18 @@ class Transfer(Table):
     )
     plain: Flag = row(
         False,
-        "a bulk flow of plain TCP (CUBIC) beside the transfer, from router to router and so past the gateways; "
-        "the column `plain_bps` has its rate. Beside a `duration` only; not with iperf3 or `[flow.NAME]`, and on "
-        "the dumbbell alone",
+        "a bulk flow of plain TCP (CUBIC) during the transfer, from router to router, so that it bypasses the "
+        "gateways. The column `plain_bps` has its rate. Only with `duration`; not with iperf3 or `[flow.NAME]`, "
+        "and on the dumbbell alone",
         label="Plain TCP beside",
         iperf3="as it is run here has nothing beside it",
     )
     short: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes", zero=True)] | None = row(
         None,
-        "short transfers of so many bytes that follow one another beside the transfer, through the gateways, each "
-        "over connections of its own. Columns: `shorts` (how many ended before the transfer), `short_median_ns`, "
-        "`short_max_ns`. Beside a `duration` only; not with iperf3 or `[flow.NAME]`, and on the dumbbell alone",
+        "short transfers of this many bytes, one after the other, during the transfer and through the gateways, "
+        "each over connections of its own. Columns: `shorts` (how many ended before the transfer), "
+        "`short_median_ns`, `short_max_ns`. Only with `duration`; not with iperf3 or `[flow.NAME]`, and only on "
+        "the dumbbell",
         column="short_bytes",
         label="Short transfers beside",
         null=True,
@@ -185,20 +186,20 @@ class Transfer(Table):
     )
     sample: Annotated[int, *of_option(quantity.DURATION, "transfer", "sample", zero=True)] = row(
         10 * MS,
-        "time between TCP_INFO samples; 0: no samples. rttcp takes them at each end that sends data: with request "
-        "and response, and with `bidir`, the receiver's are in `reverse/tcp_info.parquet` of the trial. For "
-        "iperf3 `rttcp watch` asks the sender's kernel about the data connection (sock_diag(7)) until iperf3 "
-        "ends. Its samples have `local_port` and `remote_port`, and not `opening_bytes` and `waiting_bytes`, "
-        "which only the program itself would know. They say what limited the sender where captures do not show "
-        "it, in either direction",
+        "time between TCP_INFO samples; 0: no samples. rttcp takes them at each end that sends data: with "
+        "request and response, and with `bidir`, the receiver's are in `reverse/tcp_info.parquet` of the trial. "
+        "For iperf3 `rttcp watch` asks the sender's kernel about the data connection (sock_diag(7)) until iperf3 "
+        "ends. Its samples have `local_port` and `remote_port`, but not `opening_bytes` and `waiting_bytes`, "
+        "which only the program itself knows. They say what limited the sender where captures do not show it, in "
+        "either direction",
         column="sample_ns",
     )
     interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = row(
         S,
-        "time over which both ends count bytes (rttcp's `--interval`): `peak_bps` is the receiver's best full "
-        "interval (where a lost segment is repaired, the bytes behind it count then, so it can lie above the "
-        "line), and without captures `recovery_ns` has this resolution. Not with iperf3, whose server counts "
-        "seconds",
+        "length of the intervals in which both ends count bytes (rttcp's `--interval`). `peak_bps` is the "
+        "receiver's best full interval; the bytes behind a lost segment count when it is repaired, so `peak_bps` "
+        "can exceed the line's rate. Without captures `recovery_ns` has this resolution. Not with iperf3, whose "
+        "server counts seconds",
         column="interval_ns",
         given=True,
         iperf3="as it is run here reports each second",
@@ -226,7 +227,7 @@ class Transfer(Table):
 
     @property
     def both_ways(self) -> bool:
-        """Whether the receiver sends data, too: responses, or the other way of both at once."""
+        """Whether the receiver sends data, too: responses, or the reverse direction of ``bidir``."""
         return self.bidir or self.request is not None
 
     @property

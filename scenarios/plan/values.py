@@ -31,8 +31,8 @@ class Table(BaseModel):
 @dataclass(frozen=True)
 class Written:
     """The form of a value in a file, for the JSON Schema (schema.py); a validator converts it to another type. ``made``
-    is called when the schema is, since it may ask a tool. A quantity has its ``unit``. ``source``: the tool's option
-    that bounds the value; ``bounds``: its own, where no option does. ``zero``: 0 is allowed, too."""
+    is called when the schema is made, since it may ask a tool. A quantity has its ``unit``. ``source``: the tool's
+    option that bounds the value; ``bounds``: the bounds, if no option does. ``zero``: 0 is allowed, too."""
 
     made: Callable[[], dict[str, Any]]
     unit: str = ""

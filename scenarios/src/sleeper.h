@@ -22,8 +22,8 @@ struct sleeper {
  * ends. */
 uint64_t sleeper_note(struct nc_spread *late, uint64_t due_ns, uint64_t now_ns, uint64_t period_ns);
 
-/* Starts the thread, at its priority where the system allows that, else without. 0, or an errno: no thread to be
- * had. */
+/* Starts the thread, at its priority where the system allows that, else without. Returns 0, or an errno if there is no
+ * thread. */
 int sleeper_start(struct sleeper *sleeper);
 
 /* Ends the thread, within a period. Its figures are complete then. */

@@ -3,11 +3,12 @@
 Flows are added and compared over spans in which all of them run, never by their own averages: the average of a flow
 that had the line alone for a while says nothing about how it shared. The data are octets over time, all flows on one
 clock: exact (each packet that arrived at the receiver, from captures), or counts at some moments (TCP_INFO samples of
-the senders, intervals of the receivers). Between two moments a flow's rate counts as even, and how wrong a share may be
-by that is worked out: with what each flow had at least and at most. A program, and a host behind a gateway, gets the
-octets behind a repaired hole at once, and a host those of a packet with its last one. So what is counted beyond the
-line's rate counts earlier or later between two moments of its count, and what is left arrived earlier. The shares of
-arrivals are those that were captured.
+the senders, intervals of the receivers). Between two moments a flow's rate counts as even; the error of a share that
+this may cause is computed from the least and the most that each flow can have had. A program, and a host behind a
+gateway, gets the octets behind a repaired hole all at once, and a host gets the octets of a packet when its last one
+arrives. So a count may exceed the line's rate for a moment. The excess moves to the spans before and after it, as far
+as the moments of the count allow, and the rest to the span before (`_keep_to_line`). Where all flows have arrivals,
+their shares are as captured.
 
 The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
 TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
@@ -42,8 +43,9 @@ def jain(shares: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class Count:
-    """What a flow had: ``octets`` so far at each of ``edges_ns``. ``error_ns``: how wrong all these moments may be.
-    ``arrived``: the moments are those at which octets arrived, so that there are none between two of them."""
+    """The octets of a flow: ``octets`` so far at each of ``edges_ns``. ``error_ns``: the largest error of all these
+    moments. ``arrived``: the moments are those at which octets arrived, so that no octets arrived between two of
+    them."""
 
     name: str
     edges_ns: I64
@@ -54,8 +56,8 @@ class Count:
     @classmethod
     def of(cls, name: str, end: Mapping[str, Any], offset_ns: int | None = None) -> Count | None:
         """The count of a sender's last object; None where its receiver kept no intervals, or not all of them. Receivers
-        on one machine share CLOCK_MONOTONIC. ``offset_ns``: they are on several, so the clock of day counts, less
-        this."""
+        on one machine share CLOCK_MONOTONIC. ``offset_ns``: None, or for receivers on several machines what is
+        subtracted from their CLOCK_REALTIME."""
         receiver = end.get("receiver") or {}
         began = "t0_monotonic_ns" if offset_ns is None else "t0_realtime_ns"
         rows, begin_ns = receiver.get("intervals") or [], receiver.get(began)
@@ -73,7 +75,7 @@ class Count:
 
     @property
     def resolution_ns(self) -> int:
-        """How far apart the moments are at most; 1 for arrivals."""
+        """The largest distance between two moments; 1 for arrivals."""
         return 1 if self.arrived else int(np.diff(self.edges_ns).max())
 
     def at(self, t_ns: I64) -> F64:
@@ -84,7 +86,7 @@ class Count:
         return found
 
     def bounds(self, begin_ns: int, end_ns: int, error_ns: int) -> tuple[float, float]:
-        """What the flow had at least and at most between two times that are known to ``error_ns``."""
+        """The least and the most octets that the flow can have had between two times that are known to ``error_ns``."""
         if self.arrived:
             least = float(np.diff(self.at(np.asarray([begin_ns, end_ns])))[0])
             return least, least
@@ -100,7 +102,7 @@ class Count:
 @dataclass(frozen=True)
 class Shared:
     """How flows shared a line. ``names`` in order; ``common_ns``: the length of the span in which all of them ran, 0
-    without one; ``common_bps``: their rates over it; ``error``: how wrong the share of each may be. ``edges_ns``:
+    without one; ``common_bps``: their rates over it; ``error``: the largest error of each flow's share. ``edges_ns``:
     borders of the seconds; ``bps``: a row of rates for each flow; ``whole``: whether the flow ran all through the
     second; ``ran``: whether it ran at all."""
 
@@ -114,9 +116,8 @@ class Shared:
     ran: NDArray[np.bool_]
 
     def columns(self) -> dict[str, Any]:
-        """The seconds as a table, a row for each of them and flow that ran in it. ``flow_jain`` is of the flows that
-        ran all through the second: null of fewer than
-        two, and where none of them had anything."""
+        """The seconds as a table, a row for each of them and flow that ran in it. ``flow_jain`` is the index of the
+        flows that ran all through the second; null with fewer than two of them, and if none of them had any octets."""
         second, flow = np.nonzero(self.ran.T)
         both = [np.flatnonzero(own) for own in self.whole.T]
         fair = [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
@@ -133,8 +134,8 @@ class Shared:
 
 
 def counts(end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None) -> list[Count]:
-    """The counts of all flows of a trial: of [transfer]'s, of those that its ``end`` has beside it, and of others by
-    name. Empty where a flow has none, because nothing can be said then of all."""
+    """The counts of all flows of a trial: [transfer]'s, those that its ``end`` also holds (BESIDE), and others by name.
+    Empty if a flow has no count, because the flows cannot be compared then."""
     ends = {MAIN: end, **{name: end[name] for name in BESIDE if end.get(name)}, **flows}
     found = [Count.of(name, own, offset_ns) for name, own in ends.items()]
     known = [one for one in found if one is not None]
@@ -174,7 +175,7 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
 
 
 def _error(flows: Sequence[Count], had: F64, begins: I64, ends: I64) -> F64:
-    """How wrong the shares of the flows may be that had so much in the span in which all of them ran."""
+    """The largest errors of the flows' shares. ``had``: octets of each in the span in which all of them ran."""
     if all(one.arrived for one in flows):
         return np.zeros(len(flows)) if had.sum() else np.ones(len(flows))
     slack = sum(one.error_ns for one in flows)
@@ -200,7 +201,7 @@ def line_bps(params: Mapping[str, Any]) -> float | None:
 
 def _uncertain(flows: Sequence[Count], cells: I64) -> NDArray[np.bool_]:
     """For each flow and each border between two spans: whether it lies between two moments of the flow's count, so that
-    what it had on each side of the border is a guess."""
+    the flow's octets on each side of the border are a guess."""
     inner = cells[1:-1]
     return np.stack([~one.arrived & ~np.isin(inner, one.edges_ns) for one in flows])
 
@@ -208,10 +209,10 @@ def _uncertain(flows: Sequence[Count], cells: I64) -> NDArray[np.bool_]:
 def _keep_to_line(
     octets: F64, ran: NDArray[np.bool_], uncertain: NDArray[np.bool_], lasted_ns: I64, line_bps: float | None
 ) -> None:
-    """Moves what a span has beyond the line's rate: to the span before it and then to the one behind, of the flows
-    whose count has no moment in between. What is left arrived earlier than it was counted, so it moves to the span
-    before, of any flow that ran there. Where all together is beyond the line, it does not bound what was counted (a
-    gateway compresses), and nothing moves."""
+    """Moves the octets of a span that exceed the line's rate: to the span before it and then to the one behind, for
+    flows whose count has no moment in between. The rest must have arrived earlier than it was counted, so it moves to
+    the span before, for any flow that ran there. If all octets together exceed the line's rate, the line does not bound
+    the counts (a gateway compresses), and nothing moves."""
     if not line_bps or octets.sum() * 8e9 > line_bps * lasted_ns.sum():
         return
     most, last = line_bps * lasted_ns / 8e9, octets.shape[1] - 1
@@ -233,7 +234,7 @@ def _move(octets: F64, span: int, to: int, may: NDArray[np.bool_], most: float) 
 
 def of_flow(found: Shared | None, name: str) -> dict[str, Any]:
     """``flows_common_ns``, ``flow_share_error`` and, where no flow's share is more uncertain than MOST_ERROR,
-    ``flows_bps``, ``flow_share`` and ``flow_jain`` of a flow; empty where there is nothing that was shared."""
+    ``flows_bps``, ``flow_share`` and ``flow_jain`` of a flow; empty if the flows never ran at the same time."""
     if found is None or not found.common_ns:
         return {}
     number, total = found.names.index(name), float(found.common_bps.sum())
@@ -248,9 +249,9 @@ def of_streams(
     receiver: Mapping[str, Any], acked: Sequence[tuple[I64, I64]] = (), *, by_time: bool = False
 ) -> dict[str, Any]:
     """``stream_min_bps``, ``stream_max_bps`` and ``stream_jain`` of a receiver's account; empty with one stream. The
-    first two are goodputs, from the transfer's beginning to the stream's own last octet. ``acked``: for each stream
-    the times of its samples and the octets that were acknowledged by then. ``by_time``: all streams were given data for
-    the same time, so their amounts tell the index where samples are missing; otherwise nothing does."""
+    first two are goodputs, from the transfer's beginning to the stream's own last octet. ``acked``: for each stream the
+    times of its samples and the octets that were acknowledged by then. ``by_time``: all streams sent for the same time,
+    so the index can be computed from their amounts if samples are missing; otherwise it is None then."""
     streams = receiver.get("streams") or []
     if len(streams) < 2:
         return {}
@@ -262,7 +263,8 @@ def of_streams(
 
 
 def _jain_of_streams(acked: Sequence[tuple[I64, I64]]) -> float:
-    """The index of what streams had acknowledged when the first of them had everything."""
+    """The index of the octets that each stream had acknowledged when the first of them had all of its octets
+    acknowledged."""
     first_end_ns = min(int(t_ns[np.argmax(octets)]) for t_ns, octets in acked)
     return jain([float(np.interp(first_end_ns, t_ns, octets)) for t_ns, octets in acked])
 

@@ -44,7 +44,7 @@ class Summary:
 
 
 def summaries(rows: Sequence[Row], metric: str, names: Sequence[str]) -> list[Summary]:
-    """One for each setting. ``rows``: valid trials that have the metric; ``names``: columns that tell settings
+    """A summary for each setting. ``rows``: valid trials that have the metric; ``names``: columns that tell settings
     apart."""
     return [_summary(dict(zip(names, key, strict=True)), own, metric) for key, own in cells.groups(rows, names).items()]
 

@@ -18,8 +18,9 @@ Step = tuple[int, float]  # from when on, ns since the box began; bit/s, 0: no r
 
 @dataclass(frozen=True)
 class Stage:
-    """What passes from ``since_ns`` on, since the box began. ``rate_bps`` 0: there is no rate, or, with ``traced``, one
-    that changes by itself. A policer, if there is one, lets nothing pass beyond its own rate and burst."""
+    """What passes from ``since_ns`` on, counted from the box's start. ``rate_bps`` 0: there is no rate, or, with
+    ``traced``, one that changes by itself. A policer, if there is one, lets nothing pass beyond its own rate and
+    burst."""
 
     since_ns: int
     rate_bps: float
@@ -28,14 +29,14 @@ class Stage:
 
 
 def rates(params: Mapping[str, Any]) -> list[Step]:
-    """The rate from sender to receiver at the beginning and after each ``change``; empty where nobody knows: the file
-    of a model that a change named is not here. A policer is no stage: what is left of its burst passes at the line's
+    """The rate from sender to receiver at the beginning and after each ``change``; empty if they are unknown, because
+    the file of a model that a change names is missing. A policer does not count here: its burst passes at the line's
     rate (`stages`)."""
     return [(stage.since_ns, stage.rate_bps) for stage in stages(params)]
 
 
 def stages(params: Mapping[str, Any]) -> list[Stage]:
-    """The same with what a policer lets pass."""
+    """The same with the policers."""
     known = {key: f"{params[f'{key}_bps']}bit" for key in _STAGES if params.get(f"{key}_bps")}
     known |= {key: params[key] for key in ("channels", "change", "pace_packets") if params.get(key)}
     framed_bits = 8 * ((params.get("mtu") or 1500) + ON_THE_WIRE.get(str(params.get("framing")), 0))

@@ -8,12 +8,12 @@
 
 The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate, or
 with a rate trace, has no ideal time, one without delay no baseline. In both cases the column is null. Where the path's
-rate changes, the ideal time is that at the rate of each moment from when the transfer began (null where nobody knows
-when). A policer in front of the path's rate lets its burst pass at that rate, and then no more than its own rate: a
-token bucket that is full when the transfer begins. Of one that marks packets in place of dropping them nobody knows
-what it lets pass, and the column is null. Where the path's delay changes, the baseline is the mean of what it was at
-the samples' times. The mean is of the sender's samples of its smoothed RTT. Behind gateways the sender's TCP ends at
-the near one, so only the first column says something about the path there.
+rate changes, the ideal time follows the rate at each moment since the transfer's beginning (null if the beginning is
+unknown). A policer in front of the path's rate lets its burst pass at that rate, and then no more than its own rate: a
+token bucket that is full when the transfer begins. How much passes a policer that marks packets instead of dropping
+them is unknown, so the column is null. Where the path's delay changes, the baseline is the mean of its values at the
+samples' times. The mean RTT is the mean of the sender's samples of its smoothed RTT. Behind gateways the sender's TCP
+ends at the near one, so only the first column says something about the path there.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _TCPI_OPT_TIMESTAMPS = 1
 def transfer_time_ratio(
     params: Mapping[str, Any], summary: Mapping[str, Any], began_ns: int | None = None, *, timestamps: bool = True
 ) -> float | None:
-    """``transfer_time_ratio`` of one flow; None where it cannot be said. ``began_ns``: when it began, since the box
-    did. ``timestamps``: whether its segments had TCP's."""
+    """``transfer_time_ratio`` of one flow; None where it is unknown. ``began_ns``: the flow's beginning, counted from
+    the box's start. ``timestamps``: whether its segments had TCP time stamps."""
     share = payload_share(params, timestamps=timestamps)
     ideal, taken = _ideal_ns(params, summary.get("bytes") or 0, began_ns, share), summary.get("elapsed_ns")
     return taken / ideal if taken and ideal else None
 
 
 def tcp_efficiency(info: Mapping[str, Any]) -> float | None:
-    """``tcp_efficiency`` of one flow by the TCP_INFO of its sender; None where that has no such counts."""
+    """``tcp_efficiency`` of one flow by the TCP_INFO of its sender; None if that lacks the counts."""
     sent, again = info.get("bytes_sent"), info.get("bytes_retrans")
     return (sent - again) / sent if sent and again is not None else None
 
@@ -69,8 +69,9 @@ def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None, shar
 
 
 def _passes(stage: line.Stage, lacks: float) -> list[tuple[float, float, float]]:
-    """The rates at which bits pass in a stage, one after the other: bit/s, for how many ns at most, and by how much a
-    second the policer's bucket fills meanwhile. ``lacks``: bits that the bucket lacks. A rate of 0: not known."""
+    """The rates at which bits pass in a stage, one after the other: bit/s, for how many ns at most, and by how many
+    bits a second the policer's bucket fills meanwhile. ``lacks``: bits missing in the bucket at the beginning. A rate
+    of 0: unknown."""
     policer, bps = stage.policer, stage.rate_bps
     if policer is None:
         return [(bps, math.inf, 0.0)]
@@ -83,7 +84,7 @@ def _passes(stage: line.Stage, lacks: float) -> list[tuple[float, float, float]]
 
 
 def most_bps(params: Mapping[str, Any]) -> float | None:
-    """What a path carries of a stream's bytes, in full segments and without a pause, for however long; None for a path
+    """The rate at which a path can carry a stream's bytes for ever, in full segments without a pause; None for a path
     without a rate, and for one whose rate changes."""
     rates = {_passes(stage, 0.0)[-1][0] for stage in line.stages(params)}
     return rates.pop() * payload_share(params) if len(rates) == 1 and all(rates) else None
