@@ -23,12 +23,12 @@ from scenarios.trial.files import read_json
 @dataclass(frozen=True)
 class Comparison:
     """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
-    ``unmatched``: how many settings only one of the sides has, ``unjudged`` of them the run; ``left_out``: how many
-    trials are not valid; ``without``: how many rows of valid ones, a trial's or one of its flows', lack the metric.
-    ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``: the setting, its base and
-    its new value, where both sides are of one run. ``also``: what else differs, because of that setting or as
-    ``across`` allows. ``ran``: the names of components that differed between the runs: programs, kernel, C library,
-    lfp."""
+    ``unmatched``: the number of settings that only one side has; ``unjudged``: how many of these only the run has.
+    ``left_out``: the number of trials that are not valid; ``without``: the number of rows of valid trials (one for each
+    flow) that lack the metric. ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``:
+    the setting, its base and its new value, where both sides are of one run. ``also``: what else differs, because of
+    that setting or as ``across`` allows. ``ran``: the names of components that differed between the runs: programs,
+    kernel, C library, lfp."""
 
     metric: str
     varied: dict[str, str]
@@ -135,8 +135,8 @@ def check_plan(base: Path, plan: Plan, *, virtual: bool, metric: str, across: Se
 
 
 def check_metric(metric: str, *tables: Table, option: str = "--metric") -> None:
-    """UsageError when ``metric`` is no measured column, or when it means nothing in one of the runs. ``option``: whose
-    value it is."""
+    """UsageError when ``metric`` is not a measured column, or when it means nothing in one of the runs. ``option``:
+    whose value it is."""
     for table in tables:
         if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
             raise UsageError(f"{option} {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
@@ -150,7 +150,7 @@ def check_metric(metric: str, *tables: Table, option: str = "--metric") -> None:
 
 
 def check_measured(metric: str, *tables: Table) -> None:
-    """UsageError when a run has valid trials, and none of them the metric."""
+    """UsageError when a run has valid trials, but none of them has the metric."""
     for table in tables:
         if not table.good(metric) and any(row.get("valid") for row in table.rows):
             raise UsageError(f"--metric {metric}: no valid trial of {table.path.name} has it; choose another --metric")
@@ -208,7 +208,7 @@ def _values(rows: Iterable[Row], name: str, most: int = 4) -> str:
 
 def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str], *, planned: bool = False) -> str:
     """The error when no setting is in both runs: the settings that differ, and the command that lets them differ.
-    ``planned``: theirs has not run yet."""
+    ``planned``: ``theirs`` has not run yet."""
     sides = [[row for row in table.rows if row.get("valid")] for table in (ours, theirs)]
     for table, rows in zip((ours, theirs), sides, strict=True):
         if not rows:
@@ -228,8 +228,9 @@ def _nothing_in_common(ours: Table, theirs: Table, names: Sequence[str], *, plan
 
 
 def differences(names: Iterable[str], sides: Sequence[Sequence[Row]]) -> str:
-    """``path.loss (1 % against 2 %); …``: the values of these settings on each side. What both directions of a path
-    have, and what stands in two columns, is said once; the RTT follows from the delays."""
+    """``path.loss (1 % against 2 %); …``: the values of these settings on each side. A setting that both directions of
+    a path have, or that fills two columns, is named once. The RTT is left out where the delays differ, because it
+    follows from them."""
     names = list(names)
     found: dict[tuple[str, ...], str] = {}
     for name in names:

@@ -1,9 +1,9 @@
 """Two values of one swept setting inside one run. Their trials were interleaved, so whatever disturbed the machine met
 both values alike: the fairest comparison of two builds, or of two cases.
 
-The trials of a cell stand at the same point of the sweep but for that setting, so the scenario says nothing else
-differently about them. What follows from the setting (a case's gateway, a queue in BDP) differs too, and is named.
-Rejected: pairing by the columns of the results, in which two cases differ in more than their names.
+The trials of a cell have the same values of all other swept settings, so nothing else in the scenario differs between
+them. What follows from the setting (a case's gateway, a queue in BDP) differs too, and is named. Rejected: pairing by
+the columns of the results, in which two cases differ in more than their names.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _swept(name: str, table: Table) -> str:
 
 
 def _place(text: str, texts: Sequence[str]) -> int | None:
-    """Which of the values ``text`` is, whatever its spaces and capitals."""
+    """Which of the values ``text`` is; spaces and capitals do not matter."""
     plain = ["".join(one.split()).lower() for one in (text, *texts)]
     return plain.index(plain[0], 1) - 1 if plain[0] in plain[1:] else None
 
@@ -132,8 +132,8 @@ def _others(table: Table, setting: str) -> list[str]:
 
 
 def _by_point(rows: Iterable[Row], table: Table, setting: str, place: int) -> dict[Point, list[Row]]:
-    """The trials with one value of ``setting``, by the point at which the other settings stand. Trials are numbered in
-    the order of the cross product, which is measured once for each repeat."""
+    """The trials with one value of ``setting``, by the values of the other swept settings. Trials are numbered in the
+    order of the cross product, which is measured once for each repeat."""
     shape = [len(values) for values in table.sweep.values()]
     axis, found = list(table.sweep).index(setting), dict[Point, list[Row]]()
     for row in rows:
@@ -144,7 +144,7 @@ def _by_point(rows: Iterable[Row], table: Table, setting: str, place: int) -> di
 
 
 def _texts(table: Table, point: Point, setting: str) -> Row:
-    """What the scenario says at a point about the settings that are not compared."""
+    """The scenario's values of the settings that are not compared, at a point of the sweep."""
     names = _others(table, setting)
     return {name: _text(table.sweep[name][place]) for name, place in zip(names, point[:-1], strict=True)}
 

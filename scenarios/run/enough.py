@@ -1,8 +1,8 @@
 """[run] precision: repeats continue, in rounds over all settings, until each setting's interval is narrow enough.
 
-A setting whose 95 % interval of the mean is within ± precision gets no more trials; run.repeat is the most. Trials that
-are left out so are in the manifest (``enough``), and the run is complete without them. Rejected: stopping the run as a
-whole, which would measure quiet settings as often as the noisiest one.
+A setting whose 95 % interval of the mean is within ± precision gets no more trials, and none gets more than run.repeat.
+The trials that are left out are listed in the manifest (``enough``), and the run is complete without them. Rejected:
+stopping the run as a whole, which would measure quiet settings as often as the noisiest one.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ def _disk_free(folder: Path) -> int:
 
 
 def as_json(found: Forecast) -> dict[str, Any]:
-    """The figures of a forecast for machines, but for those of the trials."""
+    """The figures of a forecast for programs to read, without those of single trials."""
     return {
         "seconds": found.seconds,
         "factor": found.speed.factor,

@@ -35,7 +35,8 @@ UNDECIDED = "undecided"
 @dataclass(frozen=True)
 class Entry:
     """A cell of a run. ``setting``: its columns; ``ratio``: of its median to the median in the run before with this
-    cell; ``interval``: the ratio's, 95 %; ``change``: same, changed or undecided. All three are None in the first."""
+    cell; ``interval``: the ratio's, 95 %; ``change``: same, changed or undecided. All three are None in the first run
+    that has the cell."""
 
     run: Path
     manifest: dict[str, Any] = field(repr=False)
@@ -91,7 +92,7 @@ def entries(
 ) -> list[Entry]:
     """The cells of all runs in ``runs_dir``, or in its folders, oldest run first. ``scenario``: only of this name;
     ``last``: only the newest runs; ``margin``: the share by which a ratio may differ from 1 and count as the same.
-    UsageError when the metric is none, or when there is no run."""
+    UsageError when there is no such metric, or no run."""
     if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
         raise UsageError(f"--metric {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")
     manifests = readable_manifests(runs_dir)

@@ -72,8 +72,8 @@ Pair = tuple[Side, Side]  # base and run
 
 
 def pair(base: Sequence[Row], run: Sequence[Row], metric: str) -> Pair:
-    """Both sides of a cell, from rows of one setting. Two trials that are copies show that chance plays no part on
-    their side; so do one of each side that are copies of each other."""
+    """Both sides of a cell, from rows of one setting. If two trials of a side are copies of each other, chance plays no
+    part on that side. If all trials of both sides are copies of each other, it plays no part on either."""
     alike = len(cells.observations([*base, *run])) == 1
     return _side(base, metric, alike), _side(run, metric, alike)
 

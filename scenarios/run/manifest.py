@@ -87,8 +87,8 @@ def replan(manifest: dict[str, Any], run_dir: Path = Path()) -> Plan:
 
 
 def apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """The names of what two runs ran that was not the same: programs, what these start and load, kernel, C library,
-    lfp. What one of the manifests does not say is left out."""
+    """The names of the components that differ between two runs: programs, what these start and load, kernel, C library,
+    lfp. A component that one of the manifests does not list is left out."""
     ours, theirs = _ran(one), _ran(other)
     return [name for name, what in ours.items() if what and theirs.get(name) and what != theirs[name]]
 
@@ -118,7 +118,7 @@ def verdict(statuses: list[dict[str, Any]], planned: int, virtual: dict[str, Any
 
 
 def _computed(statuses: list[dict[str, Any]]) -> list[str]:
-    """A sentence for each program whose computing took virtual time. That is never twice the same."""
+    """A sentence for each program whose computing took virtual time. This time differs from run to run."""
     trials = Counter(name for status in statuses for name in status.get("computed", ()))
     whole = len(statuses)
     return [f"{name} computed for long without waiting in {count} of {whole} trials" for name, count in trials.items()]

@@ -90,7 +90,8 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
 
 
 def _began_ns(sender: dict[str, Any], box: dict[str, Any]) -> int | None:
-    """When a transfer began, since its delay box did; None where a tool does not say so, or not to the nanosecond."""
+    """The time from the delay box's start to the transfer's beginning, ns; None where a tool does not report it to the
+    nanosecond."""
     began = None if "t0_error_ns" in sender else sender.get("t0_monotonic_ns")
     box_began = (box.get("clock") or {}).get("monotonic_ns")
     return None if began is None or box_began is None else int(began) - int(box_began)
@@ -170,9 +171,9 @@ def _counted(side: dict[str, Any], samples: Path) -> dict[str, Any]:
 
 
 def _retransmits(total: int | None, info: dict[str, Any], found: Captured) -> dict[str, Any]:
-    """Packets with data that were sent again, their octets, and SYNs and FINs. The kernel has one count of all packets:
-    where no octet was sent again all are SYN and FIN, otherwise the captures tell them apart, and without these the
-    last is not known and they count among the first."""
+    """The retransmitted packets with data, their octets, and the retransmitted SYNs and FINs. The kernel has one count
+    for all packets. If no octet was retransmitted, all of them are SYNs and FINs; otherwise the captures tell the two
+    kinds apart. Without captures the number of SYNs and FINs is unknown, and they count among the packets with data."""
     octets, control = info.get("bytes_retrans"), None
     if total is not None and octets is not None:
         control = total if not octets else None if found.retransmitted is None else max(total - found.retransmitted, 0)
@@ -249,11 +250,11 @@ def _differing(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list
 
 
 class Table:
-    """results.parquet of a run that is under way. A context manager: its end writes what is not written yet. ``found``:
-    the rows of each trial by its number; `add` adds to them.
+    """results.parquet of a run that is under way. A context manager: its end writes the rows that are not written yet.
+    ``found``: the rows of each trial by its number; `add` adds to them.
 
-    A trial's row is written at once, except where writing took more than a twentieth of the time since: a table of
-    10,000 rows takes longer to write than some trials take."""
+    A trial's rows are written at once, unless the last writing took more than a twentieth of the time that has passed
+    since: a table of 10,000 rows takes longer to write than some trials take."""
 
     def __init__(self, run_dir: Path, found: dict[int, list[dict[str, Any]]]) -> None:
         self._run_dir, self._rows = run_dir, found
@@ -280,7 +281,7 @@ class Table:
         self._took_s = self._wrote_s - began_s
 
 
-_SHARE = 20  # times the last writing's duration that pass before the next
+_SHARE = 20  # the next writing begins after this many times the last one's duration
 
 
 def _cpu_ns(side: dict[str, Any]) -> int | None:

@@ -76,8 +76,8 @@ def start(
     give_up: int | None = None,
 ) -> Path:
     """Creates the directory of a new run and writes its first manifest. ``virtual_box``: the kind of box in virtual
-    time; None: the run is in real time. ``choice``: how real or virtual time was chosen; None: the user asked for
-    it. ``give_up``: the run ends when its first trials, so many, failed alike."""
+    time; None: the run is in real time. ``choice``: how real or virtual time was chosen; None: the user asked for it.
+    ``give_up``: the run ends when this many trials have failed with the same error and none has succeeded."""
     choice = choice or TimeChoice.given("virtual" if virtual_box else "real")
     content = manifest.first(plan, quick=quick, choice=choice)  # before the directory: it fails when a tool is missing
     content |= {"give_up": give_up}
@@ -102,8 +102,8 @@ def resume(
     with_waits: bool = False,
 ) -> Finished:
     """Runs the trials of ``run_dir`` that are not done; for a new run these are all. ``jobs``: how many run at a time,
-    in virtual time only, where trials cannot disturb each other. ``elsewhere``: other machines, which run them in the
-    place of this one. ``with_waits``: in virtual time, each trial keeps what its TCP senders waited for
+    in virtual time only, where trials cannot disturb each other. ``elsewhere``: other machines, which run them instead
+    of this one. ``with_waits``: in virtual time, each trial keeps what its TCP senders waited for
     (`scenarios.virtual.waits`)."""
     content = runs.manifest(run_dir)
     plan = manifest.replan(content, run_dir)
@@ -152,8 +152,8 @@ def resume(
 
 @dataclass(frozen=True)
 class _Pace:
-    """``jobs``: trials that may run at a time. ``side_by_side``: those that do, each on a processor of its own.
-    ``factor``: how long this machine takes, against the built-in prices. ``with_waits``: see `resume`."""
+    """``jobs``: the number of trials that may run at a time. ``side_by_side``: how many of them do, each on a processor
+    of its own. ``factor``: this machine's times as a multiple of the built-in prices. ``with_waits``: see `resume`."""
 
     jobs: int
     side_by_side: int

@@ -18,7 +18,7 @@ DIRECTORY = "LFP_RUNS_DIR"  # environment variable with the folder of runs, for 
 
 
 def directory(given: str | Path | None = None) -> Path:
-    """The folder of runs: the given one, that of the variable, or ``runs``."""
+    """The folder of runs: the given one, the environment variable's, or ``runs``."""
     return Path(given or os.environ.get(DIRECTORY) or "runs")
 
 

@@ -1,8 +1,8 @@
 """This machine's duration of trials relative to the built-in prices. Each run notes the factor in its manifest, and
 forecasts of later runs in the same kind of time use it.
 
-The factor of a run is a median over its trials, so one that was disturbed does not count for more than itself.
-Rejected: computing it again from the trials of earlier runs. It would read 10,000 files before a run of one trial.
+The factor of a run is a median over its trials, so that a few disturbed trials hardly change it. Rejected: computing it
+again from the trials of earlier runs. It would read 10,000 files before a run of one trial.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def measured(runs_dir: Path, *, virtual: bool) -> Speed:
 
 
 def _manifest(file: Path) -> dict[str, Any]:
-    """A manifest; empty where it cannot be read, because a damaged run keeps no other from starting."""
+    """A manifest; empty where it cannot be read, because a damaged run must not keep others from starting."""
     with contextlib.suppress(OSError, LfpError):
         found = read_json(file)
         return found if isinstance(found, dict) else {}

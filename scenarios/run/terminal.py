@@ -13,7 +13,7 @@ __all__ = ["console", "print_table"]
 
 
 class _Plain(Console):
-    """Prints texts as texts: what is in a run does not move the cursor."""
+    """Prints control characters as escapes, so that a text of a run cannot move the cursor."""
 
     def print(self, *objects: Any, **options: Any) -> None:
         """As rich does it."""

@@ -3,8 +3,9 @@ the frames between gateways (SCENARIO.md, "Captures"). pktlogger does the analys
 are analysed together.
 
 With gateways a transfer is two connections: the client's to the near gateway, and the far gateway's to the server. Both
-carry the same bytes, so their relative sequence numbers are places in one stream, and one axis holds both. What the
-server sends, as responses, passes the same two connections the other way round: first the server's, then the client's.
+carry the same bytes, so their relative sequence numbers are positions in one stream, and one axis fits both. What the
+server sends, as responses, passes the same two connections in the opposite order: first the server's, then the
+client's.
 """
 
 from __future__ import annotations
@@ -42,9 +43,10 @@ ENDS = ("sender", "receiver")  # of a connection, as pktlogger names them
 
 def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool = True) -> list[str] | None:
     """Command line of ``pktlogger capture`` for the interfaces of hosts and gateways among the capture points, one file
-    ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point.
-    ``stalls``: the disk or another program may keep pktlogger from running for seconds; not so in virtual time. There
-    what is written leaves the guest's memory at once, which the host has to give it page by page."""
+    ``folder/<point>.pcapng`` each. Lines of standard input become comments. None if there is no such point. ``stalls``:
+    whether the disk or another program may keep pktlogger from running for seconds, which cannot happen in virtual
+    time. There pktlogger bypasses the page cache, because the host would have to provide each of its pages to the
+    guest."""
     argv = [str(binaries.find("pktlogger")), "capture", "--snap", str(setting.capture.snap_bytes), "--comments"]
     if size := rings.in_real_time(setting) if stalls else rings.in_virtual_time(setting):
         argv += ["--buffer", str(size), *(["--ring", str(size)] if stalls else [])]
@@ -107,7 +109,7 @@ def outage_spans(folder: Path) -> list[str]:
 
 
 def _late_ns(path: PathTable) -> int:
-    """From which lateness on the box is late: a millisecond more than its granularity and poll ask for."""
+    """The lateness from which on the box counts as late: a millisecond more than its granularity and poll ask for."""
     return 1_000_000 + (path.granularity or 0) + (path.poll or 0)
 
 
@@ -134,8 +136,8 @@ def ruled_out(path: PathTable) -> list[str]:
 
 
 def gateways(number: int, connections: int) -> list[str]:
-    """The options that say which ends of a connection are gateways. ``number``: of ``connections`` that the data take
-    one after the other."""
+    """The options that say which ends of a connection are gateways. ``number``: the connection's number, from 0, in the
+    order in which the data pass them; ``connections``: how many there are."""
     return [*(["--from-gateway"] if number else []), *(["--to-gateway"] if number + 1 < connections else [])]
 
 
@@ -150,7 +152,8 @@ def _join_legs(
     back: bool = False,
 ) -> None:
     """Analyses the connections on both sides of a pair of gateways, as far as they were captured. ``legs``: the capture
-    points of each, in the order in which the data pass them. ``back``: from those who accepted the connections."""
+    points of each, in the order in which the data pass them. ``back``: the data come from the ends that accepted the
+    connections."""
     (near, far), whose = legs, ["--sender-accepted"] if back else []
     if set(near) <= points:
         _join(folder, *near, target, ledger, [*told, *whose, *gateways(0, 2)])
@@ -168,8 +171,8 @@ def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger
 
 
 def join(files: Sequence[Path], target: Path, work: Path, log: Path, ledger: Ledger, told: Sequence[str]) -> None:
-    """Analyses captures, of the sender's end first: tables and summary.json in ``target``. ``told``: options that say
-    what is known beside the captures. ``work``: a folder that does not exist, for the time being."""
+    """Analyses captures, the sender's first: tables and summary.json in ``target``. ``told``: options that say what is
+    known from elsewhere. ``work``: a temporary folder, which must not exist yet."""
     import pktlogger
 
     ends = (f"--{end}" for end in ENDS)

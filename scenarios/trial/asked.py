@@ -3,11 +3,11 @@ MSS and path MTU, window scale, SACK, time stamps and pacing, at both ends of ev
 
 This module is pure: it reads a resolved scenario and the ``end`` objects of the transfer tools. What ran is in their
 TCP_INFO, for iperf3 by sock_diag (`rttcp.iperf3_tool`), and in the SYNs where the delay box recorded them
-(`handshakes`). What they do not have is "not known", which is said and makes no trial invalid. Behind gateways the
-other end of a connection is a gateway's, whose settings no scenario asks for: there only what an end decides alone is
-compared, its control and its pacing. Rejected: a comparison with what was
-written into the namespaces. The kernel takes such a setting and may still do something else: it falls back to Reno for
-a DCTCP without ECN, and gives ECN up when a SYN is lost.
+(`handshakes`). What they lack is reported as "not known" and does not make a trial invalid. Behind gateways the other
+end of a connection is a gateway's, whose settings no scenario asks for. There only those settings are compared that an
+end chooses alone: its congestion control and its pacing. Rejected: a comparison with what was written into the
+namespaces. The kernel takes such a setting and may still do something else: it falls back to Reno for a DCTCP without
+ECN, and gives ECN up when a SYN is lost.
 """
 
 from __future__ import annotations
@@ -50,11 +50,11 @@ _SYSCTLS = {TIME_STAMPS: "tcp_timestamps", SACK: "tcp_sack", WINDOW_SCALE: "tcp_
 _ON, _OFF, _NO_PACE = "on", "off", "none"
 NO_ECN, RFC3168, ACCECN = "none", "RFC 3168", "AccECN"
 _ECN_MODES = {0: NO_ECN, 1: RFC3168, 2: ACCECN}
-# What net.ipv4.tcp_ecn asks for as a client, and takes as a server (ip-sysctl.rst), as places in _ECN_ORDER.
+# What net.ipv4.tcp_ecn requests as a client, and accepts as a server (ip-sysctl.rst), as indices of _ECN_ORDER.
 _ECN_ORDER = (NO_ECN, RFC3168, ACCECN)
 _ECN_OUT, _ECN_IN = (0, 1, 0, 2, 1, 0), (0, 1, 1, 2, 2, 2)
 _NEEDS_ECN = frozenset({"dctcp"})
-_FALLBACK = "-reno"  # behind the name of a control that runs as Reno for want of ECN
+_FALLBACK = "-reno"  # suffix of the name of a control that runs as Reno because there is no ECN
 _HEADERS = {"ipv4": 40, "ipv6": 60}
 _TIME_STAMP_BYTES = 12
 _UNLIMITED = 2**63 - 1  # as rttcp writes the kernel's largest rate, which is no limit
@@ -115,7 +115,8 @@ def _of_transfer(end: Json, question: _Question, whose: str) -> Iterator[Fact]:
 
 
 def _of_side(side: Json, question: _Question, end: str, *, sends: bool) -> Iterator[Fact]:
-    """One end: each stream where the tool lists them. What it has of the first stream alone counts once."""
+    """The facts of one end: of each stream where the tool lists several. Settings that the tool reports for the first
+    stream only count once."""
     info = side.get("tcp_info") or {}
     streams: list[Json] = side.get("streams") or []
     for stream in streams if len(streams) > 1 else [{}]:
@@ -140,7 +141,7 @@ def _helps(name: str, asked: str, ran: str | None, question: _Question) -> str:
 
 
 def _question(setting: Scenario, profile: Profile, congestion: str | None = None) -> _Question:
-    """What a flow, which is alone in ``setting``, is asked for. ``congestion``: in place of its own."""
+    """What is asked of the only flow of ``setting``. ``congestion``: replaces its own."""
     transfer, gateways = setting.transfer, setting.gateway.kind != "none"
     control = _name(congestion or transfer.congestion or profile.congestion)
     asked = {CONTROL: control, PACING: _pace(setting)}
@@ -197,8 +198,8 @@ def _rate(bytes_per_s: int) -> str:
 
 
 def _ecn(info: Json, asked: Mapping[str, str]) -> str | None:
-    """Linux says since 7.0 which ECN it is. Before, AccECN shows only where the peer sent its option, and a kernel that
-    was not asked for AccECN does not do it."""
+    """The kind of ECN that runs. Linux reports it since 7.0. Before, AccECN is only known to run if the peer sent its
+    option; otherwise the kind is unknown if AccECN was asked for, and RFC 3168's if not."""
     if "ecn_mode" in info:
         return _ECN_MODES.get(info["ecn_mode"])
     if "options" not in info:
@@ -287,8 +288,8 @@ def _bytes(number: int | None) -> str | None:
 
 
 def reasons(found: Iterable[Fact]) -> list[Reason]:
-    """A reason for each setting that differs, with all ends where it does so in the same way. A control that fell back
-    for want of ECN has said that ECN is missing."""
+    """A reason for each setting that differs, with all ends where it differs in the same way. ECN has no reason of its
+    own at an end whose control fell back because ECN is missing."""
     different = [fact for fact in found if fact.differs]
     fell_back = {fact.end for fact in different if fact.setting == CONTROL and fact.ran == fact.asked + _FALLBACK}
     alike: dict[tuple[str, str, str, str], list[str]] = {}
@@ -306,7 +307,7 @@ def reasons(found: Iterable[Fact]) -> list[Reason]:
 
 
 def further(found: Iterable[Fact], known: Iterable[Reason]) -> list[Reason]:
-    """The reasons of these facts that ``known`` does not say in other words."""
+    """The reasons of these facts that ``known`` does not already hold in other words."""
     said = list(known)
     fell_back = any(reason.kind == "asked" and _FALLBACK in reason.short for reason in said)
     return [
@@ -332,7 +333,7 @@ def _counted(ends: list[str]) -> str:
 
 
 def rows(found: Iterable[Fact]) -> list[dict[str, Any]]:
-    """For status.json: each fact once, with the number of streams that it is of."""
+    """For status.json: each fact once, with the number of streams that it applies to."""
     counted: dict[Fact, int] = {}
     for fact in found:
         counted[fact] = counted.get(fact, 0) + 1

@@ -24,7 +24,8 @@ def mean_ns(params: Mapping[str, Any], box: Mapping[str, Any], t_ns: npt.NDArray
 
 
 def round_trips(params: Mapping[str, Any]) -> list[tuple[int, float]]:
-    """From when on, since the box began, the empty path has which round-trip time, ns."""
+    """The round-trip times of the empty path, ns, each with the time from which on it holds, counted from the box's
+    start, ns."""
     rtt_ns, ab = float(params.get("rtt_ns") or 0), float(params.get("delay_ns") or 0)
     ba = params.get("ba_delay_ns")
     delays = {"ab": ab, "ba": ab if ba is None else float(ba)}

@@ -1,4 +1,5 @@
-"""What a trial sends beside its transfer: plain TCP past the gateways, and short transfers through them.
+"""Traffic that a trial sends during its transfer: plain TCP that bypasses the gateways, and short transfers through
+them.
 
 Plain TCP goes from the near router to the far one. So it shares the line and the round trip with the gateways whatever
 their model is, and no gateway sees it. Short transfers follow one another until the transfer has ended. One that is
@@ -25,15 +26,15 @@ NEAR, FAR = "r1", "r2"  # the routers at both ends of the delay box
 _ROUTER_PROFILE = "modern"
 _PAUSE_S, _MOST_FAILED = 0.1, 5
 _TOLD = ("options", "ecn_mode", "advmss", "pmtu", "max_pacing_rate_bytes_per_s")  # what two transfers may differ in
-# A tool of this name, at this place, with this command line; it has been started.
+# Returns a running tool with this name, on this host, with this command line.
 Started = Callable[[str, Place, list[str]], AbstractContextManager[Tool]]
 
 
 @dataclass
 class Beside:
-    """The flows beside a transfer, whose receivers are ready. ``took_ns``: times of the short transfers so far;
-    ``failed``: how many failed, and how many of these ``in_a_row``; ``ran``: what the kernel says of both ends of the
-    short transfers, once for each difference."""
+    """The additional flows of a transfer, whose receivers are ready. ``took_ns``: times of the short transfers so far;
+    ``failed``: how many failed, ``in_a_row``: how many of the last ones; ``ran``: congestion control and TCP_INFO at
+    both ends of the short transfers, one entry for each different combination."""
 
     net: Network
     commands: TransferCommands
@@ -46,8 +47,8 @@ class Beside:
     ran: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def run_until_end_of(self, sender: Tool, timeout_s: float) -> None:
-        """Sends what is beside the transfer of ``sender`` until that has ended. ToolError when one short transfer after
-        the other fails before."""
+        """Runs these flows until the transfer of ``sender`` has ended. ToolError when too many short transfers in a row
+        fail before."""
         if plain := self.commands.plain:
             self.plain = self.stack.enter_context(self.started("sender-plain", _router(self.net, NEAR), plain.sender))
         deadline = time.monotonic() + timeout_s
@@ -58,7 +59,7 @@ class Beside:
                 time.sleep(_PAUSE_S)
 
     def _short(self, commands: TransferCommands, sender: Tool, timeout_s: float) -> int | None:
-        """The time of one short transfer. None when it failed: a gateway may still hold the end of the one before,
+        """The time of one short transfer. None when it failed: a gateway may still hold the end of the previous one,
         whose port the receiver needs."""
         with self.started("sender-short", self.net.place("snd"), commands.sender) as short:
             try:

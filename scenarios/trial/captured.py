@@ -17,14 +17,14 @@ from scenarios.plan.columns import MARKS
 from scenarios.trial.files import read_json
 
 SERVER = "server"  # folder of the second connection that the data pass
-REVERSE = "reverse"  # folder of what the receivers sent: responses, and the other way of both at once
+REVERSE = "reverse"  # folder of what the receivers sent: responses, and the reverse direction of `bidir`
 THROUGH = "through.json"
 
 
 @dataclass(frozen=True)
 class Captured:
     """What the captures say of one flow, its streams together. ``limits_ns``, ``losses``, ``losses_seen``, ``marks``
-    (of ECN, by column), ``verdict``: None where the points of capture do not tell."""
+    (of ECN, by column), ``verdict``: None where the capture points do not show it."""
 
     numbers: tuple[int, ...]
     stopped_share: float | None
@@ -32,7 +32,7 @@ class Captured:
     losses: Mapping[str, int] | None
     losses_seen: Mapping[str, int] | None
     marks: Mapping[str, int] | None
-    verdict: tuple[str, float | None] | None = None  # its cause, and that one's share of the time where it was measured
+    verdict: tuple[str, float | None] | None = None  # its cause, and the cause's share of the time, if measured
     retransmitted: int | None = None  # packets with data that the flow's own sender sent again
 
 
@@ -52,7 +52,7 @@ def numbers(summary: dict[str, Any], end: Mapping[str, Any], *, alone: bool = Tr
 
 
 def behind_gateways(own: Iterable[int], client: dict[str, Any], server: dict[str, Any]) -> list[int]:
-    """The far gateway's connections that carry the bytes of these of the client's, by both summary.json."""
+    """The far gateway's connections that carry the bytes of the client's connections ``own``, by both summary.json."""
     import pktlogger
 
     far = pktlogger.pair_flows(client, server)
@@ -81,8 +81,8 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
 
 
 def _verdict(flows: list[dict[str, Any]]) -> tuple[str, float | None] | None:
-    """That of one connection is the analysis's own. Several have the limit that took most of their time together, under
-    the name that their verdicts have for it."""
+    """The verdict on a flow's connections. For one connection it is the analysis's verdict; for several it is the limit
+    that took the most time of all of them together, under the name that verdicts use for it."""
     if len(flows) > 1:
         return _most([_as_verdict(flow) for flow in flows])
     verdict = flows[0].get("verdict")
@@ -91,7 +91,7 @@ def _verdict(flows: list[dict[str, Any]]) -> tuple[str, float | None] | None:
 
 def _as_verdict(flow: dict[str, Any]) -> dict[str, int] | None:
     """The times of a connection's limits by the names under which its verdict counts them; None in analyses of earlier
-    versions, which do not say so."""
+    versions, which lack these names."""
     if flow.get("limits_as") is None:
         return None
     found: Counter[str] = Counter()
@@ -101,7 +101,8 @@ def _as_verdict(flow: dict[str, Any]) -> dict[str, int] | None:
 
 
 def _most(times_ns: list[dict[str, int] | None]) -> tuple[str, float | None] | None:
-    """The name with most time of all, and its share; None where one of them is not known, or no time passed."""
+    """The name with the most time in total, and its share; None where one of the times is unknown, or no time
+    passed."""
     found = _sum(times_ns) or {}
     if not sum(found.values()):
         return None
@@ -110,12 +111,12 @@ def _most(times_ns: list[dict[str, int] | None]) -> tuple[str, float | None] | N
 
 
 def of_reverse(folder: Path, side: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Captured:
-    """The same of what a flow's receiver sent. ``side``: that end's account, whose streams have its ports."""
+    """The same for the data that a flow's receiver sent. ``side``: that end's account, whose streams have its ports."""
     return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=behind_gateway, alone=alone)
 
 
 def sent_back(end: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The account of the end that receives, where it sends, too: responses, or the other way of both at once."""
+    """The account of the receiving end, if it sends data, too: responses, or the reverse direction of `bidir`."""
     if end.get("reverse"):
         return end["reverse"].get("sender") or {}
     return end.get("receiver") or {} if (end.get("summary") or {}).get("exchange") else None

@@ -3,8 +3,8 @@
 The pair belongs to the kernel that measures. Each trial has its own (status.json), because a guest in virtual time has
 clocks of its own. Rejected: one pair for each run. It put a guest's samples 28 million seconds away from its packets.
 
-All times that are told of a trial count from one moment, `origin_ns`. Rejected: each receiver's own beginning. Then the
-same outage began at another time in each flow, and at another one than in the tables of the trial.
+All reported times of a trial count from one moment, `origin_ns`. Rejected: each receiver's own beginning. The same
+outage would have another time in each flow, and yet another one in the tables of the trial.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def pair() -> dict[str, int]:
 
 
 def origin_ns(transfer: Mapping[str, Any], which: Literal["monotonic", "realtime"]) -> int | None:
-    """The zero of a trial's times, by either clock: when the sender of its first flow began to connect. iperf3 does not
-    say when that was; there it is the beginning of the receiver's first interval. None without either."""
+    """The zero of a trial's times, by the given clock: the moment when the sender of its first flow began to connect.
+    iperf3 does not report it; there it is the beginning of the receiver's first interval. None without either."""
     sides = (transfer.get(side) or {} for side in ("sender", "receiver"))
     return next((int(side[f"t0_{which}_ns"]) for side in sides if side.get(f"t0_{which}_ns")), None)

@@ -1,8 +1,9 @@
-"""Whom a path's harms concern: whether a text of `[path] only` (comet-delay(1)) chooses packets of one flow.
+"""Which flows a path's impairments affect: whether a text of `[path] only` (comet-delay(1)) selects packets of one
+flow.
 
-A flow is its full packets of data and its acknowledgements, at the addresses and ports that its sender reports. What
-nobody knows of them is taken to be chosen: a tunnel's packets between gateways, iperf3's ports. Rejected: the box's
-record, which few trials have.
+A flow is its full packets of data and its acknowledgements, at the addresses and ports that its sender reports. A
+packet counts as selected as far as its properties are unknown: a tunnel's packets between gateways, iperf3's ports.
+Rejected: the box's record, which few trials have.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Concerned = Callable[[str, str], bool]  # prefix of a direction ("" or "ba_"), t
 
 @dataclass(frozen=True)
 class _Packet:
-    """A usual packet. ``src``, ``dst`` None: not known."""
+    """A typical packet. ``src``, ``dst`` None: not known."""
 
     data: bool
     size: int
@@ -32,7 +33,8 @@ class _Packet:
 
 
 def by(params: Json, end: Json) -> Concerned:
-    """Whether a text concerns the flow of these params, by the sender's last object, in a direction."""
+    """A function that says whether a text of `only` selects packets of this flow in a direction. ``end``: the sender's
+    last object."""
     behind = params.get("gateway") not in (None, "none")
 
     def concerned(prefix: str, text: str) -> bool:
@@ -42,8 +44,8 @@ def by(params: Json, end: Json) -> Concerned:
 
 
 def _packets(params: Json, end: Json, back: bool) -> Iterator[_Packet]:
-    """The packets that a flow sends in a direction: of data where that end sends any, of acknowledgements where the
-    other one does."""
+    """The packets that a flow sends in a direction: data packets if the end at its beginning sends data,
+    acknowledgements if the other end does."""
     forth = [(_ends(one.get("local")), _ends(one.get("remote"))) for one in _streams(end.get("sender") or {})]
     returned = captured.sent_back(end)
     other = [(_ends(one.get("local")), _ends(one.get("remote"))) for one in _streams(returned or {})]
@@ -75,7 +77,7 @@ def _holds(term: str, packet: _Packet) -> bool:
 
 
 def _plain(term: str, packet: _Packet) -> bool | None:
-    """Whether a term without negation holds; None: nobody knows."""
+    """Whether a term without negation holds; None: unknown."""
     name, _, value = term.partition("=")
     side = packet.src if name in ("src", "sport") else packet.dst
     if name in ("src", "dst"):

@@ -1,10 +1,10 @@
-"""The connections of a trial's senders while it runs, for those who watch: a few figures of TCP_INFO, four times a
+"""The connections of a trial's senders while it runs, for people who watch: a few figures of TCP_INFO, four times a
 second, in `live.jsonl` of the trial's folder.
 
-The kernel tells them (sock_diag(7)), so the transfer tool has no part in it, and every tool is watched alike. A thread
-asks through a socket that was made in the sender's namespace. One look takes some 0.1 ms. The file is for
-reading along only and goes when the transfer ends: tcp_info.parquet has the samples that count. Rejected: `ss`, a new
-process at every look; and all of this in virtual time, where each reading of the clock moves it.
+They come from the kernel (sock_diag(7)) and not from the transfer tool, so all tools are watched in the same way. A
+thread asks through a socket that was made in the sender's namespace. One query takes some 0.1 ms. The file is only for
+watching and is removed when the transfer ends: tcp_info.parquet has the samples that count. Rejected: `ss`, which would
+be a new process for every query; and watching in virtual time, where each reading of the clock advances it.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from scenarios.plan.model import Scenario
 NAME = "live.jsonl"
 _PERIOD_S = 0.25
 _LEAST_BYTES = 32 * 1024  # acknowledged: a control connection has less
-_MOST = 16  # connections at a look, those with most data
+_MOST = 16  # connections in one query, those with the most data
 
 _FAMILIES = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 
 @contextlib.contextmanager
 def followed(net: Network, setting: Scenario, folder: Path, *, wanted: bool) -> Iterator[None]:
-    """Writes the figures of the senders on this machine into ``folder`` until the end, if they are ``wanted``. What
-    hinders it, hinders no trial."""
+    """Writes the figures of the senders on this machine into ``folder`` until the end, if they are ``wanted``. Its
+    errors do not affect the trial."""
     with contextlib.ExitStack() as stack:
         asked = []
         with contextlib.suppress(OSError):

@@ -13,15 +13,17 @@ from netcommon import process
 from netcommon.errors import MissingError
 from scenarios.plan.model import Cpu
 
-_PRICE = Path("/proc/call_cost")  # "<ns a call> <ps a byte>", of whoever writes it and of what that starts from then on
+_PRICE = Path(
+    "/proc/call_cost"
+)  # "<ns a call> <ps a byte>": the price for the process that writes it, and for those that it starts later
 _PAYING = 'echo "$0" >"$1"; shift; exec "$@"'
 
 
 @contextmanager
 def priced(cpu: Cpu, whose: Literal["gateways", "hosts"]) -> Iterator[None]:
     """Programs that are started inside pay for their system calls as ``cpu`` says. MissingError where the guest's
-    kernel cannot charge. A shell that becomes the program writes the price: would we, we paid ourselves for all that
-    Python does until the program runs, which differs between its versions."""
+    kernel cannot charge. A shell writes the price and then becomes the program. If this process wrote it, it would pay
+    for all that Python does before the program runs, which differs between Python's versions."""
     if not cpu.has_price or cpu.of not in (whose, "all"):
         yield
         return

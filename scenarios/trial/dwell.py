@@ -1,4 +1,4 @@
-"""How long octets stay between the gateways' outer sides, and where they waited: dwell.json of a trial that is captured
+"""How long octets stay between the gateways' outer sides, and where they wait: dwell.json of a trial that is captured
 at snd, gw1-in, gw2-out and rcv.
 
 A stall is a time of `STALL_NS` or more in which octets that had arrived at the near gateway did not leave the far one,
@@ -6,21 +6,23 @@ although the shortest dwell of the transfer had passed since they came and those
 the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
 
     near      none left the near gateway, until the one that ended the stall
-    tunnel    some left it, and none arrived at the far gateway, or one that may have carried the octets was lost: a
-              gateway that gives octets in order waits for its repair, and then for that of the next one; or one just
-              before, of any connection, whose repair the tunnel's own order awaits
+    tunnel    some left it, but none arrived at the far gateway; or a packet was lost that the far gateway may have
+              waited for, because it delivers octets in order: one that may have carried the octets, or one of any
+              connection that was lost shortly before
     far       all that may have carried them arrived, and the far gateway kept them
 
-Times at the near gateway are earlier by the shortest dwell. A packet may have carried octets from when they could have
-arrived at the far gateway on: the shortest dwell after they came, or, by the amounts below, later. A repair takes a
-round trip and what it takes to see the loss: `_REPAIR_ROUNDS` round trips count as just before.
+Times at the near gateway are compared after the shortest dwell has been added. Octets may have been in a packet that
+arrived at the far gateway no earlier than they could: the shortest dwell after they came, or later, by the amounts
+below. A repair takes a round trip, plus the time to detect the loss, so "shortly before" means `_REPAIR_ROUNDS` round
+trips.
 
-A tunnel's packets are sealed, so nobody outside sees which octets are in which packet. The dwell of each side therefore
-comes from amounts (`_sides`): octets are carried in the order in which they leave, and each takes the same share of
-the tunnel's octets. That share is the largest with which no octet leaves the far gateway before its packet has arrived,
-so some octet is taken to have left as soon as it had. By how much the amounts contradict
-this, because copies or frames of another kind are in the tunnel, is the error. Where it is much of the dwell, nothing
-is said of the sides. Rejected: the order of arrival, since a gateway that is fair lets octets overtake others.
+A tunnel's packets are encrypted, so captures do not show which octets are in which packet. The dwell of each side is
+therefore estimated from amounts (`_sides`): octets are carried in the order in which they leave, and each takes the
+same share of the tunnel's octets. That share is the largest with which no octet leaves the far gateway before its
+packet has arrived, so at least one octet is assumed to leave as soon as its packet has arrived. The error is the time
+by which the amounts contradict these assumptions, because the tunnel also has copies or frames of another kind. If the
+error is large compared with the dwell, the sides have no figures. Rejected: the order of arrival, since a gateway that
+is fair lets octets overtake others.
 """
 
 from __future__ import annotations
@@ -44,10 +46,10 @@ STALL_NS = 100 * 10**6
 TABLE, VERSION = "dwell.json", 1
 SIDES = tuple(STALLED)
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
-_EDGE_NS = STALL_NS // 4  # at both ends of a stall, where packets of before and after it are
-_SETTLED = 20  # the share is judged when a 20th of all octets is through: first packets are filled up
+_EDGE_NS = STALL_NS // 4  # left out at both ends of a stall, where there are packets from before and after it
+_SETTLED = 20  # the share is computed after a 20th of all octets: the first packets are padded
 _CONTRADICTS = 0.25  # share of the median dwell that the error may be; a millisecond is always allowed
-_REPAIR_ROUNDS = 2  # of the path, in which a loss is repaired
+_REPAIR_ROUNDS = 2  # round trips of the path that a repair may take
 _DATA_BYTES = 200  # of a packet at least; shorter ones are acknowledgements
 I64 = NDArray[np.int64]
 
@@ -66,11 +68,11 @@ def of_flow(
     round_ns: int | None = None,
 ) -> dict[str, Any]:
     """Dwell and stalls of one connection, its segments in the order of the stream. ``out_near``, ``in_far``: sorted
-    times of the tunnel's packets with data at gw1-out and gw2-in, each as often as it has wire packets; None where
-    these were not captured. ``path_ns``: the path's own delay, before which no packet arrives. ``missed``: by the box's
-    record; without it, by the captures, as far as the path keeps that delay. ``carried_ns``: when each segment can have
-    arrived at the far gateway at the earliest; None: the shortest dwell after it came. ``round_ns``: the path's round
-    trip; None: twice its delay."""
+    times of the tunnel's packets with data at gw1-out and gw2-in, each repeated for its number of wire packets; None
+    where these were not captured. ``path_ns``: the path's own delay, before which no packet arrives. ``missed``: the
+    lost packets by the box's record; None: they are found from the captures, which is right as long as the path keeps
+    that delay. ``carried_ns``: for each segment the earliest time at which it can have arrived at the far gateway;
+    None: the shortest dwell after it came. ``round_ns``: the path's round trip; None: twice its delay."""
     dwell = t_out_ns - t_in_ns
     least_ns = int(dwell.min())
     found: dict[str, Any] = {**_percentiles(dwell)}
@@ -95,7 +97,8 @@ def _percentiles(times: I64) -> dict[str, int]:
 
 
 def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int, carried_ns: I64) -> list[tuple[int, int, int]]:
-    """Begin and end of each stall, as the far gateway's outer side saw it, and when what it kept can have arrived."""
+    """Begin and end of each stall at the far gateway's outer side, and the earliest time at which the stalled octets
+    can have arrived there."""
     left = np.maximum.accumulate(t_out_ns)
     due = np.maximum(t_in_ns + least_ns, np.concatenate([t_in_ns[:1], left[:-1]]))
     rows = np.flatnonzero(t_out_ns - due >= STALL_NS)
@@ -103,7 +106,7 @@ def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int, carried_ns: I64) -> list
 
 
 def _side(begin: int, end: int, since: int, least_ns: int, out_near: I64, in_far: I64, missed: Missed) -> str:
-    """``since``: from when on a packet that is lost may be awaited."""
+    """``since``: from then on, a lost packet may be the reason of the stall."""
     first, last = begin + _EDGE_NS, end - _EDGE_NS
     if not _between(in_far, first, end + 1):  # all had come before
         return "far"
@@ -118,15 +121,15 @@ def _side(begin: int, end: int, since: int, least_ns: int, out_near: I64, in_far
 
 @dataclass(frozen=True)
 class Tunnel:
-    """The tunnel's packets with data at one gateway's inner side: when, and how many octets; in order of time."""
+    """The tunnel's packets with data at one gateway's inner side: times and octets, in order of time."""
 
     t_ns: I64
     octets: I64
 
 
 def _sides(t_in_ns: I64, t_out_ns: I64, octets: I64, near: Tunnel, far: Tunnel, path_ns: int) -> tuple[I64, int] | None:
-    """Dwell of all segments of a trial on each side, rows as of `SIDES`, and its error. None where the amounts do not
-    tell."""
+    """Dwell of all segments of a trial on each side, a row for each of `SIDES`, and its error. None where it cannot be
+    estimated."""
     far = _since(far, int(t_in_ns.min()) + path_ns)
     near = _since(near, int(t_in_ns.min()))
     if not (far.t_ns.size and near.t_ns.size):
@@ -159,15 +162,16 @@ def _since(packets: Tunnel, t_ns: int) -> Tunnel:
 
 
 def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
-    """How many packets had been lost when each packet arrived. Of those that had left early enough, some are lost and
-    some wait in a queue; lost ones stay missing, so the least that is missing from then on counts."""
+    """How many packets had been lost when each packet arrived. Of the packets that had left early enough to arrive by
+    then, some are lost and others wait in a queue. Lost ones stay missing, so the smallest number that is missing from
+    then on counts."""
     missing = np.searchsorted(out_near, in_far - path_ns, side="right") - np.arange(1, len(in_far) + 1)
     return np.minimum.accumulate(missing[::-1])[::-1]
 
 
 def _missed(folder: Path) -> Missed | None:
     """The same by the box's record of the trial: for each packet with data to the far gateway, when it left the box,
-    and how many of the packets that reached the box before it the box had dropped. None without a record."""
+    and how many of the packets before it the box had dropped. None without a record."""
     file = folder / "box.parquet"
     if not file.exists():
         return None
@@ -230,7 +234,7 @@ def _tunnel(table: pa.Table) -> tuple[Tunnel | None, Tunnel | None]:
 
 
 def _packets(t_ns: I64, octets: I64, parts: I64) -> Tunnel:
-    """Each of the wire's packets; of several at once each has the same part of the octets."""
+    """Each of the wire's packets; the packets of a super-packet have equal shares of its octets."""
     order, count = np.argsort(t_ns, kind="stable"), np.maximum(parts, 1)
     t_ns, each, count = t_ns[order], (octets // count)[order], count[order]
     return Tunnel(np.repeat(t_ns, count), np.repeat(each, count))
@@ -256,7 +260,7 @@ def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
     for side in SIDES:
         told[f"stalls_{side}"] = sum(one[side] for one in found) if known else None
         told[f"stall_{side}_max_ns"] = max(one[f"{side}_max_ns"] for one in found) if known else None
-        for name in PERCENTILES:  # none where the amounts do not tell, and in files of earlier versions
+        for name in PERCENTILES:  # None where it cannot be estimated, and in files of earlier versions
             told[f"dwell_{side}_{name}_ns"] = found[0].get(f"{side}_dwell_{name}")
     told["dwell_error_ns"] = found[0].get("dwell_error")
     return told

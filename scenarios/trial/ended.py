@@ -10,9 +10,9 @@ from scenarios.plan.plan import Trial
 
 @dataclass(frozen=True)
 class Ended:
-    """A trial that has ended and has its folder in the run. ``wall_s``: wall time where it ran. ``virtual_s``: how far
-    its clock came; None in real time. ``guest_s``: the part of ``wall_s`` until its guest was off; 0 without a guest.
-    ``manifest``: extra fields of the run's manifest (``sysctls``, ``offloads``)."""
+    """A trial that has ended and has its folder in the run. ``wall_s``: wall time where it ran. ``virtual_s``: the
+    virtual time that passed; None in real time. ``guest_s``: the part of ``wall_s`` until its guest had shut down; 0
+    without a guest. ``manifest``: extra fields of the run's manifest (``sysctls``, ``offloads``)."""
 
     trial: Trial
     status: dict[str, Any]

@@ -2,7 +2,7 @@
 [gateway] and [pair.N.gateway]). A site is the host pairs that share them.
 
 Each gateway is a process in its node's namespace. It starts when the path is up and ends before the path is removed.
-The near gateway is on the sender's side. The kinds of gateways differ in two functions only: one says what to start,
+The near gateway is on the sender's side. The kinds of gateways differ in two functions only: one returns what to start,
 the other waits until it is ready.
 """
 
@@ -111,12 +111,12 @@ class Running:
     pairs: list[Pair]
 
     def why_ended(self) -> str:
-        """Which of them have ended by themselves, and how; empty where all run."""
+        """Which of these gateways have ended by themselves, and how; empty where all run."""
         return "; ".join(filter(None, (pair.why_ended() for pair in self.pairs)))
 
     def stop(self) -> dict[str, Any]:
-        """Ends them all. The content of gateway.json: what is told of the first pair of hosts that has gateways, and
-        under ``others`` of each other pair by its number; empty without gateways."""
+        """Ends them all. Returns the content of gateway.json: the report on the gateways of the first pair of hosts
+        that has some, and under ``others`` those of each other pair by its number; empty without gateways."""
         told = {pair.site.pairs[0]: pair.stop() for pair in self.pairs}
         if not told:
             return {}
@@ -212,8 +212,8 @@ def _near_address(net: Network, setting: Scenario, pair: int) -> str:
 
 
 def _redirect(net: Topology, site: Site, pid: int) -> None:
-    """Lets what hosts send to their receivers over TCP end at the near gateway, which finds the address that was asked
-    for by SO_ORIGINAL_DST. LfpError where this machine cannot."""
+    """Redirects the hosts' TCP connections to their receivers to the near gateway, which gets the original destination
+    by SO_ORIGINAL_DST. LfpError where this machine cannot do that."""
     if not (nft := shutil.which("nft", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
         raise LfpError("gateway.proxy = 'transparent': this machine has no nft; install nftables", status=EXIT_MISSING)
     ip = _NFT_NAMES[site.setting.transfer.family]
@@ -269,7 +269,7 @@ def _lan(net: Topology, site: Site, which: Which) -> tuple[str, ...]:
 
 
 def _lft_proxy(net: Topology, site: Site) -> tuple[str, ...]:
-    """Where lft-gateway listens as a proxy that is told where to connect."""
+    """The option with the address at which lft-gateway listens as a SOCKS5 or HTTP proxy; empty for other proxies."""
     option = {"socks5": "--socks5", "http": "--http-connect"}.get(site.setting.gateway.proxy)
     here = net.address_of(site.nodes[0], "left")
     return (option, _with_port(here, PROXY_PORTS[site.setting.gateway.proxy])) if option else ()
@@ -286,13 +286,13 @@ def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
 
 
 def _ports(site: Site, number: int) -> tuple[int, ...]:
-    """The ports of a flow, and of what [transfer] sends beside its own."""
+    """The ports of a flow; for [transfer]'s, also those of its additional flows."""
     transfer = flows.of(site.setting)[number].setting.transfer
     return (ports(number)[0], *data_ports(transfer, number), *(() if number else beside_ports(transfer)))
 
 
 def _wait_lft(pair: Pair) -> None:
-    """Waits until the tunnel carries connections and the path's MTU is known, as in a gateway that is in service."""
+    """Waits until the tunnel carries connections and the path's MTU is known, as with a gateway in normal operation."""
     gateways = [tool for tool in pair.tools.values() if isinstance(tool, Gateway)]
     for gateway in gateways:
         gateway.wait_ready()
@@ -394,7 +394,9 @@ def _cpu_ns(groups: set[int]) -> int:
     (proc(5): utime, stime, cutime, cstime)."""
     ticks = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):  # the process has just ended: its time is in that of the one that waited
+        with contextlib.suppress(
+            OSError
+        ):  # the process has just ended: its time counts in the process that waited for it
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             if int(fields[2]) in groups:
                 ticks += sum(int(field) for field in fields[11:15])

@@ -44,7 +44,7 @@ def _handshake(flow: dict[str, Any], number: int, syns: list[dict[str, Any]]) ->
 
 
 def agreed(syn: int, answer: int) -> str | None:
-    """The ECN that two SYNs agree on (RFC 3168, 6.1.1; RFC 9768, 3.1.1). None: an answer that no RFC has."""
+    """The ECN that two SYNs agree on (RFC 3168, 6.1.1; RFC 9768, 3.1.1). None: an answer that no RFC defines."""
     asks, answers = (flags >> _ECN_SHIFT & 0b111 for flags in (syn, answer))
     if asks == 0b111 and answers in (0b010, 0b011, 0b100, 0b110):
         return ACCECN

@@ -1,4 +1,4 @@
-"""The way of a transfer from capture point to capture point: of a trial, or of captures that somebody made."""
+"""The account of a transfer from capture point to capture point: of a trial, or of captures that somebody made."""
 
 from __future__ import annotations
 
@@ -66,8 +66,8 @@ def _around(end: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _limits_of_points(folder: Path) -> dict[str, int] | None:
-    """What limited a transfer whose captures others made: of one connection its own limits, of two those of both; None
-    of more."""
+    """What limited a transfer in imported captures: with one connection its limits, with two those of both together;
+    None with more."""
     main = (read_json(folder / "summary.json") or {}).get("main_flow", -1)
     if not (folder / captured.SERVER).is_dir():
         own: dict[str, int] | None = captured.flow_of(read_json(folder / "summary.json") or {}, main).get("limits_ns")
@@ -77,7 +77,7 @@ def _limits_of_points(folder: Path) -> dict[str, int] | None:
 
 
 def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
-    """The same of captures, a leg for each connection, in the order in which the data pass them."""
+    """The same for captures, a leg for each connection, in the order in which the data pass them."""
     import pktlogger
 
     with tempfile.TemporaryDirectory(prefix="lfp-legs-") as scratch:
@@ -94,7 +94,7 @@ def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
 def _account(
     analyses: Sequence[pktlogger.Analysis], names: Sequence[Sequence[str]], own: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """``own``: the connections of the first leg that are the transfer's; without, the one with the most data."""
+    """``own``: the transfer's connections in the first leg; if empty, the connection with the most data."""
     import pktlogger
 
     try:

@@ -1,5 +1,6 @@
 """What changes on a path while a trial runs (`[path] change`): a thread that sets the delay box's parameters when their
-time has come. It sleeps until then, so it works in virtual time too. Times count by the box's clock, as outages do."""
+time has come. It sleeps until then, so it works in virtual time too. Times count by the box's clock, as those of
+outages do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """What the line of a trial's path lets through over time, for ``pktlogger analyse --line`` (FORMAT.md section 6,
-"line"): what the delay box has recorded, else what the scenario says of it. So netem's line is known as well, and so is
-what the box cannot know: the sender's network interface, further boxes in a row, and what system calls cost the hosts.
+"line"): what the delay box has recorded, or without a record what the scenario says. So netem's line is known as well.
+The scenario also adds what the box cannot know: the sender's network interface, further boxes in a row, and what system
+calls cost the hosts.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _QUEUES_BEHIND = ("pace", "pace_packets", "drain_rate", "harmonize", "bunch")
 
 
 def write(setting: Scenario, folder: Path, record: Path) -> None:
-    """Writes TABLE into the trial's ``folder``. ``record``: the box's, if it is there."""
+    """Writes TABLE into the trial's ``folder``. ``record``: the folder with the box's record, if there is one."""
     write_json(folder / TABLE, of_trial(setting, read_json(record / "record.json"), _began_ns(folder)))
 
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
-    """The same for who sends the other way."""
+    """The same line as seen by a sender in the reverse direction."""
     own = [key for key in ("per_flow", "in_front", "policer") if key in line]
     answers = {key: {"ab": line[key]["ba"], "ba": line[key]["ab"]} for key in own}
     return line | {"ab": line["ba"], "ba": line["ab"]} | answers
@@ -38,7 +39,7 @@ def turned(line: dict[str, Any]) -> dict[str, Any]:
 
 def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) -> dict[str, Any]:
     """The line of a path between two hosts, from the sender's to the receiver's first. ``began_ns``: time 0 of the
-    box's clock, by the captures'."""
+    box's clock, by the captures' clock."""
     recorded = (record or {}).get("line")
     found = recorded or {way: of_path(setting.path, way, began_ns) for way in WAYS}
     nic, hops = setting.path.nic_rate or math.inf, setting.topology.hops or 1
@@ -58,13 +59,13 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
 
 
 def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:
-    """Whether flows have queues and shares of their own at the bottleneck, whatever becomes of the path."""
+    """Whether flows have queues and shares of their own at the bottleneck, also after every change of the path."""
     return all(str(phase.values["aqm"]).partition(":")[0] in PER_FLOW_AQM for phase in path.phases(way))
 
 
 def _policer(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | None:
-    """What the policer of a direction lets pass a second, and whether it marks the rest where that is ECN-capable; None
-    where there is none all the time. The largest rate counts that it has."""
+    """The policer of a direction: its rate, and whether it marks the excess where packets are ECN-capable. After
+    changes the largest rate counts. None unless there is a policer all the time."""
     texts = [str(phase.values["aqm"]).partition(":") for phase in path.phases(way)]
     if any(kind != "policer" for kind, _, _ in texts):
         return None

@@ -1,10 +1,10 @@
 """Captures that others made at points along a path, as the tables of a trial.
 
-Neighbouring points that show a connection in common are the ends of a *leg*. Between two that do not, something ends
-the connections and begins others: a gateway, a proxy. Legs in a row belong to one connection, which is analysed from
-its first point to its last one. The first connection has the place of a trial's, and the last one that of a connection
-behind gateways, so all that reads trials reads these. Rejected: asking which points are a gateway's. The captures show
-it.
+Neighbouring points that show a connection in common are the ends of a *leg*. Between two neighbours that show none, a
+gateway or a proxy ends the connections and opens others. Consecutive legs belong to one connection, which is analysed
+from its first point to its last one. The tables of the first connection are where a trial has those of its only
+connection, and the tables of the last one where it has those of the connection behind gateways. So all code that reads
+trials reads these, too. Rejected: asking the user which points are a gateway's, because the captures show it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MOST = 16
 
 @dataclass(frozen=True)
 class Point:
-    """A capture and the name of its place."""
+    """A capture and the name of its point."""
 
     name: str
     file: Path
@@ -56,7 +56,8 @@ class Found:
 
 
 def names(count: int) -> list[str]:
-    """The points' names in order: snd, mid1, mid2, …, rcv. A single capture is ``end``, since nobody said which."""
+    """The points' names in order: snd, mid1, mid2, …, rcv. A single capture is ``end``, since it is unknown which end
+    it is."""
     return ["end"] if count == 1 else ["snd", *(f"mid{number}" for number in range(1, count - 1)), "rcv"]
 
 
@@ -84,7 +85,8 @@ def digest(folder: Path, points: Sequence[Point], told: Sequence[str], ledger: L
 
 def legs(folder: Path) -> list[tuple[Path, str, str]]:
     """The legs of a trial of captures that others made: the folder of each, and the names of its two points; empty for
-    any other trial. The folders are made of numbers, because a file of a run that somebody else made says no path."""
+    any other trial. The folders' paths are made from numbers, because no path is taken from a file of a run that
+    somebody else made."""
     rows = (read_json(folder / f"{LEGS}.json") or {}).get("legs") or []
     own = folder / LEGS
     return [
@@ -118,7 +120,7 @@ def _join(work: _Work, legs_found: Found, near: int, far: int, target: str) -> N
 
 
 def _by_name(text: str, points: Sequence[Point]) -> str:
-    """A text of pktlogger with the points' names in the place of their files."""
+    """A text of pktlogger with the points' names instead of their files'."""
     for point in points:
         text = text.replace(str(point.file), point.name)
     return text.replace("pktlogger analyse: ", "").replace("pktlogger: ", "")
@@ -138,7 +140,7 @@ def _join_neighbours(work: _Work, found: Found) -> None:
 
 
 def _connections(legs: Sequence[Leg]) -> list[list[Leg]]:
-    """Legs in a row are one connection."""
+    """The legs of each connection: consecutive legs are one."""
     rows: list[list[Leg]] = []
     for leg in legs:
         if rows and rows[-1][-1].far == leg.near:
@@ -149,7 +151,8 @@ def _connections(legs: Sequence[Leg]) -> list[list[Leg]]:
 
 
 def _name_gateways(work: _Work, found: Found, connections: Sequence[Sequence[Leg]]) -> None:
-    """Analyses the legs again of a connection that begins or ends at a gateway, which only now is known."""
+    """Analyses the legs of connections that begin or end at a gateway once more, because only now the gateways are
+    known."""
     for number, legs in enumerate(connections):
         if told := analysis.gateways(number, len(connections)):
             for leg in legs:
@@ -157,7 +160,7 @@ def _name_gateways(work: _Work, found: Found, connections: Sequence[Sequence[Leg
 
 
 def _join_whole(work: _Work, found: Found, legs: Sequence[Leg], target: str, told: Sequence[str]) -> None:
-    """A connection from its first point to its last one."""
+    """Analyses a connection from its first point to its last one."""
     if len(legs) == 1:
         shutil.copytree(work.folder / legs[0].path, work.folder / target, dirs_exist_ok=True)
         return
@@ -165,7 +168,8 @@ def _join_whole(work: _Work, found: Found, legs: Sequence[Leg], target: str, tol
 
 
 def _onto_first_clock(folder: Path, legs: Sequence[Leg], behind: Leg) -> None:
-    """Puts the last connection on the clock of the first point, as far as the legs before it say how."""
+    """Converts the last connection's times to the clock of the first point, as far as the legs before it give the
+    offsets."""
     import pyarrow.parquet as parquet
 
     import pktlogger

@@ -38,7 +38,7 @@ def hashes(setting: Scenario) -> dict[str, str]:
 
 
 def after(before: dict[str, str], setting: Scenario) -> dict[str, str]:
-    """The hashes of programs that are what they were before the trial; `CHANGED` in the place of the others'."""
+    """The hashes of programs that are what they were before the trial; `CHANGED` instead of the others' hashes."""
     now = hashes(setting)
     return {name: digest if now.get(name) == digest else CHANGED for name, digest in before.items()}
 

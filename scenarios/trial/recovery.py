@@ -3,14 +3,15 @@ before or behind the bottleneck, or a `change` to a loss of 100 %.
 
 Recovery is the time from the end of an outage (by the delay box's clock) to the first moment from which on the receiver
 gets at least 90 % of the rate that it had before the first outage: over one round trip of the empty path (10 ms at
-least), and over a second. The round trip, because a second may begin before the data is back and still have 90 %; the
-second, because a burst looks like a high rate for a moment. The rate before is the mean from half-way between the
-transfer's beginning and that outage, so that slow start does not count. Where the next outage or the end of the
-transfer comes sooner, half a second is enough, and with less the recovery is not known.
+least), and also over a second. The round trip is needed because a second may begin before the data is back and still
+have 90 %, and the second because a burst looks like a high rate for a moment. The rate before the outage is the mean
+over the second half of the time from the transfer's beginning to the first outage, so that slow start does not count.
+Where the next outage or the end of the transfer comes sooner, half a second is enough; with less the recovery is
+unknown.
 
-The receiver gets octets at the moments at which they arrive, from the captures at both ends: exact. Without captures it
-is the receiver's intervals (`[transfer] interval`), whose borders are the moments. Octets may have come at any time in
-the intervals next to such a border, so the recovery is right to `error_ns`, the longer of the two. Rejected: the
+With captures at both ends the moments at which octets arrive are known exactly. Without captures the moments are the
+borders of the receiver's intervals (`[transfer] interval`). Octets may have come at any time in the two intervals next
+to such a border, so the largest error of the recovery time, `error_ns`, is the longer of the two. Rejected: the
 sender's samples, because with gateways its bytes are acknowledged by the near one, which takes data during an outage.
 """
 
@@ -50,7 +51,7 @@ def of_intervals(intervals: Sequence[Interval]) -> Series:
 
 
 def of_arrivals(t_ns: I64, octets: I64) -> Series:
-    """From the octets that had arrived by each of these moments."""
+    """The series of octets that had arrived by each of these moments."""
     return np.append(t_ns, t_ns[-1] + 1), np.append(0, octets)
 
 
@@ -63,9 +64,10 @@ def of_trial(
     concerned: Concerned | None = None,
 ) -> list[dict[str, Any]]:
     """The outages that lie within a flow's transfer, in order: ``begin_ns`` and ``end_ns`` since ``origin_ns`` (the
-    trial's, CLOCK_MONOTONIC), ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. From its params, the
-    receiver's account and the box's end; ``came``: its arrivals, in CLOCK_REALTIME; ``concerned``: whether an outage is
-    the flow's own. Empty without outages, and without the moments to compare."""
+    trial's, CLOCK_MONOTONIC), ``recovery_ns``, ``error_ns`` and, where both are None, ``why``. ``params``: the flow's;
+    ``receiver``: the receiver's account; ``box``: the box's end; ``came``: the flow's arrivals, in CLOCK_REALTIME;
+    ``concerned``: whether an outage affects the flow. Empty without outages, and if the receiver has no intervals or
+    the box no clock."""
     intervals = receiver.get("intervals")
     if not intervals or not box.get("clock"):
         return []
@@ -80,8 +82,8 @@ def of_trial(
 
 
 def columns(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """``recovery_ns`` is of the last outage, and so is ``recovery_error_ns``; ``recovery_max_ns`` the longest of all
-    (None where one of them is not known), ``outages`` their number. Empty without outages."""
+    """``recovery_ns`` and ``recovery_error_ns`` describe the last outage; ``recovery_max_ns`` is the longest of all
+    (None where one of them is unknown), ``outages`` their number. Empty without outages."""
     if not found:
         return {}
     times = [one["recovery_ns"] for one in found]
@@ -95,7 +97,7 @@ def columns(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """The outages of each flow of a trial, by name: as recovery.json has them, or worked out from the trial's files."""
+    """The outages of each flow of a trial, by name: as recovery.json has them, or computed from the trial's files."""
     kept = read_json(folder / TABLE) or {}
     if kept.get("v") == VERSION:
         flows: dict[str, list[dict[str, Any]]] = kept["flows"]
@@ -117,7 +119,7 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
 
 
 def _came(folder: Path, params: Mapping[str, Any], end: Mapping[str, Any], *, alone: bool) -> arrivals.Series | None:
-    """A flow's arrivals; None where its captures do not tell, or the receiver did not say when it began."""
+    """A flow's arrivals; None where its captures do not show them, or the receiver did not report when it began."""
     if "t0_realtime_ns" not in (end.get("receiver") or {}):
         return None
     behind = params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
@@ -132,7 +134,7 @@ def write(folder: Path) -> None:
 
 
 def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exact: bool) -> list[dict[str, Any]]:
-    """The same for outages in the series' time. ``exact``: nothing came between two moments."""
+    """The same for outages on the series' time axis. ``exact``: nothing arrived between two moments."""
     moments, octets = series
     enough = _before(moments, octets, outages[0][0]) * BACK if outages else 0.0
     found = []
@@ -148,8 +150,8 @@ def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exac
 
 
 def _before(moments: I64, octets: I64, first_ns: int) -> float:
-    """The rate before the first outage, in octets a nanosecond: between the moments next to half-way and to it, or
-    between the last two before it that differ, because packets may come together."""
+    """The rate before the first outage, in octets a nanosecond: from the moment half-way to the outage to the last one
+    before it, or between the last two different moments before it, because packets may come together."""
     stop = int(np.searchsorted(moments, first_ns, side="right")) - 1
     if stop < 0:
         return 0.0
@@ -159,9 +161,9 @@ def _before(moments: I64, octets: I64, first_ns: int) -> float:
 
 
 def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: int) -> int | None:
-    """The number of the first moment from ``end_ns`` on from which something comes at once, and ``enough`` over a round
-    trip and over a second, or what is left of them before ``until_ns``; None where there is none, or too little is
-    left."""
+    """The index of the first moment from ``end_ns`` on after which octets come at once, and at a rate of ``enough``
+    over a round trip and over a second (or the part of them before ``until_ns``). None if there is no such moment, or
+    too little time is left."""
     moments, octets = series
     cut = int(np.searchsorted(moments, until_ns, side="right")) - 1
     first = int(np.searchsorted(moments, end_ns))
@@ -175,8 +177,8 @@ def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: i
 
 
 def outages(params: Mapping[str, Any], concerned: Concerned | None = None) -> list[Outage]:
-    """The outages of a path, in either direction, by the box's clock; those that touch are one. ``concerned``: those
-    alone that take packets of a flow (`[path] only`)."""
+    """The outages of a path, in either direction, by the box's clock; those that touch are one. ``concerned``: only
+    outages that drop packets of a flow count (`[path] only`)."""
     ways = [(prefix, key) for prefix in ("", "ba_") for key in _KEYS]
     found = sorted(
         both
@@ -194,7 +196,7 @@ def outages(params: Mapping[str, Any], concerned: Concerned | None = None) -> li
 
 
 def _of_key(params: Mapping[str, Any], prefix: str, key: str) -> Iterator[Outage]:
-    """The outages that one loss of one direction makes: its model from the beginning, and those of changes."""
+    """The outages of one direction by one key: by its model at the beginning, and by those after changes."""
     first: int | str = params.get(f"{prefix}{key}") or params.get(f"{prefix}{key}_ppb") or 0
     for phase, value in _phases(params, prefix, key, first):
         yield from _overlaps(_ranges(value), phase)
@@ -203,7 +205,7 @@ def _of_key(params: Mapping[str, Any], prefix: str, key: str) -> Iterator[Outage
 def _while_concerned(
     outage: Outage, params: Mapping[str, Any], prefix: str, concerned: Concerned | None
 ) -> Iterator[Outage]:
-    """The parts of an outage in which the direction's filter chooses packets of the flow."""
+    """The parts of an outage in which the direction's filter selects packets of the flow."""
     phases = _phases(params, prefix, "only", str(params.get(f"{prefix}only") or ALL))
     own = [phase for phase, text in phases if concerned is None or concerned(prefix, str(text))]
     return _overlaps(own, outage)

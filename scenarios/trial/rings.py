@@ -16,17 +16,18 @@ from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction
 
 _STALL_S = 4
-_ENTRY_BYTES = 128  # at most, beside the packet's own bytes
-OWN_BYTES = 64 * 2**20  # what pktlogger takes by itself
+_ENTRY_BYTES = 128  # at most, in addition to the packet's own bytes
+OWN_BYTES = 64 * 2**20  # pktlogger's default
 _LEAST_BYTES, _LEAST_VIRTUAL_BYTES = 8 * 2**20, 2 * 2**20  # two MB are eight blocks of libpcap
 _SUPER_BYTES, _SUPER_S = 2**16, 1e-3
-# A path with these alone lets each packet go when it is due. Others may hold back many that then go at once.
+# A path that sets only these releases each packet when it is due. Other parameters may hold many back and release them
+# at once.
 _STEADY = {"delay_ns", "rate_bps", "queue_bytes", "loss_ppb", "loss"}
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 
 
 def in_real_time(setting: Scenario) -> int | None:
-    """The bytes of each ring, the kernel's and pktlogger's. None: as many as pktlogger takes by itself."""
+    """The bytes of each ring, the kernel's and pktlogger's. None: pktlogger's default."""
     if not _is_slow(setting):
         return None
     return _fitting(setting, _STALL_S * _most_bps(setting) / 8 / setting.path.mtu, _LEAST_BYTES)
@@ -46,7 +47,8 @@ def in_virtual_time(setting: Scenario) -> int | None:
 
 
 def _is_slow(setting: Scenario) -> bool:
-    """Whether the line says how fast packets come. Gateways take data from their hosts as fast as the machine can."""
+    """Whether the line bounds the rate at which packets come. Gateways take data from their hosts as fast as the
+    machine can."""
     lines = _lines(setting)
     fast = setting.gateway.kind != "none" or any(line.access_rate_bps for line in lines)
     return not fast and all(line.all_channels_bps for line in lines)
@@ -61,13 +63,13 @@ def _most_bps(setting: Scenario) -> int:
 
 
 def _super_packets(setting: Scenario, held_bytes: float) -> float:
-    """In how many super-packets all streams together send so much at once. Messages to and fro may be as short as a
-    packet."""
+    """The number of super-packets in which all streams together send this many bytes at once. Messages of request and
+    response may be as short as a packet."""
     transfers = [one.setting.transfer for one in flows.of(setting)]
     if any(transfer.request for transfer in transfers):
         return held_bytes
     whole = min(_SUPER_BYTES, *(transfer.write_bytes or _SUPER_BYTES for transfer in transfers))
-    streams = sum(2 * transfer.parallel + 2 for transfer in transfers)  # both ways, with what may be beside them
+    streams = sum(2 * transfer.parallel + 2 for transfer in transfers)  # both directions, and additional flows
     return held_bytes / whole + streams * held_bytes * 8 / _most_bps(setting) / _SUPER_S
 
 

@@ -1,8 +1,8 @@
-"""How soon after its beginning a flow has its rate: the start-up of a transfer, without its sender's own account.
+"""How soon after its beginning a flow reaches its rate: the start-up of a transfer, without its sender's own account.
 
-The rate is what the receiver's program gets over the second half of the transfer. A flow has it when nine tenths of it
-come over a round trip. The moments are the borders of the receiver's intervals (`[transfer] interval`), so the time is
-right to one of them. Rejected: nine tenths of the peak, which a burst behind a repair can set.
+The rate is what the receiver's program gets over the second half of the transfer. A flow reaches it when its rate over
+a round trip is nine tenths of it. The moments are the borders of the receiver's intervals (`[transfer] interval`), so
+the error is at most one interval. Rejected: nine tenths of the peak, which a burst behind a repair can set.
 """
 
 from __future__ import annotations

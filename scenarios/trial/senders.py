@@ -1,7 +1,7 @@
 """What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
-have data, when they had given the last of them, the congestion controls, what was queued in their sockets, what their
+have data, when they had written the last of it, the congestion controls, what was queued in their sockets, what their
 kernels waited for, and their time-outs (FORMAT.md section 3, "Samples"). rttcp samples TCP_INFO of its own sockets, at
-each end that sends data, and of iperf3's at the sender, of which nobody knows what its program has yet to give.
+each end that sends data, and of iperf3's at the sender. How much data iperf3 has yet to write is unknown.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LEAST_OPENING = 32 * 1024  # of pktlogger's option
 _NEEDED = ("t_ns", "stream", "notsent_bytes")
-# Not of all kernels and versions.
+# Fields that some kernels and versions lack.
 _MORE = (
     "queued_bytes", "sndbuf_bytes", "total_rto", "opening_bytes", "max_pacing_rate_bytes_per_s",
     "pacing_rate_bytes_per_s", "snd_ssthresh", "snd_cwnd", "ca_state", "rwnd_limited_us", "sndbuf_limited_us",
@@ -46,8 +46,8 @@ def told(setting: Scenario, folder: Path) -> Iterator[list[str]]:
 
 def always_have_data(setting: Scenario) -> bool:
     """Whether the programs of all flows have data to send at every moment. rttcp writes without end, and so does
-    iperf3; with request and response they wait for each other, a paced one may wait by itself, and iperf3
-    may be late where system calls cost time: of rttcp the samples say so."""
+    iperf3; with request and response they wait for each other, a paced one may wait for its own timer, and iperf3 may
+    be late where system calls cost time (rttcp's samples show when it is)."""
     return all(_always(one) for one in flows.of(setting))
 
 
@@ -64,7 +64,7 @@ def _write(setting: Scenario, folder: Path, target: Path) -> bool:
         import pyarrow as pa
         import pyarrow.csv as csv
 
-        table = pa.concat_tables(tables, promote_options="default")  # what one does not know is empty there
+        table = pa.concat_tables(tables, promote_options="default")  # fields that a table lacks are empty
         with target.open("wb") as file:  # pyarrow before 23 has quotes around each name of its header
             file.write(",".join(table.column_names).encode() + b"\n")
             csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style="none"))
@@ -79,8 +79,8 @@ def _ends(setting: Scenario, folder: Path) -> Iterator[tuple[flows.One, dict[str
 
 
 def _opening_bytes(setting: Scenario, folder: Path) -> int:
-    """The most that a stream sent of its opening: with a window rttcp begins with a window at a time, and awaits each
-    acknowledgement."""
+    """The largest opening of a stream, in bytes. With a window, rttcp opens a transfer by writing one window at a time
+    and waiting for its acknowledgement."""
     senders = [end.get("sender") or {} for _, end in _ends(setting, folder)]
     found = [(sender.get("opening_bytes") or 0) // len(sender.get("streams") or [0]) for sender in senders]
     return max(found)
@@ -95,7 +95,8 @@ def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
 
 
 def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Table]:
-    """The samples of one flow under pktlogger's names, at CLOCK_REALTIME. Nothing where they have no such field."""
+    """The samples of one flow under pktlogger's names, with times in CLOCK_REALTIME. Nothing where they lack a needed
+    field."""
     import numpy as np
     import pyarrow as pa
 
@@ -124,8 +125,8 @@ def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Ta
 
 
 def _of_stream(row: dict[str, Any], sender: dict[str, Any], one: flows.One) -> dict[str, Any]:
-    """What holds of a stream throughout: its ports, its congestion control, when its program had given all. With
-    request and response an end's last octet may be one that it read."""
+    """Constants of a stream: its ports, its congestion control, and when its program had written all data (0: unknown).
+    With request and response an end's last octet may be one that it read."""
     ports = {f"{end}_port": int(row[end].rpartition(":")[2]) for end in ("local", "remote")}
     known = row.get("last_byte_ns") and one.setting.transfer.request is None
     written_ns = int(sender["t0_realtime_ns"]) + int(row["last_byte_ns"]) if known else 0

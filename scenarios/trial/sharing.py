@@ -22,7 +22,8 @@ FLOWS = "flows"  # name of the table, of the folder of other flows, and of their
 
 
 def of_trial(folder: Path) -> Shared | None:
-    """None with one flow, and where one of several says nothing, or its octets go both ways (request and response)."""
+    """How the flows shared the line. None with one flow, and where one of several has no results, or its octets go both
+    ways (request and response)."""
     end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
     others, asked = end.get(FLOWS) or {}, read_json(folder / "flows.json") or []
     if {flow["flow_name"] for flow in asked} != others.keys():
@@ -43,7 +44,8 @@ def of_trial(folder: Path) -> Shared | None:
 
 
 def told(folder: Path) -> dict[str, dict[str, Any]]:
-    """The columns of what flows share, by flow; empty with one. `write` keeps them, because a capture may be large."""
+    """The columns of what flows share, by flow; empty with one flow. `write` stores them in the table's metadata,
+    because computing them from a large capture takes long."""
     file = folder / f"{FLOWS}.parquet"
     if file.is_file():
         import pyarrow.parquet as parquet
@@ -77,8 +79,8 @@ def _arrived(folder: Path, flows: Sequence[_Flow]) -> list[Count]:
 
 
 def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> list[Count]:
-    """What was acknowledged at the senders, by their samples; empty where one of the flows has none. A gateway, in a
-    host or in a node of its own, acknowledges what it has, and not what the receiver has."""
+    """What was acknowledged at the senders, by their samples; empty where one of the flows has none. Empty with
+    gateways, too: a gateway acknowledges what it has received itself, not what the receiver has."""
     if any(params.get("gateway") not in (None, "none") for _, params, _ in flows):
         return []
     found = [_of_samples(folder, name, end, offset_ns, main=not n) for n, (name, _, end) in enumerate(flows)]
@@ -87,9 +89,10 @@ def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> lis
 
 
 def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool) -> Count | None:
-    """From the last sample before a flow's first octet was acknowledged to the first one after its last. Where the
-    first sample came later, from the transfer's beginning; to the sender's end where the last sample came later. None
-    where these two are not known to the nanosecond (iperf3). The kernel counts the SYN and the FIN as an octet each."""
+    """The octets acknowledged over time: from the last sample before a flow's first octet was acknowledged (or from the
+    transfer's beginning, if the first sample came later) to the first sample after its last octet (or to the sender's
+    end, if that came earlier). None where these two are not known to the nanosecond (iperf3). The kernel counts the SYN
+    and the FIN as an octet each."""
     sender = end.get("sender") or {}
     streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
     samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
@@ -114,20 +117,19 @@ def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int 
 
 
 def _payload_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
-    """What the line of a trial carries of its flows' octets; None where it has no such bound."""
+    """The rate at which the line of a trial can carry its flows' octets; None if it has no such bound."""
     line = fairness.line_bps(params)
     return line and line * rfc6349.payload_share(params, timestamps=rfc6349.timestamps_of(end, otherwise=False))
 
 
 def _offset_ns(end: Mapping[str, Any]) -> int:
-    """CLOCK_REALTIME less CLOCK_MONOTONIC at a flow's sender. Hosts that exist have one clock in common, that
-    of day."""
+    """CLOCK_REALTIME minus CLOCK_MONOTONIC at a flow's sender. Hosts that exist share only CLOCK_REALTIME."""
     sender = end.get("sender") or {}
     return int(sender.get("t0_realtime_ns", 0)) - int(sender.get("t0_monotonic_ns", 0))
 
 
 def _common_offset_ns(ends: Sequence[Mapping[str, Any]]) -> int:
-    """The same of flows on one machine, whose clocks are one: of the first side that says both."""
+    """The same for flows on one machine, which share both clocks: by the first side that reports both."""
     sides = [end.get(side) or {} for side in ("sender", "receiver") for end in ends]
     known = [side for side in sides if {"t0_realtime_ns", "t0_monotonic_ns"} <= side.keys()]
     return int(known[0]["t0_realtime_ns"]) - int(known[0]["t0_monotonic_ns"]) if known else 0
@@ -155,7 +157,7 @@ def acknowledged(samples: Path, streams: Sequence[int]) -> list[tuple[NDArray[np
 
 
 def _sacked(samples: dict[str, NDArray[np.int64]]) -> NDArray[np.int64] | int:
-    """Octets that the receiver has behind lost ones, as full packets."""
+    """Octets that the receiver has behind lost ones (SACK), each packet counted as a full one."""
     return samples["sacked"] * samples["snd_mss"] if "sacked" in samples else 0
 
 

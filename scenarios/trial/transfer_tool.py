@@ -1,4 +1,4 @@
-"""Transfer tools as plug-ins: what a scenario's settings mean to ``rttcp``, and to ``iperf3`` in its place.
+"""Transfer tools as plug-ins: what a scenario's settings mean to ``rttcp``, or to ``iperf3`` instead.
 
 Both print rttcp's events. iperf3 does so through ``rttcp.iperf3_tool``, with the keys whose values it knows.
 """
@@ -22,10 +22,12 @@ from scenarios.plan.transfer import Transfer
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
-STREAMS_FROM = 7100  # data ports of flows with several streams: four digits, which products may put another before
+STREAMS_FROM = (
+    7100  # data ports of flows with several streams: four digits, because some products put another digit in front
+)
 _MOST_STREAMS = 128
 _APART = 10  # DATA_PORT - PORT: this many flows have consecutive ports
-SHORT = 1000  # the number that short transfers take their ports by; flows have lower ones
+SHORT = 1000  # the flow number that gives short transfers their ports; flows have lower numbers
 _PLAIN_CONGESTION = "cubic"
 
 
@@ -36,19 +38,19 @@ def ports(number: int) -> tuple[int, int]:
 
 
 def data_ports(transfer: Transfer, number: int) -> tuple[int, ...]:
-    """The data ports of a flow behind a proxy that has to know them: one for each stream, in a row."""
+    """The data ports of a flow behind a proxy that has to know them: one for each stream, consecutive."""
     streams = transfer.streams
     first = ports(number)[1] if streams == 1 else STREAMS_FROM + _MOST_STREAMS * number
     return tuple(range(first, first + streams))
 
 
 def _second(transfer: Transfer) -> tuple[int, tuple[int, ...]]:
-    """Control port and data ports of the flow beside [transfer]'s own: those of flow 1, which there is not then."""
+    """Control port and data ports of `transfer.second`: those of flow 1, which does not exist then."""
     return ports(1)[0], data_ports(transfer, 1)
 
 
 def beside_ports(transfer: Transfer) -> tuple[int, ...]:
-    """The ports of what [transfer] sends through a gateway beside its own flow."""
+    """The ports of the additional flows (`second`, `short`) that [transfer] sends through a gateway."""
     port, more = _second(transfer)
     return ((port, *more) if transfer.second else ()) + (ports(SHORT) if transfer.short else ())
 

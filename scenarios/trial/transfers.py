@@ -23,7 +23,7 @@ from scenarios.trial.cpu import priced
 from scenarios.trial.delay_box import Boxes
 from scenarios.trial.transfer_tool import TransferCommands
 
-FLOWS = "flows"  # folder of what flows beside [transfer]'s leave, and their key in transfer.json
+FLOWS = "flows"  # folder of the files of flows other than [transfer]'s, and their key in transfer.json
 
 
 @dataclass
@@ -41,7 +41,7 @@ def samples(folder: Path, one: One) -> Path:
 
 
 def samples_back(folder: Path, one: One) -> Path:
-    """Where a flow's receiver writes those of what it sends."""
+    """Where a flow's receiver writes TCP_INFO samples of the data that it sends."""
     return folder / "log" / ("receiver-samples.jsonl" if not one.number else f"receiver-samples-{one.name}.jsonl")
 
 
@@ -151,7 +151,7 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
 
 
 def _each(commands: TransferCommands) -> list[TransferCommands]:
-    """The transfer, and the second one beside it if there is one."""
+    """The transfer, and the second one if there is one."""
     return [commands, *([commands.second] if commands.second else [])]
 
 
@@ -179,8 +179,8 @@ def _comment(capture: Tool | None, text: str) -> None:
 
 def _finish(flow: _Flow, boxes: Boxes, behind: gateways.Running, timeout_s: float) -> dict[str, Any]:
     """The sender's ``end`` object, with that of a second transfer. If the sender fails because a box, a gateway or its
-    receiver has ended, the error says so and gives the reason of that one; if it takes too long, the limit and where it
-    is set."""
+    receiver has ended, the error gives the reason of that one. If it takes too long, the error gives the limit and
+    where it is set."""
     began = time.monotonic()
     try:
         first, *second = (tool.finish(timeout_s) for tool in flow.senders)

@@ -105,8 +105,8 @@ def of_path(
 
 
 def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """The ``end`` objects in a transfer.json, by what a reader calls them: each flow, what is beside the first one, and
-    the way back of each."""
+    """The ``end`` objects in a transfer.json, by the names that messages use: each flow, the first one's additional
+    flows, and the reverse direction of each."""
     ends = {"transfer": dict(transfer)} | {f"flow {name}": end for name, end in (transfer.get("flows") or {}).items()}
     beside = {"second transfer": transfer.get("second"), "plain TCP": transfer.get("plain")}
     ends |= {name: end for name, end in beside.items() if end}
