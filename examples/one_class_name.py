@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mininet's way to a slow link, with one class name changed: CometLink where TCLink stood. Run as root.
+"""A Mininet script for a slow link, with one class name changed: CometLink instead of TCLink. Run as root.
 
 h1 ──── 20 ms, 45 Mbit/s, 1 % loss ──── r0 ──── 5 ms ──── h2
 """

@@ -4,7 +4,7 @@ RUN is a run directory.
 
 - `window RUN…` writes xys-window.png: throughput and s by window with 95 % intervals, of runs of lfp-xys together.
 - `over-time RUN --trial N…` writes xys.png: cwnd, x, y and s of trials of one run.
-- `cpeak FIG2_RUN GROWTH_RUN` writes cpeak.png: the window over time beside Reno's, a growth curve with its equation.
+- `cpeak FIG2_RUN GROWTH_RUN` writes cpeak.png: the window over time next to Reno's, a growth curve with its equation.
 - `fig1 RUN…` writes fig1.png: the average of a session by its length, of the longest trial of each case and window of
   comet-fig1-sessions.
 - `tables RUN…` prints the tables of xys.md.
@@ -175,7 +175,7 @@ def _add_growth(figure: go.Figure, found: congestion.Control, delivered: np.ndar
 @main.command()
 @click.argument("runs", nargs=-1, required=True)
 def fig1(runs: tuple[str, ...]) -> None:
-    """The average from a session's beginning on, by the time since then: what a session of that length would have."""
+    """The running average since a session's beginning: the rate that a session of each length would have."""
     longest: dict[tuple[str, int], tuple[int, Path]] = {}
     for path in runs:
         run = load_run(Path(path))
@@ -203,7 +203,7 @@ def fig1(runs: tuple[str, ...]) -> None:
 
 
 def _cell(values: list[float], digits: int) -> str:
-    """Mean and half of the interval; the values themselves where there are too few for one."""
+    """Mean and half of the interval; the values themselves where there are too few for an interval."""
     found = interval(values)
     if found:
         return f"{found.mean:.{digits}f} ± {found.half:.{digits}f}"

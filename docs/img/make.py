@@ -1,7 +1,7 @@
 """Make the pictures of the dashboard again: `make pictures`, or `.venv/bin/python docs/img/make.py [NAME…]`.
 
 It runs scenarios in virtual time with a fixed seed, so the figures are the same on every machine, and photographs the
-dashboard's pages with Debian's chromium, each with a run of its own kind. It writes NAME.png beside this file. The
+dashboard's pages with Debian's chromium, each with a run that suits the page. It writes NAME.png next to this file. The
 pages of a running gateway and box need root and real time (live.py). The runs are in a temporary folder. Of the network
 it needs only its own dashboard on loopback.
 Rejected: pictures of runs in real time, which nobody else can make again.
@@ -89,7 +89,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Picture:
-    """A page's address, what is there once it is drawn, the height of the window, and what is done to it before."""
+    """A page's address, an element that exists once it is drawn, the window's height, and what to do on the page first."""
 
     address: Callable[[Runs], str]
     drawn: str

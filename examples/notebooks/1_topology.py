@@ -5,8 +5,8 @@
 # %% [markdown]
 # # Two host pairs over one bottleneck
 #
-# A scenario has the tables of a scenario file. `[transfer]` is the first flow. Each `[flow.NAME]` is another one beside
-# it, here from hosts of its own. Everything runs in virtual time, so the figures do not depend on this machine.
+# A scenario has the tables of a scenario file. `[transfer]` is the first flow. Each `[flow.NAME]` is another flow next
+# to it, here from hosts of its own. Everything runs in virtual time, so the figures do not depend on this machine.
 
 # %%
 import plotly.graph_objects as go
