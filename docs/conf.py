@@ -3,8 +3,8 @@
 The source directory is the root of the tree, so a page stays where it belongs (README.md, docs/, the specification of a
 tool next to its code) and a relative link means the same on the site and in a checkout. Manual pages are pages, too:
 `ManualPage` reads a roff file with mandoc. The index page is a set of plain tables of links; `add_contents` makes the
-site's contents out of these links, and puts the pages of a folder below the page of the folder's name. A page that is in
-neither is a warning, and warnings are errors.
+site's contents out of these links, and puts the pages of a folder below the page of the folder's name. A page that is
+in neither is a warning, and warnings are errors.
 Rejected: copies of the pages in a source directory of their own, which break relative links.
 """
 
@@ -72,7 +72,7 @@ def _below_title(page: str) -> str:
 
 
 def add_contents(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Appends hidden tables of contents: to the index page one for each section, to another page one of its folder's pages.
+    """Appends hidden tables of contents: to the index page one for each section, to another page one of its folder.
 
     A section of the index holds the pages that its links lead to; its own folder is the one with the page's name.
     """

@@ -89,7 +89,7 @@ class Runs:
 
 @dataclass(frozen=True)
 class Picture:
-    """A page's address, an element that exists once it is drawn, the window's height, and what to do on the page first."""
+    """A page's address, an element that exists once it is drawn, the window's height, and what to do there first."""
 
     address: Callable[[Runs], str]
     drawn: str

@@ -119,7 +119,7 @@ def attempt(lab: Lab, family: int, address: str, port: int) -> str:
         except OSError as error:
             name = errno.errorcode.get(error.errno or 0, type(error).__name__)
             told = _told_by(sock, family)
-            return name + (f", told by {told}" if told != "nobody" else "")
+            return name + (f", reported by {told}" if told != "nobody" else "")
     return "connected"
 
 

@@ -13,7 +13,7 @@ from lft_lab import ROUTER, Lab, lft_lab, until
 
 HEAD = """# What a client and a server notice of an LFT gateway
 
-Between a client and a server stands a pair of gateways in the router model, with a round trip of 10 ms. Each row is one
+A pair of gateways in the router model is between a client and a server, with a round trip of 10 ms. Each row is one
 thing that the two ends do, and what both of them saw: with the gateways, and with the gateways bypassed.
 `tests/netns/test_lft_conformance.py` writes this page, and measures in real and in virtual time. It fails when the two
 columns of a family differ, or when a result is not what this page says.

@@ -15,7 +15,7 @@ the tree (`build/mutants`), and runs the tests that must notice. A mutant that n
 and the command then ends with status 1. `tools/mutants NAME…` runs some, `--list` lists them, and with `--wide` a
 mutant that survives its own tests meets every fast test. A mutant is one file, `tests/mutants/<part>/<name>.toml`. The
 file says which text of which source becomes what, what a user would suffer, and which tests must notice. `make test`
-checks that each text still stands in its source.
+checks that each text is still in its source.
 
 The table names the first test that caught each mutant when `make mutants` last ran:
 
