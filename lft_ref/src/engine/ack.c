@@ -5,8 +5,9 @@
 #include "engine_internal.h"
 #include "nc_clock.h"
 
-/* How many words the bitmap needs to reach back to the largest counter of LFT_REPORT_MEMORY reports ago, so that as
- * many reports in a row may be lost. */
+/* The number of bitmap words that a report needs. The bitmap reaches back to the largest counter of the report
+ * LFT_REPORT_MEMORY reports ago, so fewer than that many consecutive reports may be lost without loss of
+ * information. */
 static unsigned words_wanted(const struct lft_engine *engine)
 {
     uint64_t oldest = engine->reported[engine->reported_next];

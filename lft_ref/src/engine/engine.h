@@ -30,16 +30,16 @@ void lft_engine_set_peer_recovery(struct lft_engine *engine, enum lft_recovery r
 void lft_engine_set_payload_max(struct lft_engine *engine, uint32_t payload_max); /* at most config.payload_max */
 void lft_engine_set_rate(struct lft_engine *engine, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns);
 void lft_engine_set_redundancy(struct lft_engine *engine, bool on);
-/* False (the tunnel is down) holds back fresh DATA and repairs. Acknowledgements still go, and so does one
- * retransmission a time-out. */
+/* `running` is false while the tunnel is down: the engine then sends neither fresh DATA nor repairs, only
+ * acknowledgements and one retransmission per time-out. */
 void lft_engine_set_running(struct lft_engine *engine, bool running);
 
 /* Returns 1 and fills in *frame, or returns 0 when nothing may be sent now. The payload is valid until the next call
  * of the engine. The caller must transmit the frame, or lose it as a network would: its counter is used up. */
 int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame);
 
-/* Says that all frames from lft_engine_poll had left for the wire by `now_ns`. A caller that may be stopped in
- * between says so, because the limit holds for the time at which frames leave. */
+/* Reports that all frames from lft_engine_poll had left for the wire by `now_ns`. A caller whose thread may be stopped
+ * between poll and send must call it, because the limit applies to the time at which frames leave. */
 void lft_engine_left(struct lft_engine *engine, uint64_t now_ns);
 
 /* The time at which lft_engine_poll may have a frame. It is at most `now_ns` when a frame is ready, UINT64_MAX when
@@ -50,7 +50,8 @@ uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns);
  * 2 ms at most, and while frames wait for the limit no longer than lft_shaper_rest_ns. */
 uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
 
-/* Call it before decrypting: whether this counter is new and within the replay window. Counts frames that fail. */
+/* Returns whether this counter is new and within the replay window; if not, counts the frame as dropped. Call it before
+ * decrypting. */
 bool lft_engine_fresh(struct lft_engine *engine, uint64_t counter);
 /* The buffer to decrypt DATA and its copies into. NULL: no memory; the caller drops the frame, which is counted here.
  * The buffer remains the engine's, and the next call may return the same. Other frames may be decrypted anywhere. */

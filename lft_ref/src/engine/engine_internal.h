@@ -35,7 +35,7 @@ struct lft_transmission {
 
 struct lft_round_trip {
     uint64_t srtt_ns, rttvar_ns, min_ns;
-    int64_t owd_min_us[2]; /* least one-way delay of this and the last 10 s, by unequal clocks */
+    int64_t owd_min_us[2]; /* minimum of the current and of the previous 10 s; the clocks differ */
     uint64_t owd_turn_ns, queue_ns;
 };
 
@@ -62,7 +62,7 @@ struct lft_engine {
     uint64_t *queue; /* numbers to retransmit */
     uint64_t queue_head, queue_tail;
     uint64_t resend_next;        /* gbn: all numbers before it have been retransmitted */
-    uint64_t copy_from, copy_to; /* the numbers that remain in the current pass of copies, excluding copy_to */
+    uint64_t copy_from, copy_to; /* the numbers still to copy in this pass, excluding copy_to */
     uint64_t copy_pass_ns;       /* when it began */
     uint64_t fresh_ns;           /* when fresh DATA was last sent */
     /* Time of the last acknowledgement with new information; time of the last DATA payload sent, fresh or not. */
@@ -113,7 +113,7 @@ static inline bool lft_outstanding(const struct lft_engine *engine, uint64_t num
 uint64_t lft_ack_interval(const struct lft_engine *engine);
 uint64_t lft_timeout_ns(const struct lft_engine *engine); /* without backoff */
 void lft_round_trip_sample(struct lft_engine *engine, const struct lft_report *report, uint64_t now_ns);
-/* The path has become longer: raises the least one-way delay, above which everything counts as queue. */
+/* The path has become longer: raises the minimum one-way delay. Delay above that minimum counts as queueing delay. */
 void lft_round_trip_raise_base(struct lft_round_trip *rtt, uint64_t rise_ns, uint64_t now_ns);
 /* recovery.c: recovery.h. */
 /* loss.c: decides which of the transmissions before `tx_largest_seen` are lost. */

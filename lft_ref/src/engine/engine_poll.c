@@ -136,8 +136,8 @@ static uint64_t copies_from_ns(const struct lft_engine *engine)
     return engine->fresh_ns + nc_max(engine->rtt.srtt_ns / 16, NC_NS_PER_MS);
 }
 
-/* A pass starts again when it is through or when fresh DATA followed its beginning, about eight times in a round trip at
- * most. */
+/* The earliest time of the next pass of copies: passes begin at least an eighth of a round trip apart. A new pass
+ * begins when the last one is complete or when fresh DATA was sent since it began. */
 static uint64_t next_pass_ns(const struct lft_engine *engine)
 {
     return engine->copy_pass_ns + engine->rtt.srtt_ns / 8;
@@ -148,9 +148,9 @@ static bool pass_left(const struct lft_engine *engine)
     return nc_max(engine->copy_from, engine->tx_base) < engine->copy_to;
 }
 
-/* The next number of the pass. The newest goes first: what was sent half a round trip ago or later arrives sooner by
- * its copy than by a retransmission, and what is older does not. A receiver that discards frames out of order can only
- * use the oldest. */
+/* The next number of the pass. The newest goes first: a copy of a frame that was sent less than half a round trip ago
+ * arrives before a retransmission could; a copy of an older frame does not. A receiver that discards frames out of
+ * order can only use the oldest. */
 static uint64_t next_copy(struct lft_engine *engine)
 {
     engine->copy_from = nc_max(engine->copy_from, engine->tx_base);

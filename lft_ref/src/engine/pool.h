@@ -1,7 +1,7 @@
 /* Frame buffers of one size with reference counts. They come from slabs of 256 KB, whose number a limit bounds. A
  * buffer that nobody holds returns to its slab. A slab that stays empty from one lft_pool_trim to the next returns
- * its memory to the system. So resident memory follows the use, while memory that comes and goes with each round trip
- * is not faulted in again and again. For one thread.
+ * its memory to the system. So resident memory follows the use, while memory that is freed and allocated again within a
+ * round trip is not faulted in each time. Not thread-safe.
  * Rejected: malloc for every frame; a thousand sessions over a long path would fragment the heap, and the free list
  * that is hot in the cache would be lost. */
 #ifndef LFT_POOL_H

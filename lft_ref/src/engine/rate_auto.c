@@ -59,8 +59,8 @@ static uint64_t recent_most(struct lft_rate_auto *rate, uint64_t bps)
     return bps;
 }
 
-/* True when the delay has stayed the same for long enough although the rate fell. `queue`: a queue was too long in this
- * round, at whose beginning the rate was bps. */
+/* True when the delay has stayed the same for STILL_ROUNDS rounds although the rate fell. `queue`: the queue was above
+ * its target in this round. `bps`: the rate at the beginning of the round. */
 static bool stands_still(struct lft_rate_auto *rate, const struct lft_rate_round *round, bool queue, uint64_t bps)
 {
     uint64_t least_ns = rate->queue_least_ns, slack_ns = NC_NS_PER_MS + round->srtt_ns / 64;

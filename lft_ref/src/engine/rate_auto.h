@@ -1,5 +1,6 @@
-/* Rate mode `auto` sets the rate by what the two ends exchange: octets arrived, loss, and the one-way delay above its
- * least, which is the queue. The target for the queue is 5 ms and a sixteenth of the round trip. Once a round trip:
+/* Rate mode `auto` sets the rate by what the two ends exchange: octets arrived, loss, and the queueing delay, which is
+ * the one-way delay minus its minimum. The target for the queue is 5 ms and a sixteenth of the round trip. Once a round
+ * trip:
  *
  *   queue above the target, or loss 2 % above the path's usual loss (by more than chance)   7/8 of what arrived
  *   queue below half the target                                                             + 1/16
@@ -8,12 +9,13 @@
  *
  * A queue that stays between the two for 8 rounds counts as one above the target.
  *
- * The least delay ages. Otherwise a path that has become longer would count as a queue for the rest of the session. A
- * queue of LFT's own shrinks when the rate falls; the length of a path does not. When 8 rounds in a row each lowered
- * the rate for a queue and their least delays differ by at most a millisecond and a 64th of the round trip, the least
- * of them is the path's: the caller raises its base by base_rise_ns, and the rate becomes what it was before. The
- * standing queue of a competitor with a window moves with LFT's share of it, so LFT goes on yielding. Where its share
- * is too small to show, and while a path goes on growing, the least of the last 10 to 20 s decides (round_trip.c).
+ * The minimum delay expires. Otherwise a path that has become longer would count as a queue for the rest of the
+ * session. A queue of LFT's own shrinks when the rate falls; the length of a path does not. When 8 consecutive rounds
+ * each lowered the rate because of a queue, and their minimum delays differ by at most a millisecond and a 64th of the
+ * round trip, the smallest of those delays is taken for the path's: the caller raises its minimum by base_rise_ns, and
+ * the rate returns to its earlier value. The standing queue of a window-based competitor changes with LFT's share of
+ * it, so LFT goes on yielding. When that share is too small to be measured, or while a path goes on growing, the
+ * minimum of the last 10 to 20 s decides (round_trip.c).
  * Rejected: a low rate every 10 s to measure the empty path, as BBR does; each decrease empties LFT's own queue.
  *
  * A loss-based TCP at the same bottleneck fills the queue beyond the target, so LFT gives way to it. Loss without

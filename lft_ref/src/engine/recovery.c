@@ -33,10 +33,10 @@ static void queue_push(struct lft_engine *engine, uint64_t number, unsigned copi
 
 #define HEAVY_LOSS_PPB (1000000000 / 3)
 
-/* A number that was lost twice is sent twice, one that was lost more often three times, because the oldest hole holds
- * up its stream; at a loss of p this costs p^2 of the line. The copies leave back to back, so a burst of loss may
- * take them all. Where a third and more is lost the limit is above what the line carries: every copy that arrives then
- * takes the place of another frame. */
+/* A number that was lost twice or three times is sent twice, and one that was lost more often three times, because the
+ * oldest hole holds up its stream. At a loss of p this costs p^2 of the line. The copies leave back to back, so a burst
+ * of loss may hit all of them. At a loss above a third the limit is taken to exceed the line's rate: then each copy
+ * that arrives displaces another frame, so every number is sent once. */
 static void selective_lost(struct lft_engine *engine, uint64_t number)
 {
     unsigned sends = lft_slot(engine, number)->sends;
@@ -80,7 +80,7 @@ static void gbn_timeout(struct lft_engine *engine)
     engine->counters.go_backs++;
 }
 
-/* The timer of the oldest number. A number that waits for its retransmission has none. */
+/* When the timer of the oldest number expires. There is no timer while that number waits for its retransmission. */
 static uint64_t gbn_timeout_at(const struct lft_engine *engine)
 {
     if (engine->resend_next <= engine->tx_base)

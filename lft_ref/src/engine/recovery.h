@@ -17,7 +17,7 @@ struct lft_recovery_ops {
     bool (*next)(struct lft_engine *engine, uint64_t *number);
     /* Called when a transmission is considered lost while its number is still outstanding. NULL: not used. */
     void (*lost)(struct lft_engine *engine, uint64_t number);
-    /* Called when numbers are outstanding and no news of them has come for the time-out. */
+    /* Called when numbers are outstanding and no acknowledgement with new information has arrived for one time-out. */
     void (*timeout)(struct lft_engine *engine);
     /* When `timeout` is due. */
     uint64_t (*timeout_at)(const struct lft_engine *engine);

@@ -1,4 +1,4 @@
-/* Verbs that send one request, or one a second, to a running gateway. */
+/* The verbs that send requests, once or every second, to a running gateway. */
 #include "client.h"
 
 #include <poll.h>

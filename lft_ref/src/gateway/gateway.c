@@ -115,8 +115,8 @@ static uint64_t rest_ns(const struct gateway *gateway)
     return least_ns && link_ns > least_ns ? link_ns : least_ns;
 }
 
-/* True when frames that wait for the limit are due before a rest is over. Without this a quick machine would send one
- * frame a turn and no more. */
+/* True when frames that wait for the limit become due before a rest would end. Without this check a fast machine would
+ * send only one frame per turn. */
 static bool more_soon(const struct gateway *gateway, uint64_t now_ns)
 {
     return lft_link_next_ns(gateway->link, now_ns) < now_ns + rest_ns(gateway);

@@ -20,11 +20,12 @@ struct gateway;
 /* NULL with the reason. */
 struct gateway *gateway_open(const struct settings *settings, struct nc_error *error);
 void gateway_close(struct gateway *gateway);
-/* Gives up what a gateway that is open does not need (lft-gateway(1), SECURITY). Returns 0, or -1 with the reason. */
+/* Drops the privileges that an open gateway does not need (lft-gateway(1), SECURITY). Returns 0, or -1 with the
+ * reason. */
 int gateway_confine(struct gateway *gateway, struct nc_error *error);
 /* Removes the control socket's name. */
 void gateway_remove_control(struct gateway *gateway);
-/* Runs until a signal on signal_fd or gateway_drain, and drains then. */
+/* Runs until a signal arrives on signal_fd or gateway_drain is called, then drains. */
 void gateway_run(struct gateway *gateway, int signal_fd);
 struct loop *gateway_loop(struct gateway *gateway);
 
@@ -33,7 +34,7 @@ json_t *gateway_ready(const struct gateway *gateway); /* what the `ready` event 
 /* Changes one setting of a running gateway: rate, rate-mode, host-rate, redundancy or bypass. `apply` false only
  * checks. Returns 0, or -1 with the reason. */
 int gateway_set(struct gateway *gateway, const char *key, const char *value, bool apply, struct nc_error *error);
-/* Takes no new connections, and ends when there is none left, after `drain_ns` at the latest. */
+/* Stops taking new connections; the gateway exits when none is left, after `drain_ns` at the latest. */
 void gateway_drain(struct gateway *gateway, uint64_t drain_ns);
 
 #endif

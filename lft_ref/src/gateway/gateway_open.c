@@ -18,7 +18,8 @@
 #define MB (UINT64_C(1) << 20)
 enum { PAYLOAD_BASE = 1136 /* fits an MTU of 1280 with any of the headers */, TUNNEL_PORT = 2004 };
 
-/* rate × expected round trip. Without a limit it assumes 2.5 Gbit/s, and the result bounds the data in flight. */
+/* Rate × expected round trip. Without a limit the rate is assumed to be 2.5 Gbit/s; the result then bounds the data in
+ * flight. */
 static uint64_t path_bytes(const struct settings *s)
 {
     uint64_t rate = s->rate_bps ? s->rate_bps : UINT64_C(2500000000);
@@ -174,7 +175,7 @@ static struct rules rules_of(const struct gateway *gateway)
                           .keeper = gateway->keeper};
 }
 
-/* The keeper's acts: packet rules, and at the end the removal of the control socket from a folder of root. */
+/* The keeper's acts: packet rules, and at the end the removal of the control socket from a directory that root owns. */
 enum { KEEP_UNLINK = RULES_ACTS };
 static int keep(void *context, uint32_t what, uint64_t value, struct nc_error *error)
 {

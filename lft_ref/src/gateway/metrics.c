@@ -6,7 +6,7 @@
 
 #include "nc_metric.h"
 
-/* True for numbers that may fall. All others of the state only grow. */
+/* True for gauges, numbers that may decrease. All other numbers of the state are counters. */
 static bool is_gauge(const char *name)
 {
     static const char *const gauges[] = {

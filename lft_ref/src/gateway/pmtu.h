@@ -1,9 +1,9 @@
 /* The search for the largest payload that the path takes, in outline that of RFC 8899. Padded PROBE frames, which the
  * peer answers, try the whole MTU of the device first, and then halve the interval. A pure state machine: the gateway's
  * loop asks what to try and reports what was answered. The search starts over when the tunnel comes up, when the kernel
- * refuses a size, and when the size in use is doubted and its probe is not answered. A size is doubted when the oldest
- * frame stays unacknowledged, and every ten minutes, because paths change. When the probe is answered, larger sizes are
- * tried.
+ * refuses a size, and when the size in use is doubted and its probe is not answered. The size is doubted when the
+ * oldest frame stays unacknowledged, and every ten minutes, because paths change. When the probe of a doubted size is
+ * answered, the search goes on with larger sizes.
  * Rejected: trusting ICMP "fragmentation needed"; whoever can send one would set our frame size. */
 #ifndef LFT_PMTU_H
 #define LFT_PMTU_H
@@ -14,10 +14,10 @@
 #include "engine_types.h"
 
 struct pmtu {
-    uint32_t base, good, bad, trying; /* octets of payload; trying 0: the search is over */
+    uint32_t base, good, bad, trying; /* octets of payload; `trying` is 0 when the search is over */
     uint32_t limit;                   /* what the device takes */
     unsigned tries;
-    bool doubted; /* the size being tried is `good`, again */
+    bool doubted; /* the size being tried is `good`, for a second time */
     uint64_t wait_ns, due_ns;
     uint64_t oldest, oldest_since_ns; /* the oldest number not acknowledged, and since when */
 };

@@ -1,6 +1,6 @@
 /* The file of the pre-shared key (nc_secret.h says who may read it). It holds 64 hexadecimal digits (`lft-gateway
  * genkey`), 32 octets, or a text of 16 octets or more. A text is stretched by scrypt with both gateways' names as salt,
- * because whoever has recorded one handshake can try texts at leisure. */
+ * because an attacker who has recorded one handshake can try texts offline. */
 #ifndef LFT_PSK_H
 #define LFT_PSK_H
 

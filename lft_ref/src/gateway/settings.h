@@ -38,9 +38,10 @@ const struct nc_option *settings_rows(size_t *n);
 /* Parses a command line, whose argv[0] is the verb, after the file that its --config names. On a bad value it exits
  * with one line. The texts live as long as the process. */
 void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings);
-/* Checks what the rows cannot check one by one. Returns 0, or -1 with the reason. */
+/* Checks what involves several rows. Returns 0, or -1 with the reason. */
 int settings_check(const struct settings *settings, struct nc_error *error);
-/* Whether to send redundant copies. They fill the rest of a limit, and without a limit there is no rest. */
+/* Whether to send redundant copies. They use the capacity below the limit that other frames leave free, so they need a
+ * limit. */
 bool settings_redundancy(const struct settings *settings);
 
 #endif

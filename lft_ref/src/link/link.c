@@ -124,7 +124,7 @@ static uint64_t key_clock(const struct lft_link *link, uint64_t now_ns)
     return now_ns + link->suspended_ns;
 }
 
-/* The time, by key_clock, at which the keys in use are dropped even if they were not replaced. */
+/* The time, on key_clock, at which the keys in use are dropped even if they were not replaced. */
 static uint64_t rejected_ns(const struct lft_link *link)
 {
     return link->installed_ns + link->current.rekey_ns + REJECT_NS;
@@ -179,7 +179,8 @@ static void end_association(struct lft_link *link, unsigned code, unsigned event
 }
 
 /* An initiator whose responder has restarted restarts itself. It does not use these keys: they belong to the epoch of
- * its previous association, and an end that still has that association could not tell the two apart (handshake.h). */
+ * its previous association, and a peer that still has that association could not tell the two associations apart
+ * (handshake.h). */
 void lft_link_install(struct lft_link *link, struct lft_keys *keys, const struct lft_address *from, uint64_t now_ns)
 {
     bool spent = link->engine && keys->epoch == link->epoch && keys->peer_epoch != link->peer_epoch;
@@ -230,7 +231,7 @@ static void check_silence(struct lft_link *link, uint64_t now_ns)
     }
 }
 
-/* Drops the keys whose time is over, whether or not there are others. */
+/* Drops keys that have expired, even when no others are left. */
 static void expire_keys(struct lft_link *link, uint64_t now_ns)
 {
     uint64_t clock_ns = key_clock(link, now_ns);

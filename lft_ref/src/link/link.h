@@ -1,6 +1,6 @@
-/* One tunnel to one peer. A link owns a handshake, keys, an engine and a session, and is what the gateway's loop
- * uses. It is pure: datagrams go in, batches of datagrams come out, `now_ns` is passed in; it has no descriptor and
- * no clock. For one thread. A turn of the loop:
+/* One tunnel to one peer, as the gateway's loop uses it. A link owns a handshake, keys, an engine and a session. It is
+ * pure: datagrams go in, batches of datagrams come out, `now_ns` is passed in; it has no descriptor and no clock. Not
+ * thread-safe. A turn of the loop:
  *
  *   1. for each datagram of a readable socket, also of those joined by GRO: lft_link_receive
  *   2. while ((stream = lft_session_event(lft_link_session(link), &events))): relay
@@ -46,7 +46,7 @@ struct lft_link_config {
     struct lft_address peer;
     uint64_t dead_ns;                /* after this much silence there is an outage; 0: 1 s */
     uint64_t outage_max_ns;          /* after an outage of this length streams are reset; 0: 15 min */
-    uint64_t rekey_ns, rekey_frames; /* when keys are replaced, at the latest; 0: after 1 h, after 2^31 frames */
+    uint64_t rekey_ns, rekey_frames; /* the longest life of keys; 0: 1 h. Keys are also replaced after 2^31 frames */
 };
 
 struct lft_batch {
@@ -89,14 +89,14 @@ void lft_link_receive(struct lft_link *link, uint64_t now_ns, const uint8_t *at,
                       const struct lft_address *from);
 /* Gives the next batch to send now. 0: none. */
 int lft_link_transmit(struct lft_link *link, uint64_t now_ns, struct lft_batch *batch);
-/* Says that the batch had left by `now_ns` (lft_engine_left). */
+/* Reports that the batch had left by `now_ns` (lft_engine_left). */
 void lft_link_left(struct lft_link *link, uint64_t now_ns);
-/* When lft_link_transmit may have a batch, or a timer is due. To be called after the relay's turn, which may have
- * written to streams. */
+/* When lft_link_transmit may have a batch or a timer is due. Call it after the relay's turn, which may have written to
+ * streams. */
 uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns);
-/* Says that the machine was suspended for this long: `now` stood still while keys aged. */
+/* Reports that the machine was suspended for this long: `now` stood still while keys aged. */
 void lft_link_suspended(struct lft_link *link, uint64_t ns);
-/* How long the loop may rest between two turns under load at little cost in delay (lft_engine_rest_ns). */
+/* How long the loop may rest between two turns under load (lft_engine_rest_ns). */
 uint64_t lft_link_rest_ns(const struct lft_link *link);
 /* The bits of enum lft_link_event since the last call. */
 unsigned lft_link_events(struct lft_link *link);
@@ -105,8 +105,8 @@ struct lft_session *lft_link_session(struct lft_link *link);
 /* The present association's engine; NULL without an association. Ask again after every lft_link_receive. */
 struct lft_engine *lft_link_engine(struct lft_link *link);
 enum lft_link_status lft_link_status(const struct lft_link *link);
-/* Contention seen in the last ten seconds or so. `address`: that of the other gateway (RIVAL) or of the other end
- * (OCCUPIED). */
+/* Contention seen in about the last ten seconds. `address` becomes the address of the other gateway (RIVAL) or of the
+ * other end (OCCUPIED). */
 enum lft_link_contention lft_link_contention(const struct lft_link *link, uint64_t now_ns, struct lft_address *address);
 /* The tunnel can carry new streams now. */
 bool lft_link_ready(const struct lft_link *link);
@@ -114,7 +114,7 @@ void lft_link_set_rate(struct lft_link *link, enum lft_rate_mode mode, uint64_t 
 void lft_link_set_redundancy(struct lft_link *link, bool on);
 /* The largest payload that the path carries, found by the search for its MTU. */
 void lft_link_set_payload_max(struct lft_link *link, uint32_t payload_max);
-/* The payload size in use: the minimum of this end's, the peer's and the path's. */
+/* The payload size in use: the smallest of the maxima of this end, the peer and the path. */
 uint32_t lft_link_payload_max(const struct lft_link *link);
 /* Ends the association in order: the next batches tell the peer by CLOSE. */
 void lft_link_close(struct lft_link *link);

@@ -24,7 +24,7 @@ struct lft_link {
     uint64_t newest_counter;                    /* when the last authentic frame of this association arrived */
     uint64_t epoch, peer_epoch;                 /* of this association */
     uint64_t silent_since_ns, tick_ns;
-    /* On the clock by which keys age: `now` plus the time for which the machine was suspended. */
+    /* The clock on which keys age: `now` plus the time for which the machine was suspended. */
     uint64_t previous_until_ns, pending_until_ns, installed_ns, suspended_ns;
     uint64_t tx_key_frames, rx_key_frames; /* under `current` */
     uint32_t path_payload_max, peer_payload_max;
@@ -56,7 +56,7 @@ void lft_link_drop_keys(struct lft_keys *keys);
 /* True while the peer of the association in use is not silent. */
 bool lft_link_heard(const struct lft_link *link, uint64_t now_ns);
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns);
-/* The destination of an INIT: that of frames while the tunnel is up, otherwise the configured address. */
+/* The destination of an INIT: the destination of frames while the tunnel is up, otherwise the configured address. */
 const struct lft_address *lft_link_init_to(const struct lft_link *link);
 bool lft_link_may_send(const struct lft_link *link);
 /* link_receive.c, link_batch.c: link.h. */

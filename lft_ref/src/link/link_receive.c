@@ -122,7 +122,8 @@ static void take_frame(struct lft_link *link, uint64_t now_ns, struct lft_keys *
     hand_over(link, now_ns, header, into, length);
 }
 
-/* Takes the first frame under pending keys. There is an association to put it into only if it is authentic. */
+/* Takes the first frame under pending keys. The keys and their association come into use only if the frame is
+ * authentic. */
 static void take_first(struct lft_link *link, uint64_t now_ns, const struct lft_header *header,
                        const struct lft_datagram *datagram)
 {

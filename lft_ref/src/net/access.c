@@ -117,7 +117,8 @@ bool access_allows(const struct access *access, const struct sockaddr_storage *d
     return allowed;
 }
 
-/* For a destination of its own the kernel chooses that address as the source, or a loopback address. */
+/* True for an address of this machine: as the source for it the kernel chooses that address itself or a loopback
+ * address. */
 static bool is_own(const struct sockaddr_storage *address)
 {
     struct sockaddr_storage chosen = {0};

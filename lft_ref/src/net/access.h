@@ -1,11 +1,11 @@
-/* Where the far side connects for the peer's clients, and from which addresses. The peer has the key, but users of its
- * proxies or its LAN choose the destinations, and this machine can reach more than they should: its own services, which
- * trust local peers, and the services of a cloud that hand out credentials.
+/* Decides which destinations the far side connects to for the peer's clients, and which source addresses it uses. The
+ * peer has the key, but users of its proxies or its LAN choose the destinations, and this machine can reach more than
+ * they should: its own services, which trust local peers, and a cloud's metadata services, which hand out credentials.
  *
- * Networks decide, as in a routing table: the longest prefix that holds the address counts, and among equal ones first
- * --deny, then --allow, then the default. Denied by default are loopback, unspecified, link-local, multicast and
- * reserved addresses and those of metadata services. IPv4 addresses inside IPv6 ones (mapped, or behind the well-known
- * prefix of NAT64) count as what they are.
+ * The decision works as in a routing table: the longest prefix that contains the address counts; among equal prefixes
+ * --deny goes before --allow, and --allow before the default. Denied by default are loopback, unspecified, link-local,
+ * multicast and reserved addresses and those of metadata services. IPv4 addresses inside IPv6 ones (mapped, or behind
+ * the well-known prefix of NAT64) count as what they are.
  * Rejected: the first match in a list; with options in several lists, users cannot see the order. */
 #ifndef LFT_ACCESS_H
 #define LFT_ACCESS_H
@@ -32,12 +32,13 @@ struct access {
 /* Parses "192.0.2.0/24", "2001:db8::/32" or an address alone. Returns 0, or -1 with the reason, which names `option`.
  */
 int access_network_parse(const char *option, const char *text, struct access_network *network, struct nc_error *error);
-/* The default networks, without those of loopback if `loopback`, then the user's. Returns 0, or -1 with the reason. */
+/* Fills in the default networks (without loopback networks if `loopback` is true), then the user's. Returns 0, or -1
+ * with the reason. */
 int access_init(struct access *access, bool loopback, const struct nc_strings *allow, const struct nc_strings *deny,
                 struct nc_error *error);
 bool access_allows(const struct access *access, const struct sockaddr_storage *destination);
-/* Whether a client may have this address, so that its connection can be continued from here. The `defaults` (made
- * without the user's networks) must allow the address, and it must not be one of this machine. */
+/* Whether the far side may use this client address as its source. The `defaults` (made without the user's networks)
+ * must allow the address, and it must not be one of this machine. */
 bool access_is_client(const struct access *defaults, const struct sockaddr_storage *source);
 
 #endif

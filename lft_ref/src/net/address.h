@@ -1,4 +1,4 @@
-/* Addresses of sockets: from texts, as texts, and the MTU that the machine's interfaces allow. */
+/* Parses and prints socket addresses, and finds the MTU that the machine's interfaces allow. */
 #ifndef LFT_ADDRESS_H
 #define LFT_ADDRESS_H
 
@@ -9,15 +9,15 @@
 
 #include "nc_error.h"
 
-/* The address of a text "HOST:PORT", "[V6]:PORT" or "HOST", which stands for default_port. `passive` resolves for bind.
- * Returns 0, or -1 with the reason. Looking up a name may block. */
+/* Parses "HOST:PORT", "[V6]:PORT" or "HOST"; the last uses default_port. `passive` resolves for bind. Returns 0, or -1
+ * with the reason. Looking up a name may block. */
 int address_resolve(const char *text, uint16_t default_port, bool passive, struct sockaddr_storage *out,
                     struct nc_error *error);
 socklen_t address_bytes(const struct sockaddr_storage *address);
-/* For raw sockets, whose port is the protocol's or 0. */
+/* Sets the port to 0: raw sockets take the protocol number or 0 there. */
 void address_clear_port(struct sockaddr_storage *address);
-/* Addresses that lead to this machine only: loopback, the unspecified address, which connect() takes for it, and IPv6's
- * forms of both. */
+/* True for addresses that lead to this machine only: loopback, the unspecified address, which connect() treats as
+ * loopback, and IPv4 ones mapped into IPv6. */
 bool address_is_loopback(const struct sockaddr_storage *address);
 /* "192.0.2.1:80", "[2001:db8::1]:80", "none". Returns `out`. */
 const char *address_text(const struct sockaddr_storage *address, char *out, size_t size);

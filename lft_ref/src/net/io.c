@@ -25,7 +25,7 @@ const char *const io_carriage_names[] = {"udp", "esp", NULL};
 enum {
     READ_BYTES = 65536, /* one GRO buffer */
     READS = 16,         /* reads a system call */
-    TURN_READS = 64,    /* reads a turn at most: then streams and sending are due */
+    TURN_READS = 64,    /* most reads per turn, so that streams and sending get their turn */
     ESP_DATAGRAM_MAX = 10240,
     BATCH_MAX = LFT_BATCH_SEGMENTS,
     TURN_BATCHES = 64,
@@ -59,8 +59,8 @@ static int set_fragmentable(int fd, int family, bool on)
                               : setsockopt(fd, IPPROTO_IP, IP_MTU_DISCOVER, &v4, sizeof v4);
 }
 
-/* Root of a user namespace gets net.core.rmem_max at most. That is logged, because a gateway that is late then loses
- * datagrams sooner (io.rx_overflows counts them). */
+/* Without root of the machine the buffer is at most net.core.rmem_max. A smaller buffer than asked is logged, because a
+ * gateway that is scheduled late then loses datagrams sooner (io.rx_overflows counts them). */
 static void set_buffers(int fd, uint64_t bytes)
 {
     int buffer = (int)bytes, got = 0;
@@ -279,8 +279,9 @@ static bool is_full(const struct lft_batch *batch)
     return batch->n == BATCH_MAX || batch->bytes + batch->segment > LFT_BATCH_BYTES;
 }
 
-/* A batch that is not full holds all frames that the limit allowed at its time. Frames allowed since then wait for the
- * next turn: one frame becomes due during each system call, and sending it alone would cost another call. */
+/* A batch that is not full holds all frames that the limit allowed when it was filled. Frames allowed since then wait
+ * for the next turn: about one frame becomes due during each system call, and sending it alone would cost another
+ * call. */
 unsigned io_transmit(struct io *io)
 {
     uint64_t now_ns = nc_now_ns();

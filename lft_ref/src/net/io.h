@@ -38,14 +38,14 @@ void io_close(struct io *io);
 unsigned io_transmit(struct io *io);
 /* True while the socket is full: io_transmit sends nothing until it has become writable. */
 bool io_blocked(const struct io *io);
-/* True when this turn has left datagrams in the socket. A caller that rests then may lose datagrams: without GRO a turn
- * takes 64 frames, and more may arrive during a rest. */
+/* True when this turn has left datagrams in the socket. The caller must not rest then, or datagrams may be lost:
+ * without GRO a turn takes 64 frames, and more may arrive during a rest. */
 bool io_unread(struct io *io);
 const struct io_counters *io_counters(const struct io *io);
 /* True, once, after the kernel has refused a datagram as too big for the device. */
 bool io_was_too_big(struct io *io);
 
-/* How many octets the IP and UDP headers of a datagram have. */
+/* Octets of a datagram's outer headers: IP, and UDP if used. */
 uint32_t io_outer_bytes(enum io_carriage carriage, int family);
 
 #endif

@@ -20,7 +20,8 @@ struct dead {
 struct loop {
     int epoll;
     uint64_t now_ns;
-    struct dead *dead, *given;   /* memory to free, and objects to give back; their first octets are the link */
+    struct dead *dead, *given;   /* linked lists of memory to free and of objects to give back; the first octets of each
+                                  * element are the link */
     struct loop_source *at_rest; /* until wake_ns */
     uint64_t wake_ns;
 };
@@ -115,7 +116,8 @@ bool loop_rest(struct loop *loop, struct loop_source *listener, int error)
     return true;
 }
 
-/* Events of this batch may still name the owner's loop_source. Its `fd`, after the link pointer in memory, is -1. */
+/* Later events of this batch may still point to the owner's loop_source. The link overwrites its first octets only; its
+ * `fd` stays -1. */
 static void put_aside(struct dead **list, void *memory)
 {
     struct dead *dead = memory;

@@ -23,15 +23,15 @@ int loop_add(struct loop *loop, struct loop_source *source, uint32_t events); /*
 void loop_change(struct loop *loop, struct loop_source *source, uint32_t events);
 /* Closes the descriptor. */
 void loop_close(struct loop *loop, struct loop_source *source);
-/* To be called with the error of accept(). Where no descriptor or no memory was left the listener stays readable, and a
- * loop that tried again at once would never sleep. So it rests until loop_close has closed a descriptor, and for 100 ms
- * at most; the clients wait in the kernel's queue. Returns whether it rests.
+/* Call it with the error of accept(). When no descriptor or no memory was left, the listener stays readable, and a loop
+ * that tried again at once would never sleep. So the listener is ignored until loop_close has closed a descriptor, for
+ * 100 ms at most; meanwhile the clients wait in the kernel's queue. Returns whether it is ignored.
  * Rejected: a spare descriptor to accept and close with; it turns clients away that could be served a moment later. */
 bool loop_rest(struct loop *loop, struct loop_source *listener, int error);
-/* Calls free(memory), or nc_slots_give(object), when the turn is over. */
+/* Calls free(memory) or nc_slots_give(object) at the end of the turn. */
 void loop_later_free(struct loop *loop, void *memory);
 void loop_later_give(struct loop *loop, void *object);
-void loop_bury(struct loop *loop); /* calls them now; never inside a turn */
+void loop_bury(struct loop *loop); /* makes the deferred calls now; must not be called inside a turn */
 
 /* Waits until a descriptor is ready or until `until_ns` (CLOCK_MONOTONIC), runs the callbacks, then frees. Returns the
  * number of callbacks. */

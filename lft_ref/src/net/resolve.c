@@ -21,7 +21,7 @@ struct lookup {
     struct name_socket *sockets;
 };
 
-/* A socket of c-ares in our loop. c-ares closes it. */
+/* A socket of c-ares that our loop watches. c-ares closes it. */
 struct name_socket {
     struct name_socket *dead; /* the loop's, once freed */
     struct name_socket *next;

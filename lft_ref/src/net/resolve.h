@@ -1,9 +1,9 @@
 /* Names to addresses, by c-ares: /etc/hosts and DNS, in the order of /etc/nsswitch.conf. Each look-up has a channel of
  * its own, so an abandoned look-up can be cancelled at once, and a changed resolv.conf applies to the next one. A
- * look-up that takes longer than RESOLVER_MOST_NS has failed. There is no limit of its own on their number: each
- * belongs to a connection that is not yet established, and shares.h shares them out among their sources.
- * Rejected: getaddrinfo in threads. It cannot be ended, so 64 slow names of one client stopped all others, even after
- * the client had gone. */
+ * look-up that takes longer than RESOLVER_MOST_NS fails. The number of look-ups has no limit of its own: each belongs
+ * to a connection that is not yet established, and shares.h bounds those connections and shares them among sources.
+ * Rejected: getaddrinfo in threads. It cannot be cancelled, so 64 slow names of one client blocked all other look-ups,
+ * even after that client had gone. */
 #ifndef LFT_RESOLVE_H
 #define LFT_RESOLVE_H
 
@@ -19,7 +19,7 @@ struct resolver;
 /* Called when a look-up has ended, by the loop or by resolver_ask. `address` NULL: the name is unknown. */
 typedef void resolver_answered(void *user, const struct sockaddr_storage *address);
 
-/* `servers`: name servers, "192.0.2.1:53,192.0.2.2"; NULL: those of the machine. NULL: no memory. */
+/* `servers`: name servers, "192.0.2.1:53,192.0.2.2"; NULL: those of the machine. Returns NULL when memory is short. */
 struct resolver *resolver_create(struct loop *loop, resolver_answered *answered, const char *servers);
 /* Cancels all look-ups without calling their callbacks. */
 void resolver_destroy(struct resolver *resolver);
@@ -27,7 +27,7 @@ void resolver_destroy(struct resolver *resolver);
 int resolver_ask(struct resolver *resolver, const char *name, uint16_t port, void *user);
 /* `user` waits no longer. */
 void resolver_forget(struct resolver *resolver, const void *user);
-/* Repeats queries and ends look-ups that have timed out. Call it about once a second. */
+/* Resends queries and fails look-ups that have timed out. Call it about once a second. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns);
 
 #endif

@@ -69,7 +69,7 @@ void connection_end_idle(struct shares *shares, size_t at, const struct share_ke
         connection_expire(idlest);
 }
 
-/* False: all places are taken, and no source has more of them than this one. */
+/* False: the limit of connections is reached, and no source has more of them than this one. */
 static bool find_place(struct relay *relay, const struct share_key *source)
 {
     if (!shares_victim(relay->places, source))
@@ -149,7 +149,7 @@ int connection_open(struct relay_connection *connection, const struct lft_open *
 {
     struct relay *relay = connection->relay;
     struct lft_open asked = *where;
-    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE)) /* the far gateway also shares its places among clients */
+    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE)) /* the far gateway shares its connections among clients, too */
         asked.source_port = shares_number(&connection->place, relay->secret);
     connection->phase = RELAY_OPENING;
     connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), &asked, connection);

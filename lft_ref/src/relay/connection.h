@@ -4,9 +4,9 @@
  *         client's SYN is held back (router.c).
  *   far   the socket by which this gateway connects to the server, for a stream that the peer opened (far.c).
  *
- * Sockets are edge-triggered; `readable` and `writable` remember the edges. Sockets are set to be reset by close()
- * until they end in order: if this process is killed the kernel closes them, and a FIN would then tell the other ends
- * that they have everything.
+ * Sockets are edge-triggered; `readable` and `writable` remember the edges. Until a connection has ended normally,
+ * close() resets its socket: if this process is killed the kernel closes its sockets, and a FIN would tell the hosts
+ * that their data are complete.
  * Invariant: a connection with a stream has lft_stream_user(stream) == connection; both end in connection_end. */
 #ifndef LFT_CONNECTION_H
 #define LFT_CONNECTION_H
@@ -27,7 +27,8 @@ enum relay_phase {
     RELAY_RESOLVING,  /* far: a name is being looked up */
     RELAY_CONNECTING, /* far: connect() is under way */
     RELAY_OPEN,
-    RELAY_LAST_WORDS, /* the other host has failed: the socket is reset when its host has all that was sent before */
+    RELAY_LAST_WORDS, /* the other host has failed: the socket is reset once its host has acknowledged all earlier
+                       * data */
     RELAY_PHASES
 };
 
@@ -42,7 +43,7 @@ struct relay_connection {
     struct share_entry socket;    /* while it has one */
     struct lft_stream *stream;    /* NULL while greeting and in RELAY_LAST_WORDS */
     /* Called when the peer has answered the OPEN and, while greeting, when the client has sent something; may be NULL.
-     * `refusal`: the peer's, or NULL. */
+     * `refusal`: why the peer refused, NULL when it accepted. */
     void (*answered)(struct relay_connection *connection, const struct lft_result *refusal);
     void (*gone)(struct relay_connection *connection); /* called before the connection is freed; NULL: nothing */
     void *front;                                       /* the listener's own memory, freed with the connection */
@@ -51,36 +52,37 @@ struct relay_connection {
     size_t early_bytes;
     enum relay_phase phase;
     bool readable, writable, hangup, broken, queued, in_done, end_seen, failed_seen, out_done, ended;
-    /* The stream's queue was full. Nothing is read until LFT_EVENT_WRITABLE, when half of the queue is free: each of
-     * many small reads would cost an acknowledgement to the client and the packet that it triggers. */
+    /* The stream's queue was full. Nothing is read until LFT_EVENT_WRITABLE, when half of the queue is free: with many
+     * small reads each would cost an acknowledgement to the client and the packet that it triggers. */
     bool queue_full;
-    /* The errno of a failed write, 0: none. Nothing more is written, and all that the host had sent is still read. */
+    /* The errno of a failed write, 0: none. After it nothing more is written, but everything that the host had sent is
+     * still read. */
     int write_error;
-    int unacknowledged, looks;       /* in RELAY_LAST_WORDS: octets at the last look; how many looks */
-    uint64_t active_ns, deadline_ns; /* when octets last moved; when a phase before RELAY_OPEN must be over */
+    int unacknowledged, looks;       /* in RELAY_LAST_WORDS: octets at the last check; number of checks */
+    uint64_t active_ns, deadline_ns; /* when octets last moved; time limit of the phases before RELAY_OPEN */
 };
 
 /* Makes a connection around a connected, non-blocking socket, or around none yet (-1), for a client at `source`. When
- * too many are not established it takes the place of another (lft_ref/src/relay/shares.h). NULL: the limit of
- * connections is reached or memory is short; the socket is then still the caller's. */
+ * too many connections are not established, the new one evicts another (shares.h). NULL: the limit of connections is
+ * reached or memory is short; the caller then still owns the socket. */
 struct relay_connection *connection_create(struct relay *relay, int fd, enum relay_phase phase,
                                            const struct share_key *source);
 /* Adds the socket to the loop. Returns 0 or -1. */
 int connection_attach(struct relay_connection *connection, int fd);
-/* Asks the peer to connect, which is RELAY_OPENING. -1: there is no stream left; the connection is still there. */
+/* Asks the peer to connect and enters RELAY_OPENING. -1: there is no stream left; the connection still exists. */
 int connection_open(struct relay_connection *connection, const struct lft_open *where);
 /* Lets data flow. */
 void connection_start(struct relay_connection *connection);
-/* Releases the stream; the socket goes on to RELAY_LAST_WORDS. */
+/* Releases the stream; the socket enters RELAY_LAST_WORDS. */
 void connection_begin_last_words(struct relay_connection *connection);
 /* Ends both sides. The stream is reset with `result` unless it has ended; the socket gets a RST if `abort`. */
 void connection_end(struct relay_connection *connection, const struct lft_result *result, bool abort);
-/* Ends a connection that is not established, because it takes too long or must make room. */
+/* Ends a connection that is not established, because it took too long or to make room for another. */
 void connection_expire(struct relay_connection *connection);
-/* Ends one connection of the source with the most entries in `shares`: the one that has been idle longest among the
- * next few. `at`: offset of the entry in a connection. */
+/* Ends one connection of the source with the most entries in `shares`: among the few oldest, the one that has been idle
+ * longest. `at`: offset of the entry in a connection. */
 void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer);
-/* Gives the connection its turn, in this turn of the loop or the next. */
+/* Queues the connection for work in this turn of the loop or the next. */
 void connection_enqueue(struct relay_connection *connection);
 
 #endif

@@ -1,8 +1,8 @@
-/* Handles the case that the process has no descriptor left. Fair shares decide, as they do for connections, so that a
- * source with many sockets does not keep out one with few. The listener accepts its next client with a spare descriptor
- * and looks at the client's source. If another source has more sockets, an idle one of the busiest source makes room;
- * otherwise the client is turned away, as it is when --sessions are reached.
- * Rejected: leaving clients in the kernel's queue; clients of all sources would wait until the one source closes
+/* Handles the case that the process has no descriptor left. As with connections, sources share descriptors fairly, so
+ * that a source with many sockets does not keep out one with few. The listener accepts its next client with a spare
+ * descriptor and looks at the client's source. If another source has more sockets, an idle socket of the busiest source
+ * is closed to make room; otherwise the client is turned away, as it is when the limit --sessions is reached.
+ * Rejected: leaving clients in the kernel's queue; clients of all sources would wait until the busy source closes
  * sockets. */
 #include <errno.h>
 #include <netinet/in.h>

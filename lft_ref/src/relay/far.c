@@ -30,7 +30,7 @@ static void put_address(const struct sockaddr_storage *address, uint8_t out[16])
         memcpy(out, &((const struct sockaddr_in *)address)->sin_addr, 4);
 }
 
-/* When this gateway itself has no route, it also is the sender of the ICMP error to the client. Its sender is the
+/* When this gateway itself has no route, the ICMP error to the client comes from this gateway. Its source is the
  * address that the kernel would choose (RFC 1812, 4.3.2.4). */
 static void blame_ourselves(const struct sockaddr_storage *client, struct lft_result *result)
 {
@@ -107,8 +107,8 @@ void relay_far_writable(struct relay_connection *connection)
 }
 
 /* Binds to the client's own address and port. A listener on this host at that port, such as our own transparent
- * listener, is no real conflict, because both ends identify a TCP connection. bind() reports a conflict all the same,
- * except in repair mode (SK_FORCE_REUSE). */
+ * listener, does not really conflict, because addresses and ports of both ends identify a TCP connection. bind()
+ * nevertheless reports a conflict, except in repair mode (SK_FORCE_REUSE). */
 static int bind_as_client(int fd, const struct sockaddr_storage *from)
 {
     const int on = 1, repair = TCP_REPAIR_ON, no_repair = TCP_REPAIR_OFF_NO_WP;
@@ -124,8 +124,8 @@ static int bind_as_client(int fd, const struct sockaddr_storage *from)
     return bound;
 }
 
-/* Returns a socket, or -1 with errno. When no descriptor is left, a busier source than the client's has to give one
- * up. */
+/* Returns a socket, or -1 with errno. When no descriptor is left, a socket of a source busier than the client's is
+ * closed. */
 static int new_socket(struct relay_connection *connection, int family)
 {
     struct relay *relay = connection->relay;
@@ -159,8 +159,8 @@ static int open_socket(struct relay_connection *connection, const struct sockadd
     return fd;
 }
 
-/* Begins to connect and returns 0 or an errno. The client may have used its port for this server a moment ago.
- * The client's host decides whether that is allowed, and it has allowed it. */
+/* Begins to connect and returns 0 or an errno. The client may have used the same port for this server a moment ago.
+ * Whether it may reuse the port is the client's host's decision, so a closing socket here must not prevent it. */
 static int begin_connect(int fd, const struct sockaddr_storage *to, const struct sockaddr_storage *from)
 {
     for (bool again = false;; again = true) {

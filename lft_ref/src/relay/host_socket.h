@@ -7,12 +7,12 @@
 
 #include "wire.h"
 
-/* Sends small writes at once, and leaves unsent data in the tunnel's memory, where it is shared out fairly. `mark`: of
- * its packets; 0: none. */
+/* Sets the socket to send small writes at once and to hold little unsent data; the rest stays in the tunnel's memory,
+ * where it is shared fairly. `mark`: the mark of its packets; 0: none. */
 void host_socket_prepare(int fd, uint32_t mark);
 /* Whether close() sends RST in place of FIN. */
 void host_socket_reset_on_close(int fd, bool on);
-/* Allows addresses of other machines. Needs CAP_NET_ADMIN. Returns 0, or -1 with errno. */
+/* Allows binding to addresses of other machines. Needs CAP_NET_ADMIN. Returns 0, or -1 with errno. */
 int host_socket_make_transparent(int fd, int family);
 /* The result that stands for an errno of a socket. */
 struct lft_result host_socket_result(int error);

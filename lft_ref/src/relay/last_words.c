@@ -1,7 +1,7 @@
-/* The other host has failed, and everything that it had sent before is in this host's socket. This socket must be
- * reset, so that its application learns that data are missing. But on a reset the kernel drops unacknowledged data, so
- * the reset waits until the host has acknowledged everything.
- * Rejected: a FIN in place of the reset; an application takes it for the end of the answer. */
+/* The connection to one host has failed. Everything that this host had sent before is in the socket to the other host.
+ * That socket must be reset, so that its application learns that data are missing. But on a reset the kernel drops
+ * unacknowledged data, so the reset waits until the other host has acknowledged everything.
+ * Rejected: a FIN instead of the reset; an application takes a FIN for the end of the answer. */
 #include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>

@@ -1,8 +1,6 @@
-/* A tunnel of no length: two sessions of this process back to back. A connection that a proxy accepts while the
- * tunnel is bypassed goes through it as it would through the real one, so connecting, refusals, half-close, resets
- * and limits are the same code.
- * Rejected: splice(2), which would save a copy; it would be a second relay, with half-closes and mistakes of its own.
- * */
+/* A local tunnel: two sessions of this process back to back. A connection that a proxy accepts while the real tunnel is
+ * bypassed goes through the local one, so connecting, refusals, half-close, resets and limits are the same code.
+ * Rejected: splice(2), which would save a copy but be a second relay, with its own half-closes and its own mistakes. */
 #include <stdlib.h>
 
 #include "nc_clock.h"

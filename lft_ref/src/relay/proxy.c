@@ -43,7 +43,7 @@ static void answered(struct relay_connection *connection, const struct lft_resul
     if (refusal)
         turn_away(connection, words, n);
     else if (send(connection->source.fd, words, n, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)n)
-        connection_end(connection, NULL, true); /* the reply is the first data, and the client does not read it */
+        connection_end(connection, NULL, true); /* the client does not read even the reply */
     else
         connection_start(connection);
 }

@@ -3,7 +3,7 @@
  *
  * A client of a plain proxy may ask for another server in its next request. This proxy carries octets and does not look
  * at what follows the head, so the rewritten head says "Connection: close": a connection carries one request.
- * Rejected: parsing bodies and answers to keep connections, which is what a caching proxy is for. */
+ * Rejected: parsing bodies and responses to keep connections open; that is a caching proxy's job. */
 #include "proxy_request.h"
 
 #include <arpa/inet.h>
@@ -112,7 +112,7 @@ int proxy_destination(const char *text, size_t n, struct lft_open *where)
 }
 
 #define SCHEME "http://"
-/* Fields that are between client and proxy alone, and Host, which follows from the target. */
+/* Fields that concern client and proxy only, and Host, which is derived from the target. */
 static const char *const dropped[] = {"connection", "proxy-connection",    "keep-alive", "te",
                                       "upgrade",    "proxy-authorization", "host"};
 
@@ -152,7 +152,7 @@ static bool is_dropped(const char *line, size_t n)
 }
 
 /* Copies the fields that concern the server. `at` is behind the first line, `end` behind the last field's line end.
- * False: one of them is no field. */
+ * False: one of the lines is not a field. */
 static bool put_fields(struct head *head, const char *at, const char *end)
 {
     while (at < end) {
@@ -167,7 +167,7 @@ static bool put_fields(struct head *head, const char *at, const char *end)
     return true;
 }
 
-/* The destination of "HOST" or "HOST:PORT"; the port of http is 80. */
+/* Parses "HOST" or "HOST:PORT"; the default port is 80. */
 static int destination(const char *at, size_t n, struct lft_open *where)
 {
     char text[LFT_NAME_MAX + 16];

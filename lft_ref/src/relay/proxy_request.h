@@ -9,7 +9,7 @@
 #include "wire.h"
 
 enum { PROXY_REQUEST_MAX = 8192 };
-/* The protocol of a listener. No listener has the last value: it marks a client of PROXY_HTTP that has sent a plain
+/* The protocol of a listener. The last value is not a listener's: it marks a client of PROXY_HTTP that has sent a plain
  * request instead of CONNECT. */
 enum proxy_kind { PROXY_FORWARD, PROXY_SOCKS5, PROXY_HTTP, PROXY_HTTP_PLAIN };
 enum proxy_parsed {

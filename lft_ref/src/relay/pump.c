@@ -1,5 +1,5 @@
-/* Octets between sockets and streams, a bounded turn at a time. They go from the socket straight into the stream's send
- * queue, and from frame buffers straight into the socket: the relay owns no buffer of its own. */
+/* Moves octets between sockets and streams, a bounded number per turn. They go from the socket straight into the
+ * stream's send queue, and from frame buffers straight into the socket: the relay has no buffer of its own. */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -40,7 +40,8 @@ static bool write_early(struct relay_connection *c)
 }
 
 /* The errno of a failed socket, after a read that returned no octets; 0: it has not failed. A failed write clears the
- * socket's error, so the last read looks like a FIN; only EPIPE on a further write shows that there was an error. */
+ * socket's error, so the last read looks as after a FIN; only EPIPE on a further write shows that there was an
+ * error. */
 static int read_error(const struct relay_connection *c, ssize_t got)
 {
     if (got < 0 && errno != EAGAIN && errno != EINTR)
@@ -78,7 +79,7 @@ static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
             c->relay->counters.bytes_in += (size_t)got;
         }
         if (got < 0 || (got > 0 && (size_t)got < total(pieces, n) && !c->hangup))
-            c->readable = false; /* but after a hang-up, which gives no further edge, read on to the end */
+            c->readable = false; /* but after a hang-up, which triggers no further edge, read on to the end */
     }
     return PUMP_IDLE;
 }
@@ -129,9 +130,8 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
     return PUMP_IDLE;
 }
 
-/* The errno of a socket that is not read any more, because it gave its end of file or the other host has failed. No
- * read would show that such a socket has failed, and there may be nothing to write that would show it. 0: it has not
- * failed. */
+/* The errno of a socket that is not read any more, because end of file was read or the other host has failed; 0: it has
+ * not failed. No read would report the failure, and there may be no write that would. */
 static int error_behind_end(const struct relay_connection *c)
 {
     int error = c->write_error;

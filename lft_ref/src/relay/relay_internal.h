@@ -40,7 +40,7 @@ struct relay {
 /* The files of the relay, lowest layer first. A file calls only files that come before it in this list. */
 
 /* work.c: work lists, and connection_enqueue. */
-void relay_dequeue(struct relay_connection *connection); /* from whatever list it is in */
+void relay_dequeue(struct relay_connection *connection); /* from the list that it is in */
 void relay_hold(struct relay_connection *connection);
 void relay_end_hold(struct relay *relay); /* the host rate allows more */
 void relay_wait_for_end(struct relay_connection *connection);

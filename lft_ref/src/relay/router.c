@@ -121,7 +121,7 @@ static void fill_where(const struct nc_packet *syn, struct lft_open *where)
     memcpy(where->destination, syn->dst, 16);
 }
 
-/* There is no place for the connection: its SYN is forwarded as if there were no gateway. */
+/* There is no room for the connection: its SYN is forwarded as if there were no gateway. */
 static void pass(struct router *router, const struct nc_packet *syn, const uint8_t *packet, size_t n)
 {
     router->counters.syns_routed += tun_route(router->raw[syn->ip_version == 6], syn, packet, n);
@@ -216,7 +216,8 @@ static void tuple_of(const struct sockaddr_storage *client, const struct sockadd
         }
 }
 
-/* The kernel has finished the handshake with the client: its socket joins the stream, which is open already. */
+/* The kernel has finished the handshake with the client: connects the client's socket to the stream, which is already
+ * open. */
 static void take_client(struct router *router, int fd, const struct sockaddr_storage *client, bool full)
 {
     const struct lft_result none = {.code = LFT_RESULT_NO_RESOURCES};

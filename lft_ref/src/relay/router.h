@@ -1,17 +1,17 @@
 /* The near side's router and host models: TCP connections that pass by are taken over, and both ends keep their
  * addresses.
  *
- * Connect before accept. A client's SYN is not answered at first. A packet mark routes it into a TUN interface, where
- * the gateway holds it and asks the peer to connect. When the server has answered, the SYN is written back into the
- * TUN. It then comes in by that interface, TPROXY hands it to the transparent listener, and the kernel answers it.
- * When the server refuses, the client gets the RST or the ICMP error that it would have got without a gateway. When
- * the server says nothing, the SYN is forgotten and the client's own timer goes on. Later packets find the
- * transparent socket by nft's `socket` expression. Packets without such a socket are routed as normal: other
- * protocols, connections that are older than the gateway, and all connections while bypassed. If the process dies,
- * its TUN and the mark's route go with it, and SYNs fall through to normal routing.
- * Rejected: an ordinary listener, which accepts before anybody has asked the server; nfqueue, which takes every
- * packet of every new flow through the process and stops traffic when that dies; a copy of the SYN from a raw socket,
- * because the original must then be dropped and its retransmission be waited for. */
+ * The server is connected before the client is accepted. A client's SYN is not answered at first. A packet mark routes
+ * it into a TUN interface, where the gateway holds it and asks the peer to connect. When the server has answered, the
+ * SYN is written back into the TUN. It then arrives on that interface, TPROXY hands it to the transparent listener, and
+ * the kernel answers it. When the server refuses, the client gets the RST or the ICMP error that it would have got
+ * without a gateway. When the server does not answer, the SYN is dropped and the client's own timer goes on. Later
+ * packets find the transparent socket by nft's `socket` expression. Packets without such a socket are routed as normal:
+ * other protocols, connections that are older than the gateway, and all connections while bypassed. If the process
+ * dies, its TUN and the mark's route go with it, and SYNs fall through to normal routing.
+ * Rejected: an ordinary listener, which accepts before anybody has asked the server; nfqueue, which takes every packet
+ * of every new flow through the process and stops traffic when the process dies; a copy of the SYN from a raw socket,
+ * because the original would have to be dropped and its retransmission awaited. */
 #ifndef LFT_ROUTER_H
 #define LFT_ROUTER_H
 

@@ -100,8 +100,8 @@ static void add(struct script *script, const char *format, ...)
     script->used = script->used + (size_t)n < sizeof script->text ? script->used + (size_t)n : sizeof script->text - 1;
 }
 
-/* Runs commands of `ip`, a line each, in one process; it takes longer to start ip than to do what it is asked. Without
- * `regardless` the first command that fails is the last one. */
+/* Runs commands of `ip`, one per line, in one process, because starting ip takes longer than a command. Without
+ * `regardless` it stops at the first command that fails. */
 static int ip(int family, bool regardless, const struct script *commands, struct nc_error *error)
 {
     char *const all[] = {"ip", family == 4 ? "-4" : "-6", "-batch", "-", NULL};
@@ -116,8 +116,9 @@ static void add_exclusions(struct script *script, const struct rules *rules)
             rules->exclude.at[i]);
 }
 
-/* The rules for SYNs come first. The kernel answers a SYN for an existing connection (RFC 9293, 3.10.7.4). A socket in
- * TIME-WAIT, which has no mark, does not decide about a new connection: the server does. */
+/* The rules for SYNs come first. The kernel answers a SYN for an existing connection (RFC 9293, 3.10.7.4). The SYN rule
+ * requires the socket's mark, which a socket in TIME-WAIT lacks: the server, not that socket, decides about a new
+ * connection. */
 static void add_prerouting(struct script *script, const struct rules *rules)
 {
     uint32_t local = rules->mark + RULES_MARK_LOCAL;
@@ -137,9 +138,9 @@ static void add_prerouting(struct script *script, const struct rules *rules)
     add(script, "socket transparent 1 meta mark set %u accept\n}\n", local);
 }
 
-/* When a far socket sent to a neighbour that does not exist, the kernel's own ICMP error bears the socket's mark
- * (fwmark_reflect) and the client's address, and belongs to the socket. A RST that reflects the mark of the packet it
- * answers is routed as without the mark. */
+/* When a far socket sends to a neighbour that does not exist, the kernel's own ICMP error bears the socket's mark
+ * (fwmark_reflect) and the client's address; it is delivered locally, to the socket. A RST that reflects the mark of
+ * the packet it answers is routed as if it had no mark. */
 static void add_own_errors(struct script *script, const struct rules *rules)
 {
     uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN;
@@ -148,8 +149,8 @@ static void add_own_errors(struct script *script, const struct rules *rules)
     add(script, "meta mark %u meta mark set %u\n}\n", local, own);
 }
 
-/* This host's own connections. conntrack's mark tells their later packets, and those of servers on this host, from all
- * others. */
+/* This host's own connections. conntrack's mark distinguishes their later packets, and those of servers on this host,
+ * from all others. */
 static void add_output(struct script *script, const struct rules *rules)
 {
     uint32_t local = rules->mark + RULES_MARK_LOCAL, own = rules->mark + RULES_MARK_OWN,
@@ -177,15 +178,15 @@ static void set_sysctl(const char *before, const char *middle, const char *after
 }
 
 /* Sysctls of the whole namespace, and their values while a gateway runs. Early demultiplexing gives a SYN to a socket
- * in TIME-WAIT of the same ends before the SYN is routed, and a packet that has a socket is never forwarded into the
- * TUN; IPv4's switch is IPv6's too. */
+ * in TIME-WAIT with the same addresses and ports before the SYN is routed, and a packet that has a socket is never
+ * forwarded into the TUN. IPv4's sysctl also controls IPv6. */
 enum { SHARED_SYSCTLS = 3 };
 static const struct {
     const char *name, *value;
     bool router_only;
 } shared[SHARED_SYSCTLS] = {
     {"ipv4/fwmark_reflect", "1", false}, {"ipv6/fwmark_reflect", "1", false}, {"ipv4/tcp_early_demux", "0", true}};
-#define KEEPER "was_" /* prefix of the chain whose name continues with the previous values; x: not changed */
+#define KEEPER "was_" /* prefix of the chain whose name ends with the previous values; x: not changed */
 
 static char read_sysctl(const char *name)
 {
@@ -205,7 +206,7 @@ static void read_shared(const struct rules *rules, char values[SHARED_SYSCTLS + 
     values[SHARED_SYSCTLS] = '\0';
 }
 
-/* The values that a table keeps; all x when there is none. */
+/* The previous values that the table of a gateway keeps; all x when there is no table. */
 static void read_kept(const char *name, char values[SHARED_SYSCTLS + 1])
 {
     struct nc_error ignored;
@@ -254,7 +255,7 @@ static int install_routes(const struct rules *rules, struct nc_error *error)
     return 0;
 }
 
-/* Killed gateways may have left the rules several times. */
+/* Killed gateways may have left several copies of the rules. */
 static void remove_routes(uint32_t mark, uint32_t table)
 {
     struct nc_error ignored;
@@ -273,12 +274,12 @@ int rules_install(const struct rules *rules, struct nc_error *error)
     struct nc_error reason;
     struct script address = {0};
     char values[SHARED_SYSCTLS + 1];
-    /* A SYN comes back through an interface that does not lead to its source, hence the loose reverse-path filter. On a
-     * host it has our own source address. */
+    /* A SYN is written back into an interface that does not lead to its source, so the reverse-path filter must be
+     * loose. In the host model its source address is our own, so accept_local is needed. */
     set_sysctl("ipv4/conf/", rules->name, "/rp_filter", "2");
     set_sysctl("ipv4/conf/", rules->name, "/accept_local", "1");
-    /* The loose filter passes nothing on an interface without an address. This one is RFC 7600's dummy, of host scope
-     * so that nobody sends from it. */
+    /* The loose filter passes nothing on an interface without an address. This is the dummy address of RFC 7600, with
+     * host scope so that nothing is sent from it. */
     add(&address, "addr add 192.0.0.8/32 dev %s scope host\n", rules->name);
     ip(4, false, &address, &reason);
     rules_remove(rules->name, rules->mark, rules->table); /* left by a gateway that was killed */

@@ -1,11 +1,10 @@
-/* What the gateway changes in its network namespace. All of it goes under one name, so that `lft-gateway clean` finds
- * it:
+/* What the gateway changes in its network namespace. Everything has one name, by which `lft-gateway clean` finds it:
  *   - an nftables table, ip rules with the gateway's marks, two routing tables;
  *   - two sysctls of its own interface;
  *   - fwmark_reflect, which is 1 while the gateway runs;
  *   - in the router model tcp_early_demux, which is 0 while it runs.
- * The last two have their earlier values again afterwards, also after a gateway that was killed: the table keeps them,
- * as the name of an empty chain.
+ * The last two get their earlier values back when the gateway exits, or when the next one starts after a gateway that
+ * was killed: the table keeps these values in the name of an empty chain.
  * Rejected: a file; it would outlive the namespace. */
 #ifndef LFT_RULES_H
 #define LFT_RULES_H
@@ -36,7 +35,7 @@ enum {
     RULES_MARK_REPLY  /* answers to the gateway's own packets, on this host */
 };
 
-/* The same as acts of a keeper (nc_keeper.h). Values: the port; whether on; none. */
+/* The functions below as acts of a keeper (nc_keeper.h). Their values: the port; whether on; none. */
 enum rules_act { RULES_INSTALL, RULES_ACCELERATE, RULES_REMOVE, RULES_ACTS };
 int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_error *error);
 
@@ -45,7 +44,7 @@ int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_erro
 int rules_install(const struct rules *rules, struct nc_error *error);
 /* Makes or removes that rule: new connections go into the TUN, or do not. Returns 0 or -1. */
 int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error);
-/* Removes whatever exists of it, without messages about missing parts. */
+/* Removes whatever exists of rules and routes, without messages about missing parts. */
 void rules_remove(const char *name, uint32_t mark, uint32_t table);
 
 #endif

@@ -6,7 +6,7 @@
 
 #include "nc_slots.h"
 
-/* A source is in one chain of the hash, and in the list of sources with the same number of entries. */
+/* A source is in one chain of the hash, and in the list of its level: the sources with the same number of entries. */
 struct share_source {
     struct share_source *hash_next;
     struct share_source *previous, *next;

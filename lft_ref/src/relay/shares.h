@@ -3,12 +3,13 @@
  * connections evicts only its own, and others connect as before. Every operation takes O(1) time.
  *   - Connections that are not yet established (--half-open): the oldest of the busiest source makes room.
  *   - All connections (--sessions): one that has been idle for long makes room, if its source has more than the source
- *     of the new one; otherwise there is no place for the new one.
+ *     of the new one; otherwise the new one is refused.
  * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway knows the clients of its peer's proxies by a
  * number alone.
- * Rejected: turning new connections away at the limit. Eight silent destinations a second would then keep everybody out
- * for as long as a connect may take (two minutes), and idle connections would do so for a day. Rejected: a fixed share
- * for each source. It is too little for a source with many hosts behind it, and too much with a thousand sources. */
+ * Rejected: turning new connections away at the limit. Eight connects a second to destinations that do not answer would
+ * then lock everybody out for as long as a connect may take (two minutes), and idle connections would do so for a day.
+ * Rejected: a fixed share for each source. It is too little for a source with many hosts behind it, and too much with a
+ * thousand sources. */
 #ifndef LFT_SHARES_H
 #define LFT_SHARES_H
 
@@ -27,22 +28,23 @@ enum { SHARE_KEY = 9 };
 struct share_key {
     uint8_t at[SHARE_KEY];
 };
-/* `address` is in network order. For any other family than 4 and 6 it is the number that the peer's proxy has given a
- * client, two octets; 0: the client is not known. */
+/* `address` is in network order. For a family other than 4 and 6 it is the two-octet number that the peer's proxy has
+ * given a client; 0: the client is not known. */
 struct share_key share_key(unsigned family, const uint8_t address[16]);
-/* Such a number for the source of an entry. Without the secret (which is odd) nobody can choose sources with equal
- * numbers. */
+/* Makes such a number for the source of an entry. Without the secret (which is odd) nobody can choose sources with
+ * equal numbers. */
 uint16_t shares_number(const struct share_entry *entry, uint64_t secret);
 
 struct shares;
 struct shares *shares_create(size_t most); /* NULL: no memory */
 void shares_destroy(struct shares *shares);
 size_t shares_count(const struct shares *shares);
-/* The oldest entry of the busiest source, which is the source of this key if no other has more. There must be one. */
+/* The oldest entry of the busiest source, or of this key's source if no other has more entries. `shares` must not be
+ * empty. */
 struct share_entry *shares_oldest(const struct shares *shares, const struct share_key *key);
-/* The entry that a new one of this source has to replace; NULL: there is room. */
+/* The entry that a new entry of this source must replace; NULL: there is room. */
 struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key);
-/* True when a source has more places than the one of this key. */
+/* True when some source has more entries than this key's source. */
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key);
 /* Makes an entry the newest of its source. */
 void shares_renew(struct share_entry *entry);

@@ -27,7 +27,7 @@ void relay_wait_for_end(struct relay_connection *connection)
     append(&connection->relay->waiting, connection);
 }
 
-/* All of them are examined at the time of the first. */
+/* All connections of the list are examined when the first is due. */
 void relay_look_later(struct relay_connection *connection, uint64_t at_ns)
 {
     struct relay *relay = connection->relay;

@@ -3,7 +3,7 @@
 #include "nc_range.h"
 #include "session_internal.h"
 
-/* The peer has violated the protocol. The stream ends on both sides, and this end awaits nothing more about it. */
+/* The peer has violated the protocol. The stream ends on both sides, and this end waits for no more chunks about it. */
 static void violate(struct lft_stream *stream, uint64_t *counter)
 {
     ++*counter;
@@ -63,7 +63,7 @@ static void take_data(struct lft_stream *stream, struct lft_buffer *buffer, cons
     lft_stream_readable(stream);
 }
 
-/* Data for a stream that has ended are only counted, to know how much is still on its way. */
+/* Data for a stream that has ended are only counted, to know how much is still in flight. */
 static void count_data(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     (void)buffer;
@@ -92,8 +92,8 @@ static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, cons
     lft_stream_release(stream);
 }
 
-/* How many octets the peer sends in all. With a REFUSE it has sent none. A number beyond the credit is an error, and
- * those octets are not awaited. */
+/* How many octets the peer sends in all; none with a REFUSE. A number beyond the credit is an error: this end does not
+ * wait for those octets. */
 static void learn_final(struct lft_stream *stream, const struct lft_chunk *chunk)
 {
     uint64_t final = chunk->type == LFT_CHUNK_REFUSE ? 0 : chunk->value;
@@ -113,7 +113,7 @@ static void stop_sending(struct lft_stream *stream)
     lft_stream_drop_tx(stream);
 }
 
-/* The peer ends the stream by REFUSE or RESET. Octets that we have not read are void. */
+/* The peer ends the stream by REFUSE or RESET. Octets that we have not read are discarded. */
 static void take_end(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_result result = {.code = LFT_RESULT_PROTOCOL};
@@ -231,10 +231,10 @@ static take_chunk *const takes[LFT_STREAM_STATES][LFT_CHUNK_TYPES] = {
 };
 /* clang-format on */
 
-/* The stream that a chunk without one begins, or NULL. Frames arrive in any order, so any chunk of the opener's may
- * arrive before the OPEN. A chunk for a stream that has ended here, most often a RESET, is late and is ignored: our FIN
- * or RESET tells the peer all that it waits for. Where there is no room the first chunk is answered by REFUSE, whatever
- * it is, because the OPEN is ignored when it comes later. */
+/* Creates the stream of a chunk whose stream is not in the table, or returns NULL. Frames arrive in any order, so any
+ * chunk of the opener may arrive before the OPEN. A chunk for a stream that has ended here, most often a RESET, is late
+ * and is ignored: our FIN or RESET has already told the peer what it waits for. When there is no room, the first chunk
+ * is answered by REFUSE, whatever its type, because an OPEN that comes later is ignored. */
 static struct lft_stream *begin(struct lft_session *session, const struct lft_chunk *chunk)
 {
     bool theirs = (chunk->stream & 1) == (session->config.initiator ? 1u : 0u);
@@ -256,7 +256,7 @@ static struct lft_stream *begin(struct lft_session *session, const struct lft_ch
 static void take(struct lft_session *session, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     if (chunk->type >= LFT_CHUNK_TYPES)
-        return; /* a later version's; the length says where the next chunk begins */
+        return; /* a type of a later version; the length shows where the next chunk begins */
     struct lft_stream *stream = lft_stream_find(session, chunk->stream);
     if (!stream)
         stream = begin(session, chunk);

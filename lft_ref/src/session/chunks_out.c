@@ -83,7 +83,7 @@ static void note_said(struct lft_stream *stream, unsigned say)
     }
 }
 
-/* Writes all pending chunks of a stream, the lowest bit first. False: there is no room for the rest. */
+/* Writes all pending chunks of a stream, the lowest bit first. False: there was no room for all of them. */
 static bool put_sayings(struct lft_stream *stream, uint8_t **at, uint8_t *end)
 {
     while (stream->say) {
@@ -100,7 +100,7 @@ static bool put_sayings(struct lft_stream *stream, uint8_t **at, uint8_t *end)
     return true;
 }
 
-/* False: there is no room for the rest. */
+/* False: there was no room for all of them. */
 static bool put_refusals(struct lft_session *session, uint8_t **at, uint8_t *end)
 {
     const struct lft_result result = {.code = LFT_RESULT_NO_RESOURCES};

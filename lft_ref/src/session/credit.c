@@ -1,15 +1,15 @@
 /* Credit: how many octets of each stream the peer may send. Credit that is not consumed is promised memory. All
  * promises together stay within the memory, except for the minimum credit that every stream has.
- *   - A stream that is read gets what it needs: twice the octets read in a round trip and twice those that waited for a
- *     missing one, at most seven eighths of what is promised to no other stream.
- *   - While more than four streams carry data, they may together have a part of the memory that shrinks to two fifths
- *     as their number grows, and each of them at most four times its share. All of them may stop being read at once.
- *     What is left is then enough for one stream: in-order delivery at 1 % loss takes 2.5 round trips at the line's
- *     rate.
- *   - A stream that was accepted and has not been read for a round trip gets two thirds of what is left of an
+ *   - A stream that is read gets what it needs: twice the octets read in a round trip plus twice the octets that waited
+ *     for a missing one, at most seven eighths of the memory that is not promised to other streams.
+ *   - While more than four streams carry data, together they may have a part of the memory that shrinks to two fifths
+ *     as their number grows, and each of them at most four times its share. All their readers may stop at once; the
+ *     remaining memory must then be enough for one stream, because in-order delivery at 1 % loss takes 2.5 round trips
+ *     at the line's rate.
+ *   - A stream that was accepted and has not yet been read for a round trip gets two thirds of what is left of an
  *     allowance. All such streams share this allowance, which is three eighths of the memory, for the same reason. The
- *     first of them gets a quarter of the memory; with less, a long path with loss is not full from the start.
- *   - A stream whose octets wait for its reader gets no more credit: its reader is the bottleneck.
+ *     first of them gets a quarter of the memory; with less it could not fill a long path with loss from the start.
+ *   - A stream whose octets wait for its reader gets no further credit: its reader is the bottleneck.
  *   - A sender that has much more credit than it uses gives it back, once a second (RETURN).
  * The receiver cannot revoke granted credit, because the sender may have used it by then. Rejected for the same reason:
  * a chunk that demands credit back. A fast sender has used the credit when the demand arrives, and a slow one gives it
@@ -19,12 +19,13 @@
 #include "session_internal.h"
 
 enum {
-    CREDIT_STEP_MAX = 1 << 19, /* the most that is withheld so that CREDIT is sent seldom */
-    LEAST_MAX = 1 << 16,       /* share of the minimum credit of a stream while there are few */
+    CREDIT_STEP_MAX = 1 << 19, /* the most credit that is withheld to make CREDIT chunks rare */
+    LEAST_MAX = 1 << 16,       /* upper bound of a stream's minimum credit */
     DECAY_ROUNDS_MAX = 64,
     FEW = 4 /* streams that may use all of the memory */
 };
-#define ROUND_LEAST_NS (100 * NC_NS_PER_MS) /* on a short path credit is cheap, and loss may hold up a CREDIT */
+/* On a short path credit takes little memory, and loss may delay a CREDIT. */
+#define ROUND_LEAST_NS (100 * NC_NS_PER_MS)
 
 void lft_stream_account(struct lft_stream *stream)
 {
@@ -48,7 +49,7 @@ static uint64_t usable(const struct lft_session *session)
     return session->config.rx_memory_bytes / 8 * 7; /* an eighth is left for buffers that are not full */
 }
 
-/* Credit of a stream that has not been read yet. A stream that is not accepted yet may never be read. */
+/* The credit of a stream that has not been read yet; 0 before it is accepted, because it may never be read. */
 static uint64_t allowance(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
@@ -131,8 +132,8 @@ void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now
     measure_holes(stream);
 }
 
-/* The sender's half: returns credit beyond four round trips at the rate of the last second. Either its source is slow,
- * or its share of the line is small. */
+/* The sender's half: returns credit beyond what four round trips need at the rate of the last second. Its source is
+ * slow, or its share of the line is small. */
 static void give_back(struct lft_stream *stream)
 {
     uint64_t sent = stream->tx_offset - stream->tx_marked;

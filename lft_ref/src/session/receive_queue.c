@@ -1,6 +1,7 @@
 /* A stream's received octets: pieces in order, which the relay reads, and pieces that wait for one before them. The
- * latter are in a hash of the session by stream and offset. A piece is a part of a frame buffer and holds it. Pieces
- * are counted: a frame can hold a hundred of one octet, which take five times the memory of the frame. */
+ * latter are in a hash of the session by stream and offset. A piece is a part of a frame buffer and holds it. The
+ * number of pieces is bounded, too: a frame can hold a hundred pieces of one octet, whose descriptions take five times
+ * the memory of the frame. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,7 +76,7 @@ static void hole_add(struct lft_session *session, struct lft_piece *piece)
     stream->rx_holed += piece->length;
 }
 
-/* Takes the piece that *at points to out of the hash and out of its stream's list. */
+/* Removes the piece that *at points to from the hash and from its stream's list. */
 static struct lft_piece *hole_take(struct lft_session *session, struct lft_piece **at)
 {
     struct lft_piece *piece = *at;
@@ -138,7 +139,7 @@ static bool merge(struct lft_stream *stream, const struct lft_piece *piece)
 }
 
 /* Gives a small piece a buffer of its own, into which later ones are merged. Otherwise a reader that has stopped would
- * hold whole frames for a few octets in each, while most of their octets belong to other streams. */
+ * keep whole frames in memory for a few octets of each, most of which belongs to other streams. */
 static void move_small(struct lft_stream *stream, struct lft_piece *piece)
 {
     struct lft_pool *pool = stream->session->rx_pool;

@@ -1,9 +1,9 @@
 /* Streams of the peer for which there was no room: their identifiers wait here until a REFUSE is sent. A stream that is
- * refused in this way has no other state. The peer ends it at the REFUSE. Later chunks for it are ignored, because its
- * identifier is marked as begun (stream_ids.h). A peer keeps a stream until it is answered, and a gateway has at most
- * 65,536, so the ring is large enough for every peer that follows the protocol. It takes 256 KB of address space, and
- * memory only for the pages in use. Rejected: dropping the chunk; the peer would keep the stream as long as the
- * association lasts. */
+ * refused in this way has no other state here. The peer ends it when the REFUSE arrives. Later chunks for it are
+ * ignored, because its identifier is marked as begun (stream_ids.h). A peer keeps a stream until it is answered, and a
+ * gateway has at most 65,536, so the ring is large enough for every peer that follows the protocol. It takes 256 KB of
+ * address space, and memory only for the pages in use. Rejected: dropping the chunk; the peer would keep the stream as
+ * long as the association lasts. */
 #ifndef LFT_REFUSALS_H
 #define LFT_REFUSALS_H
 

@@ -37,9 +37,9 @@ static void block_give(struct lft_session *session, struct lft_block *block)
 
 /* How many octets a stream may queue: its credit, but at most a quarter of the unused part of the pool, between one
  * block and 128 (1 MB). While a quarter of the pool is unused, a stream may queue one block without credit. So sending
- * streams converge to equal shares, and streams that wait for credit leave the rest to those that have some. Rejected:
- * the pool divided by the number of streams. With a thousand waiting streams, a sender would get one block for each
- * turn of the loop, a third of a fast line. */
+ * streams converge to equal shares, and streams that wait for credit leave the rest to streams that have credit.
+ * Rejected: the pool divided by the number of streams. With a thousand waiting streams, a sender would get one block
+ * per turn of the loop, which fills only a third of a fast line. */
 static size_t queue_limit(const struct lft_stream *stream)
 {
     const struct lft_session *session = stream->session;
@@ -151,7 +151,7 @@ void lft_stream_drop_tx(struct lft_stream *stream)
     stream->session->tx_queued -= stream->tx_queued;
     stream->tx_first = stream->tx_last = stream->tx_written = NULL;
     stream->tx_queued = 0;
-    stream->tx_failed = false; /* the octets before the RESET are void */
+    stream->tx_failed = false; /* octets before the RESET are discarded */
     lft_stream_update(stream);
 }
 

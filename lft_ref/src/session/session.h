@@ -5,7 +5,7 @@
  *   The near side has a client's connection:
  *     s = lft_stream_open(session, &where, user)
  *     LFT_EVENT_ACCEPTED    the far side has connected: answer the client
- *     LFT_EVENT_RESET       it has not: refuse or reset the client, as lft_stream_result says
+ *     LFT_EVENT_RESET       it could not: refuse or reset the client, as lft_stream_result says
  *   The far side connects to the server:
  *     LFT_EVENT_OPENED      connect() to lft_stream_where; then lft_stream_accept, or lft_stream_refuse with the reason
  *   Both sides, from then on:
@@ -13,12 +13,12 @@
  *                           lft_stream_fail after RST or an error; lft_stream_reset when the relay itself gives up
  *     stream to socket      lft_stream_read_view, writev, lft_stream_consumed; shut down writing at LFT_EVENT_END;
  *                           reset the socket at LFT_EVENT_FAILED
- *     at last               lft_stream_release. The relay may not use the stream after it; the session still does what
- *                           the wire needs.
+ *     at the end            lft_stream_release. After it the relay must not use the stream; the session completes the
+ *                           exchange with the peer.
  *
- * Credit: the session grants a stream credit out of the rx memory that other streams neither hold nor have been
- * promised (credit.c). So a reader that does not read stops its own sender and nobody else. Fairness: deficit round
- * robin by octets; streams that were idle come first for one quantum, as in fq_codel. */
+ * Credit: the session grants credit to a stream from rx memory that other streams neither use nor have been promised
+ * (credit.c). So a reader that does not read stops its own sender and nobody else. Fairness: deficit round robin by
+ * octets; streams that were idle come first for one quantum, as in fq_codel. */
 #ifndef LFT_SESSION_H
 #define LFT_SESSION_H
 
@@ -58,8 +58,8 @@ struct lft_session_counters {
 };
 struct lft_session_state {
     uint32_t streams, streams_active,
-        streams_lingering;                   /* lingering: streams that the relay has released and the wire protocol has
-                                              * not finished */
+        streams_lingering;                   /* lingering: streams that the relay has released and the protocol has not
+                                              * finished */
     size_t tx_queued_bytes, rx_queued_bytes; /* rx: octets that are in order or wait for an earlier piece */
 };
 
@@ -69,7 +69,7 @@ struct lft_stream;
 /* NULL: no memory */
 struct lft_session *lft_session_create(const struct lft_session_config *config, struct lft_pool *rx_pool);
 void lft_session_destroy(struct lft_session *session);
-/* The session as the engine sees it. */
+/* The session as the engine's source of data. */
 struct lft_source lft_session_source(struct lft_session *session);
 /* The association has ended (the peer has restarted, the outage was too long): every stream gets LFT_EVENT_RESET with
  * this code. */
@@ -86,7 +86,7 @@ struct lft_stream *lft_session_event(struct lft_session *session, unsigned *even
 /* Opens a stream. Data may be written at once and travels with the OPEN. `user` is the relay's. NULL: streams_max is
  * reached, there is no association, or memory is short. */
 struct lft_stream *lft_stream_open(struct lft_session *session, const struct lft_open *where, void *user);
-/* Where to connect. In the acceptor it is valid until release; in the opener it is NULL once the OPEN has been sent. */
+/* The destination. In the acceptor it is valid until release; in the opener it is NULL once the OPEN has been sent. */
 const struct lft_open *lft_stream_where(const struct lft_stream *stream);
 void lft_stream_set_user(struct lft_stream *stream, void *user);
 void *lft_stream_user(const struct lft_stream *stream);
@@ -101,10 +101,10 @@ void lft_stream_wrote(struct lft_stream *stream, size_t bytes); /* at most the s
 size_t lft_stream_write(struct lft_stream *stream, const void *at,
                         size_t bytes); /* copies; returns how many octets had room */
 void lft_stream_finish(struct lft_stream *stream);
-/* Ends the stream at once: octets under way in either direction are void. */
+/* Ends the stream at once: octets in flight in either direction are discarded. */
 void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result);
-/* The socket has failed. Data read from it before still go to the peer, followed by the reset. Octets of the peer are
- * void. Release the stream then. */
+/* The socket has failed. Data read from it before are still sent to the peer, followed by the reset; the peer's octets
+ * are discarded. Release the stream after this call. */
 void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result);
 /* Whether the peer still reads what is written. */
 bool lft_stream_is_read(const struct lft_stream *stream);

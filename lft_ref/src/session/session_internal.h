@@ -9,8 +9,8 @@
 #include "session.h"
 #include "stream_ids.h"
 
-/* LFT_BLOCK_BYTES: a block with its own header and the pool's takes 8 KB, so that a thousand streams can have one each
- * within the planned memory. */
+/* LFT_BLOCK_BYTES: with the two headers, its own and the pool's, a block takes 8 KB, so that a thousand streams can
+ * have one each within the planned memory. */
 enum {
     LFT_BLOCK_BYTES = 8192 - 32,
     LFT_QUANTUM = 6000,
@@ -41,8 +41,8 @@ struct lft_block {
     uint8_t at[LFT_BLOCK_BYTES];
 };
 
-/* A piece of a received stream. When in order it is in the stream's list; otherwise it waits in the session's hash, and
- * in the stream's list of holes. */
+/* A piece of a received stream. A piece in order is in the stream's list; any other waits in the session's hash and in
+ * the stream's list of holes. */
 struct lft_piece {
     struct lft_piece *next;
     struct lft_piece *hole_previous, *hole_next;
@@ -95,10 +95,11 @@ struct lft_stream {
     struct lft_links all, turn, saying, event, starved;
     uint32_t id;
     void *user;
-    struct lft_open *where; /* `named`; of an opener NULL once the OPEN is sent */
+    struct lft_open *where; /* `named`; in the opener NULL once the OPEN is sent */
     struct lft_open named;
     struct lft_result result;
-    /* reset: no more data flow, except octets queued before our RESET (tx_failed); dead: its association has ended */
+    /* reset: no more data are sent, except octets queued before our RESET (tx_failed); dead: its association has
+     * ended */
     bool ours, opened, accepted, released, reset, dead;
     unsigned events;
     uint8_t say; /* LFT_SAY_ bits */
@@ -119,8 +120,8 @@ struct lft_stream {
     size_t rx_queued, rx_holed;
     uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final, rx_furthest; /* furthest: the end of the octets that
                                                                                 * have arrived */
-    bool rx_ended, rx_failed; /* the peer has said FIN; RESET behind its octets */
-    uint64_t rx_promise;      /* this stream's part of the session's rx_promised */
+    bool rx_ended, rx_failed; /* the peer has sent FIN; has sent RESET behind its octets */
+    uint64_t rx_promise;      /* this stream's share of the session's rx_promised */
     /* Credit (credit.c). proven: it has been read for more than a round trip, or has given credit back. The peaks
      * decay: octets read in a round trip, and octets that waited for a missing one. */
     bool rx_proven;
@@ -147,7 +148,7 @@ struct lft_session {
     struct nc_slots all_streams, all_clients, all_pieces; /* memory for the maximum number of streams */
     struct lft_client *clients[LFT_CLIENT_BUCKETS];
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
-    struct lft_refusals refusals; /* streams of the peer that there was no room for */
+    struct lft_refusals refusals; /* streams of the peer for which there was no room */
     struct lft_pool *blocks;      /* each buffer holds a struct lft_block */
     uint64_t trim_ns, round_trip_ns;
     unsigned ticks;
@@ -198,7 +199,8 @@ void lft_stream_leave_turns(struct lft_stream *stream);
 void lft_client_leave_turns(struct lft_session *session, struct lft_client *client);
 /* send_queue.c */
 void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes); /* copies out what is queued first */
-void lft_stream_offer_space(struct lft_stream *stream); /* tells a writer that was blocked when there is room again */
+void lft_stream_offer_space(struct lft_stream *stream); /* notifies a writer that was blocked when there is room
+                                                         * again */
 void lft_stream_unstarve(struct lft_stream *stream);
 void lft_stream_drop_tx(struct lft_stream *stream);
 /* credit.c */
@@ -220,7 +222,8 @@ void lft_stream_drop_rx(struct lft_stream *stream);
 struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool ours); /* NULL: no memory */
 void lft_stream_free(struct lft_stream *stream);
 enum lft_stream_state lft_stream_state(const struct lft_stream *stream);
-void lft_stream_disown(struct lft_stream *stream);     /* a stream whose OPEN has not come has no relay to release it */
+void lft_stream_disown(struct lft_stream *stream);     /* a stream whose OPEN has not arrived has no relay to release
+                                                        * it */
 void lft_stream_maybe_free(struct lft_stream *stream); /* frees it when nobody needs it any more */
 void lft_stream_drop_data(struct lft_stream *stream);
 void lft_stream_die(struct lft_stream *stream, unsigned result_code); /* its association has ended */

@@ -45,7 +45,7 @@ void lft_stream_drop_data(struct lft_stream *stream)
 void lft_stream_free(struct lft_stream *stream)
 {
     struct lft_session *session = stream->session;
-    stream->reset = true; /* so that nothing stays promised to it */
+    stream->reset = true; /* so that no credit stays promised to it */
     lft_stream_drop_data(stream);
     if (!stream->dead)
         lft_table_remove(stream);
@@ -184,15 +184,14 @@ void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result
     if (stream->rx_failed) /* we have said RESET already */
         return;
     stream->result = *result;
-    /* After our FIN there is nothing more to say about our octets, but the peer must learn that we read no more. */
+    /* After our FIN the peer knows everything about our octets, but it must learn that we read no more. */
     stream->tx_ended = true;
     lft_stream_say(stream, LFT_SAY_RESET);
 }
 
 void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result)
 {
-    if (stream->reset || stream->rx_failed || !stream->accepted) { /* what was written is not read by anybody, or not
-                                                                    * yet */
+    if (stream->reset || stream->rx_failed || !stream->accepted) { /* nobody reads what was written, or not yet */
         lft_stream_reset(stream, result);
         return;
     }
@@ -210,7 +209,8 @@ void lft_stream_release(struct lft_stream *stream)
 {
     struct lft_session *session = stream->session;
     assert(!stream->released);
-    /* Whole: our FIN is given; the peer's has arrived and everything before it is consumed. */
+    /* True when the stream ended completely: our FIN is queued, the peer's has arrived, and everything before it is
+     * consumed. */
     bool whole = (stream->tx_finish || stream->tx_ended) && stream->rx_final == stream->rx_consumed;
     if (!whole)
         lft_stream_reset(stream, &(struct lft_result){.code = LFT_RESULT_RESET});

@@ -25,7 +25,7 @@ void lft_stream_ids_clear(struct lft_stream_ids *ids)
     ids->highest = IDS - 1;
 }
 
-/* The bits from `from` up to and including `to` are from the lap before. */
+/* Clears the bits from `from` up to and including `to`, which are from the previous lap. */
 static void forget(struct lft_stream_ids *ids, uint32_t from, uint32_t to)
 {
     for (; from != to && from % 8; from = (from + 1) % IDS)

@@ -1,14 +1,14 @@
 /* Which stream identifiers the peer has begun to use. Identifiers count up and wrap around, and frames arrive once
- * but in any order. So a chunk for a stream that is not in the table either begins it, when its identifier has not
- * been seen in this lap, or concerns a stream that has ended, and is ignored. There is a bit for each of the 2^23
- * identifiers of one parity. Identifiers up to 2^22 behind the highest seen belong to this lap, those ahead of it to
- * the next. The bits take 1 MB of address space; the kernel gives a page for 32,768 identifiers once the first of
- * them comes.
- * An opener keeps each stream until the peer's last chunk about it, so at most 65,536 of its streams are unknown to the
- * peer. An identifier twice as far ahead is an error; this bounds the bits that a chunk clears. Without the bound a
- * frame of 119 chunks took half a second.
- * Rejected: letting any chunk make a stream. A RESET for a stream that had ended then created a stream that no OPEN
- * follows and that never ends. */
+ * but in any order. A lap is one pass through all identifiers. A chunk for a stream that is not in the table begins the
+ * stream if its identifier has not been seen in this lap; otherwise the stream has ended and the chunk is ignored.
+ * There is a bit for each of the 2^23 identifiers of one parity. Identifiers up to 2^22 behind the highest seen belong
+ * to this lap, those ahead of it to the next. The bits take 1 MB of address space; the kernel gives a page for 32,768
+ * identifiers once the first of them comes.
+ * An opener keeps each stream until the peer's last chunk about it arrives, so the peer can be unaware of at most
+ * 65,536 of its streams. An identifier more than twice as far ahead is an error; this bounds the bits that one chunk
+ * clears. Without the bound a frame of 119 chunks took half a second.
+ * Rejected: letting any chunk make a stream. A RESET for a stream that had ended would then create a stream that never
+ * gets an OPEN and never ends. */
 #ifndef LFT_STREAM_IDS_H
 #define LFT_STREAM_IDS_H
 

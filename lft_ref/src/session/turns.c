@@ -1,12 +1,12 @@
-/* The lists in which streams wait: for the relay (events), for a chunk of their own (OPEN, ACCEPT, REFUSE, RESET,
+/* The lists in which streams wait: for the relay (events), to send a chunk without data (OPEN, ACCEPT, REFUSE, RESET,
  * CREDIT), and for their turn to send data.
  * Turns are deficit round robin by octets, of clients and then of the streams of the client whose turn it is. So each
  * client has an equal part of the line, and waits for one turn of every other client, however many streams those have.
- * Either level has two lists. First come the fresh ones, which were idle, for one quantum; then the old ones. A fresh
- * one that becomes idle goes to the end of the old list before it may be fresh again, so stopping and starting gains
- * nothing. Rejected: one round robin of streams, in which a stream of a client with few streams has a longer turn. The
- * shares are equal, but a client that asks for a page waits for a turn of every other stream: 10 ms for 20 of them at
- * 100 Mbit/s. */
+ * Each level has two lists. The fresh list comes first: clients or streams that were idle send one quantum from it.
+ * Then comes the old list. A fresh entry that becomes idle goes to the end of the old list before it may be fresh
+ * again, so stopping and starting gains nothing. Rejected: one round robin of streams, in which a stream of a client
+ * with few streams has a longer turn. The shares are equal, but a client that asks for a page waits for a turn of every
+ * other stream: 10 ms for 20 of them at 100 Mbit/s. */
 #include "session_internal.h"
 
 void lft_stream_event(struct lft_stream *stream, unsigned events)
@@ -14,7 +14,7 @@ void lft_stream_event(struct lft_stream *stream, unsigned events)
     if (stream->released)
         return;
     stream->events |= events;
-    if (!stream->opened) /* the relay learns of it with LFT_EVENT_OPENED */
+    if (!stream->opened) /* the relay does not know the stream before LFT_EVENT_OPENED */
         return;
     if (!stream->on_event)
         LFT_APPEND(&stream->session->event, stream, event);

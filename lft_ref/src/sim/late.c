@@ -1,4 +1,4 @@
-/* A shared machine: wake-ups come late, and now and then a process does not run at all. */
+/* Models a shared machine: wake-ups come late, and now and then a process does not run at all. */
 #include <math.h>
 
 #include "sim.h"

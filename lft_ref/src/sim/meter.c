@@ -1,5 +1,5 @@
-/* Measures by how much a wire exceeds its limit: in the fullest 100 ms, and in the worst interval of any length. The
- * latter is the peak of a queue that is emptied at the limit. */
+/* Measures by how much traffic on a wire exceeds the limit: in the fullest 100 ms, and in the worst interval of any
+ * length. The latter equals the peak of a queue that is drained at the limit. */
 #include <assert.h>
 #include <stdlib.h>
 

@@ -150,7 +150,7 @@ static int recovery(const struct nc_strings *list, int i, enum lft_recovery *val
     return nc_fail(error, NC_EXIT_USAGE, "--recovery '%.40s': allowed is one of %s", list->at[i], allowed);
 }
 
-/* Takes the index of a list of `n` out of the index of a combination. */
+/* Extracts the index in a list of `n` values from the index of a combination. */
 static int next_index(size_t n, int *i)
 {
     int own = *i % count(n);

@@ -1,7 +1,7 @@
 /* One direction of the path: packets in a heap by their time of arrival.
- * Rejected: the delay box's path. It takes packets with link, IP and TCP headers, which frames between two engines do not
- * have, and it draws other chances: every seeded figure of docs/explanation/lft-recovery.md would change, to save at most
- * this file. */
+ * Rejected: the delay box's path. It takes packets with link, IP and TCP headers, which frames between two engines do
+ * not have, and it uses other random numbers: every seeded figure of docs/explanation/lft-recovery.md would change, to
+ * save at most this file. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,8 +52,8 @@ void sim_path_set_delay(struct sim_path *path, uint64_t delay_ns)
     path->delay_ns = delay_ns;
 }
 
-/* Gilbert's model. In the bad state every packet is lost, and the mean length of a stay there is `burst` packets. The
- * mean loss is the one that was asked for. */
+/* Gilbert's model. In the bad state every packet is lost; it lasts `burst` packets on average. The mean loss is the
+ * configured one. */
 static bool lose(struct sim_path *path)
 {
     if (path->burst <= 1)

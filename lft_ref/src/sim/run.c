@@ -16,8 +16,8 @@ static bool finished(const struct run *run)
     return true;
 }
 
-/* When an end runs next, on a machine that is late or stops. A timer, a packet, or a source that writes steadily wakes
- * the end. */
+/* When an end runs next, on a machine that wakes it late or stops it. A timer, a packet, or a source that writes
+ * steadily wakes the end. */
 static void plan(struct run *run, struct end *end, const struct sim_path *in)
 {
     uint64_t due = nc_min(end->wake_ns, sim_path_next_ns(in));

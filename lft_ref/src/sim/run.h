@@ -1,5 +1,5 @@
-/* One trial under way, for run.c, ends.c and traffic.c. End A has the sources, end B reads at once. Streams are
- * numbered: first those of --streams, then those of --still, then that of --request. */
+/* The state of a running trial, for run.c, ends.c and traffic.c. End A has the sources; end B reads at once. The
+ * streams of --streams have the lowest numbers, then come the streams of --still, then the stream of --request. */
 #ifndef LFT_RUN_H
 #define LFT_RUN_H
 

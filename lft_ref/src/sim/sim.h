@@ -60,13 +60,13 @@ struct sim_path {
 };
 void sim_path_init(struct sim_path *path, const struct sim_trial *trial, bool back);
 void sim_path_free(struct sim_path *path);
-/* Packets that are sent from now on take `delay_ns` after the line; shorter, they overtake those under way. */
+/* Packets sent from now on take `delay_ns` after the line. With a shorter delay they overtake packets in flight. */
 void sim_path_set_delay(struct sim_path *path, uint64_t delay_ns);
 /* Sends a frame that takes wire_bytes on the wire. `data` is copied. */
 void sim_path_send(struct sim_path *path, uint64_t now_ns, const struct lft_frame *frame, const uint8_t *data,
                    uint32_t bytes, uint32_t wire_bytes);
 uint64_t sim_path_next_ns(const struct sim_path *path);
-/* Returns true and the packet when one has arrived. sim_path_done frees its memory. */
+/* Returns true and fills in the packet when one has arrived. sim_path_done frees its memory. */
 bool sim_path_arrived(struct sim_path *path, uint64_t now_ns, struct sim_packet *packet);
 void sim_path_done(struct sim_path *path, struct sim_packet *packet);
 uint64_t sim_random(uint64_t *state);
@@ -78,11 +78,11 @@ struct sim_late {
     uint64_t random, late_ns, stop_from_ns, stop_until_ns;
 };
 void sim_late_init(struct sim_late *late, const struct sim_trial *trial, bool back);
-/* When an end runs that is due at `due_ns`. The lateness stays the same until sim_late_ran. */
+/* When an end that is due at `due_ns` runs. The lateness stays the same until sim_late_ran is called. */
 uint64_t sim_late_time(struct sim_late *late, uint64_t due_ns);
 void sim_late_ran(struct sim_late *late);
 
-/* Measures how far the octets at a wire exceed a limit. */
+/* Measures by how much the octets on a wire exceed a limit. */
 struct sim_meter;
 struct sim_meter *sim_meter_create(uint64_t limit_bps, uint64_t mtu);
 void sim_meter_add(struct sim_meter *meter, uint32_t wire_bytes, uint64_t now_ns);
@@ -94,8 +94,8 @@ struct sim_result {
     bool complete, intact;
     uint64_t connect_ns, elapsed_ns, steady_from_ns, delivered_bytes, steady_bytes, request_ns;
     double goodput_bps, steady_bps, bound_bps, eta, jain;
-    double cap_excess_packets; /* by how many full packets the worst 100 ms at the wire exceeds limit × 1.01 */
-    double burst_peak_bytes;   /* by how many octets the worst interval at the wire exceeds limit × its length */
+    double cap_excess_packets; /* by how many full packets the worst 100 ms on the wire exceeds limit × 1.01 */
+    double burst_peak_bytes;   /* by how many octets the worst interval on the wire exceeds limit × its length */
     uint64_t queue_peak_bytes, path_offered, path_lost, path_dropped, back_offered, back_bytes, rx_buffers_peak,
         tx_buffers_peak;
     struct lft_engine_counters sender, receiver;

@@ -155,8 +155,8 @@ static void set_nonce(struct lft_key *key, const uint8_t nonce[12])
 
 static void aead_seal(struct lft_key *key, const uint8_t *payload, size_t length, uint8_t *frame)
 {
-    /* Whole blocks are read from the caller's memory. The rest goes with the trailer, so that no call begins inside a
-     * block. */
+    /* Whole blocks are read from the caller's memory. The rest is processed with the trailer, so that no call begins
+     * inside a block. */
     uint8_t nonce[12], rest[32], *body = frame + LFT_HEADER_BYTES;
     size_t whole = length / 16 * 16, left = length - whole;
     memcpy(rest, payload + whole, left);

@@ -1,7 +1,7 @@
 /* ESP transforms: one key for one direction. ipsec-mb does AES-GCM where the machine has it (crypto_gcm.h); OpenSSL's
- * EVP does the rest, with one context a key, so that no frame needs an allocation. One thread uses a key.
- * Nothing is done in place: sealing writes the frame straight into the send batch, opening writes the payload into a
- * frame buffer. Rejected: sealing in place; the sender's copy must stay plain for retransmission. */
+ * EVP does the rest, with one context per key, so that no frame needs an allocation. A key is not thread-safe. Nothing
+ * is done in place: sealing writes the frame straight into the send batch, opening writes the payload into a frame
+ * buffer. Rejected: sealing in place; the sender's copy must stay plain for retransmission. */
 #ifndef LFT_CRYPTO_H
 #define LFT_CRYPTO_H
 
@@ -31,7 +31,8 @@ void lft_key_destroy(struct lft_key *key); /* wipes it; NULL is allowed */
 size_t lft_key_frame_bytes(const struct lft_key *key, size_t payload);
 
 /* Writes header, sealed payload and ICV to `frame`, which has room for lft_key_frame_bytes + 8 octets, and returns the
- * frame's length. The caller uses every counter once. Asserts that OpenSSL succeeds: with a good key it does. */
+ * frame's length. The caller must use every counter only once. Asserts that OpenSSL succeeds, which it does with a
+ * valid key. */
 size_t lft_seal(struct lft_key *key, const struct lft_header *header, const uint8_t *payload, size_t length,
                 uint8_t *frame);
 

@@ -22,7 +22,8 @@ struct lft_gcm {
 };
 
 /* This processor's functions, for keys of 16 and of 32 octets. The library tests all of its algorithms whenever it
- * chooses functions, which takes longer than a handshake, so they are chosen once. NULL: it has none. */
+ * chooses functions, which takes longer than a handshake, so they are chosen once. NULL: the library has none for this
+ * processor. */
 static struct functions chosen[2];
 static once_flag chosen_once = ONCE_FLAG_INIT;
 

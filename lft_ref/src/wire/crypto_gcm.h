@@ -1,6 +1,6 @@
 /* AES-GCM by Intel's ipsec-mb, where the build and the processor support it. For frames of 1,400 octets OpenSSL's calls
  * cost as much as the cipher itself, and its releases before 3.1 do not use the wide instructions. The octets are the
- * same as OpenSSL's, which does everything else. A key serves one direction and one thread. Rejected: our own code over
+ * same as OpenSSL's, which does everything else. A key serves one direction and one thread. Rejected: our own code with
  * intrinsics; a cipher should come from people who maintain it. */
 #ifndef LFT_CRYPTO_GCM_H
 #define LFT_CRYPTO_GCM_H

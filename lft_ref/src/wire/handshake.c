@@ -1,4 +1,4 @@
-/* The life of a handshake, and the checks of a message's form. */
+/* Creates and ends handshakes, and checks the form of messages. */
 #include "handshake.h"
 
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* The handshake of FORMAT.md as a pure state machine: messages go in, messages and keys come out, `now_ns` is passed
  * in. Only link.h uses it. Invariants:
  *   - a message that no holder of the key has made changes nothing but counters and budgets (cookies.h);
- *   - a repeated message changes nothing else either: an INIT counts once, by its timestamp, and an answer counts for
- *     the INIT under way alone;
- *   - keys in use stay until the peer has shown that it has the new ones, and keys that wait for that give way only to
- *     an INIT that was made after them, which a cookie proves;
+ *   - nor does a repeated message: an INIT counts once, by its timestamp, and an answer counts only for the current
+ *     INIT;
+ *   - keys in use stay until the peer has shown that it has the new ones; pending keys are replaced only by an INIT
+ *     that was made after them, which a cookie proves;
  *   - an epoch of this end belongs to at most one association. So two ends that agree on both epochs mean the same
  *     association, and one of them cannot have restarted without the other.
  * Rejected: a challenge before every handshake in place of timestamps; it costs each rekey another round trip. */
@@ -27,10 +27,10 @@ struct lft_handshake_config {
     uint64_t retry_ns;            /* initiator: the first wait for an answer, doubled up to eightfold; 0: 250 ms */
 };
 
-/* The result of a finished exchange: keys, and what the peer said of itself. The caller owns the two keys. */
+/* The result of a finished exchange: keys and the peer's parameters. The caller owns the two keys. */
 struct lft_keys {
     struct lft_key *seal, *unseal;
-    uint32_t spi_out, spi_in; /* keys of frames to the peer and of frames to this end */
+    uint32_t spi_out, spi_in; /* SPIs of frames to the peer and of frames to this end */
     uint64_t epoch, peer_epoch, rekey_ns;
     uint8_t peer_recovery;
     uint16_t peer_payload_max;
@@ -66,7 +66,7 @@ struct lft_handshake_answer {
 struct lft_handshake_counters {
     uint64_t sent, received, malformed, wrong_version, wrong_source, wrong_cipher, bad_mac, bad_cookie, stale,
         unexpected, cookies, limited, completed;
-    uint64_t rivals;   /* responder: new INITs of another gateway than the peer, which is heard */
+    uint64_t rivals;   /* responder: new INITs of another gateway while the peer is heard */
     uint64_t occupied; /* initiator: answers that can only mean that the responder has another peer */
 };
 
@@ -74,13 +74,13 @@ struct lft_handshake;
 /* NULL: no memory. */
 struct lft_handshake *lft_handshake_create(const struct lft_handshake_config *config, uint64_t now_ns);
 void lft_handshake_destroy(struct lft_handshake *handshake);
-/* Draws a new epoch and drops the handshake under way. Timestamps, cookies and counters stay. */
+/* Draws a new epoch and drops the current handshake. Timestamps, cookies and counters stay. */
 void lft_handshake_renew(struct lft_handshake *handshake);
-/* Says that an association has begun under this epoch of this end, which came from lft_keys. The next association gets
- * another epoch. */
+/* Reports that an association has begun under this epoch of this end, which came from lft_keys. The next association
+ * gets another epoch. */
 void lft_handshake_begun(struct lft_handshake *handshake, uint64_t epoch);
 
-/* Initiator: begins a handshake, whose INIT lft_handshake_poll will give. No effect while one is under way. */
+/* Initiator: begins a handshake; lft_handshake_poll then returns its INIT. No effect during a handshake. */
 void lft_handshake_start(struct lft_handshake *handshake, uint64_t now_ns);
 /* Writes the message that is due now. Returns its length, or 0 when none is due. */
 size_t lft_handshake_poll(struct lft_handshake *handshake, uint64_t now_ns, uint8_t out[LFT_HANDSHAKE_MAX]);

@@ -1,11 +1,11 @@
-/* The initiator: an INIT that is repeated until its RESPONSE comes, and made again when a COOKIE asks for that. */
+/* The initiator: repeats an INIT until its RESPONSE arrives, and makes a new INIT when a COOKIE asks for one. */
 #include <string.h>
 
 #include "handshake_internal.h"
 #include "nc_clock.h"
 
-/* An INIT is repeated unchanged, so that its answer counts however long the path is. But an ephemeral key must not grow
- * old. The path's round trip is at most 10 s. */
+/* How long an INIT is repeated unchanged, so that its answer counts however long the path is (a round trip is at most
+ * 10 s). After that a new ephemeral key is made. */
 #define RENEW_NS (20 * NC_NS_PER_S)
 /* The shortest time for which the responder accepts a cookie. */
 #define COOKIE_NS (60 * NC_NS_PER_S)
@@ -67,7 +67,7 @@ uint64_t lft_handshake_next_ns(const struct lft_handshake *handshake)
     return handshake->init.running ? handshake->init.next_ns : UINT64_MAX;
 }
 
-/* True when the message answers the INIT under way. A recorded answer fails here, before any cryptography. */
+/* True when the message answers the current INIT. A recorded answer fails here, before any cryptography. */
 static bool answers(struct lft_handshake *handshake, const struct lft_handshake_message *message)
 {
     if (!message->from_peer) {
@@ -81,8 +81,8 @@ static bool answers(struct lft_handshake *handshake, const struct lft_handshake_
     return false;
 }
 
-/* The responder demands proof that this INIT is new. Its message has the cookie and the largest timestamp that it
- * knows: an end whose clock was set back since its last start continues from that timestamp. */
+/* The responder demands proof that this INIT is new. Its message contains the cookie and the largest timestamp that it
+ * knows: an initiator whose clock was set back since its last start continues from that timestamp. */
 enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint64_t now_ns,
                                           const struct lft_handshake_message *message)
 {
@@ -104,7 +104,7 @@ enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint6
         handshake->init.timestamp = known;
     compose(handshake, now_ns);
     handshake->init.cookies_taken++;
-    /* An INIT that shows its cookie and has the larger timestamp gets keys, unless the responder has another peer. */
+    /* An INIT that proves its cookie and has a larger timestamp gets keys, unless the responder has another peer. */
     handshake->counters.occupied += handshake->init.cookies_taken >= COOKIES_AT_ONCE;
     if (handshake->init.cookies_taken <= COOKIES_AT_ONCE) /* a responder that keeps asking must not set our pace */
         handshake->init.next_ns = now_ns;

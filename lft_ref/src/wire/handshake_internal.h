@@ -40,7 +40,7 @@ _Static_assert((int)LFT_COOKIE_SEALED_AT + (int)LFT_COOKIE_PLAIN + (int)LFT_TAG_
                "COOKIE");
 
 struct lft_handshake {
-    struct lft_handshake_config config; /* its psk and names are NULL: they follow */
+    struct lft_handshake_config config; /* its psk and names are NULL: the copies follow */
     struct lft_handshake_counters counters;
     struct lft_names names;
     uint8_t psk[LFT_PSK_BYTES], mac1_key[LFT_SECRET_BYTES], cookie_key[LFT_SECRET_BYTES];
@@ -78,7 +78,7 @@ struct lft_hello {
 };
 
 /* Timestamps are compared as serial numbers (RFC 1982), so that each can be exceeded. Otherwise a single INIT with the
- * largest one would lock out all others until this process ends. */
+ * largest timestamp would lock out all others until this process exits. */
 static inline bool lft_timestamp_after(uint64_t a, uint64_t b)
 {
     return (int64_t)(a - b) > 0;
@@ -93,9 +93,9 @@ void lft_message_header(const struct lft_handshake *handshake, enum lft_message_
 void lft_message_noise(const struct lft_handshake *handshake, const uint8_t *init, struct lft_noise *noise);
 /* This end's hello, with a new SPI. Returns the octets written. */
 size_t lft_hello_put(struct lft_handshake *handshake, uint64_t epoch, uint64_t timestamp, bool init, uint8_t *at);
-/* Returns false, and counts it, for an SPI, size or interval that no end may ask for. */
+/* Returns false, and counts the message, for an SPI, size or interval that is not allowed. */
 bool lft_hello_get(struct lft_handshake *handshake, bool init, const uint8_t *at, struct lft_hello *hello);
-/* Computes mac1 over all octets before `at`; checks the mac1 that is at `at`. */
+/* The first computes mac1 over all octets before `at`; the second checks the mac1 at `at`. */
 void lft_mac1_put(struct lft_handshake *handshake, uint8_t *message, size_t at);
 bool lft_mac1_good(struct lft_handshake *handshake, const uint8_t *message, size_t at);
 void lft_mac2(struct lft_handshake *handshake, const uint8_t *init, const uint8_t cookie[LFT_COOKIE_BYTES],

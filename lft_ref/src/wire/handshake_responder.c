@@ -12,7 +12,7 @@ static enum lft_handshake_result limited(struct lft_handshake *handshake)
     return LFT_HS_NOTHING;
 }
 
-/* True when mac2 shows a cookie of this process for this address: the INIT is at most two minutes old. */
+/* True when mac2 proves a cookie of this process for this address: the INIT is at most two minutes old. */
 static bool shows_cookie(struct lft_handshake *handshake, const struct lft_handshake_message *message)
 {
     static const uint8_t none[LFT_MAC_BYTES];
@@ -49,14 +49,15 @@ static enum lft_handshake_result give_cookie(struct lft_handshake *handshake,
     return LFT_HS_REPLY;
 }
 
-/* True when the INIT begins another association than the one in use: the peer has restarted, or it is not the peer. */
+/* True when the INIT begins an association other than the one in use: the peer has restarted, or the sender is not the
+ * peer. */
 static bool begins_anew(const struct lft_handshake_message *message, const struct lft_hello *hello)
 {
     return message->in_use.any && hello->epoch != message->in_use.peer_epoch;
 }
 
-/* True for another gateway with the same key. The peer keeps the tunnel while it is heard; when it has restarted it
- * is at the same address, or silent at the old one. */
+/* True for another gateway with the same key. The peer keeps the tunnel while it is heard. A peer that has restarted
+ * has either the same address, or is no longer heard from the old one. */
 static bool is_rival(const struct lft_handshake_message *message, const struct lft_hello *hello)
 {
     return begins_anew(message, hello) && message->in_use.heard && !message->from_peer;

@@ -22,7 +22,7 @@ void lft_names_make(struct lft_names *names, const char *initiator, const char *
     add_name(names, responder);
 }
 
-/* `label`, then the names. Returns the length. */
+/* Writes `label`, then the names. Returns the length. */
 static size_t labelled(const char *label, const struct lft_names *names, uint8_t out[16 + sizeof names->at])
 {
     size_t n = strlen(label);

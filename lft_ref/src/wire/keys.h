@@ -7,14 +7,15 @@
 
 enum { LFT_PSK_BYTES = 32, LFT_TEXT_MIN = 16, LFT_TEXT_MAX = 1024, LFT_GATEWAY_NAME_MAX = 64 };
 
-/* Both gateways' names, the initiator's first, each behind its length in one octet. */
+/* Both gateways' names, the initiator's first, each preceded by its length in one octet. */
 struct lft_names {
     uint8_t n, at[2 * (1 + LFT_GATEWAY_NAME_MAX)];
 };
 /* A name is NULL, which is the empty name, or a text of LFT_GATEWAY_NAME_MAX octets at most. */
 void lft_names_make(struct lft_names *names, const char *initiator, const char *responder);
 
-/* The pre-shared key of a text of LFT_TEXT_MIN to LFT_TEXT_MAX octets, in a third of a second. False: no memory. */
+/* Derives the pre-shared key from a text of LFT_TEXT_MIN to LFT_TEXT_MAX octets, which takes a third of a second.
+ * False: no memory. */
 bool lft_psk_of_text(const void *text, size_t n, const struct lft_names *names, uint8_t psk[LFT_PSK_BYTES]);
 
 /* The keys of mac1 and of COOKIE. */

@@ -5,7 +5,7 @@
  *
  * A pure state machine: private keys and payloads go in, octets come out. The caller calls start, then message 1, then
  * message 2, then split, and wipes the state. In this pattern every cipher key seals one message, so the nonce is
- * always 0. Rejected: a general Noise machine over patterns as data; one pattern is two messages. */
+ * always 0. Rejected: a general Noise machine with patterns as data; we need one pattern of two messages. */
 #ifndef LFT_NOISE_H
 #define LFT_NOISE_H
 
@@ -28,7 +28,7 @@ void lft_noise_write_1(struct lft_noise *noise, const uint8_t private[LFT_DH_BYT
 /* Reads message 2, whose payload has message.n - 48 octets. False: not authentic; the state is as it was. */
 bool lft_noise_read_2(struct lft_noise *noise, struct lft_span message, uint8_t *payload);
 
-/* The responder's two steps. After false the state must not be used. */
+/* The responder's two steps. After a return of false the state must not be used. */
 bool lft_noise_read_1(struct lft_noise *noise, struct lft_span message, uint8_t *payload);
 /* False: the initiator's ephemeral key is invalid. */
 bool lft_noise_write_2(struct lft_noise *noise, const uint8_t private[LFT_DH_BYTES], struct lft_span payload,

@@ -26,7 +26,7 @@ void lft_secret_free(void *at, size_t n);
 /* SHA-256. `hash` may be one of the spans. */
 void lft_hash(const struct lft_span *spans, size_t n, uint8_t hash[LFT_HASH_BYTES]);
 
-/* HMAC-SHA-256 with a context that is made once, because a flood asks for one a message. */
+/* HMAC-SHA-256 with a context that is created once, because a flood needs a MAC for each message. */
 struct lft_hmac;
 struct lft_hmac *lft_hmac_create(void); /* NULL: no memory */
 void lft_hmac_destroy(struct lft_hmac *hmac);
@@ -40,7 +40,8 @@ void lft_mac(struct lft_hmac *hmac, struct lft_span key, const struct lft_span *
 void lft_hkdf(struct lft_span salt, struct lft_span key, struct lft_span info, uint8_t *out, size_t out_n);
 void lft_hkdf_expand(const uint8_t prk[LFT_HASH_BYTES], struct lft_span info, uint8_t *out, size_t out_n);
 
-/* ChaCha20-Poly1305 of RFC 8439 with a nonce of zeros: every key seals one message. `out` has n + 16 octets. */
+/* ChaCha20-Poly1305 (RFC 8439) with a nonce of zeros, because every key seals one message only. `out` has n + 16
+ * octets. */
 void lft_aead_seal(const uint8_t key[LFT_SECRET_BYTES], struct lft_span ad, struct lft_span plain, uint8_t *out);
 /* False: not authentic, and `out` holds garbage. `sealed` includes the tag; `out` has 16 octets less. */
 bool lft_aead_open(const uint8_t key[LFT_SECRET_BYTES], struct lft_span ad, struct lft_span sealed, uint8_t *out);

@@ -25,7 +25,7 @@ enum {
     LFT_ICV_BYTES = 16,
     LFT_TRAILER_BYTES = 2,                                                     /* pad length, next header */
     LFT_FRAME_OVERHEAD = LFT_HEADER_BYTES + LFT_TRAILER_BYTES + LFT_ICV_BYTES, /* 34, without padding */
-    /* A path must carry frames with this payload, because every chunk except DATA fits into it. */
+    /* The payload that every path must carry: every chunk except DATA fits into it. */
     LFT_PAYLOAD_MIN = 320,
     LFT_PAYLOAD_MAX = 9000, /* of any frame */
     LFT_NEXT_HEADER = 253,
@@ -64,7 +64,7 @@ static inline size_t lft_padding(size_t payload, size_t block)
 size_t lft_payload_for(size_t room, size_t block);
 
 void lft_header_put(uint8_t at[LFT_HEADER_BYTES], const struct lft_header *header);
-/* The caller has checked that LFT_HEADER_BYTES octets are there. */
+/* The caller must have checked that there are LFT_HEADER_BYTES octets. */
 struct lft_header lft_header_get(const uint8_t at[LFT_HEADER_BYTES]);
 
 /* The 64-bit number nearest to `expected` whose low 24 bits are `number`; never negative. */
@@ -113,8 +113,8 @@ struct lft_chunk {
 };
 /* Writes the header only. */
 void lft_chunk_put(uint8_t at[LFT_CHUNK_HEADER], const struct lft_chunk *chunk);
-/* Decodes the chunk at *cursor and moves *cursor behind it. Returns 1, 0 at the end of the row, or -1 when malformed.
- * */
+/* Decodes the chunk at *cursor and moves *cursor behind it. Returns 1, 0 at the end of the chunks, or -1 when
+ * malformed. */
 int lft_chunk_get(const uint8_t **cursor, const uint8_t *end, struct lft_chunk *chunk);
 
 /* Why a stream could not be opened, or why it ended early (the codes of FORMAT.md). lft_result_text gives the words. */
@@ -136,10 +136,10 @@ enum lft_result_code {
     LFT_RESULT_PROTOCOL,
     LFT_RESULTS
 };
-/* Flags of a RESET. An end that does not know them drops unread octets, as for a RESET without flags. */
+/* Flags of a RESET. A receiver that does not know them drops unread octets, as for a RESET without flags. */
 enum {
-    LFT_RESET_BEHIND = 1, /* the octets before the RESET's value are delivered first */
-    LFT_RESET_ENDED = 2,  /* and the end of the stream is delivered: a FIN preceded the RESET */
+    LFT_RESET_BEHIND = 1, /* octets before the RESET's offset are delivered first */
+    LFT_RESET_ENDED = 2,  /* the end of the stream is delivered, too: a FIN preceded the RESET */
 };
 struct lft_result {
     uint8_t code;                 /* enum lft_result_code */
