@@ -1,7 +1,7 @@
-"""The LFT gateway from Python: how it is started, and a client of its control socket.
+"""The LFT gateway from Python: its launcher and a client of its control socket.
 
-The gateway itself is the C daemon ``lft-gateway``. `FORMAT.md` specifies what it sends, `CONTROL.md` what crosses its
-control socket.
+The gateway itself is the C daemon ``lft-gateway``. `FORMAT.md` specifies its wire protocol, `CONTROL.md` its control
+protocol.
 """
 
 from lft_ref.control import Control, ControlError

@@ -25,7 +25,7 @@ class Control(ControlClient):
         return self.set(bypass=when)
 
     def drain(self, within: str) -> State:
-        """Takes no new connections, and ends the gateway once there are none left, at the latest after ``within``."""
+        """Stops taking new connections, and ends the gateway once none is left, after ``within`` at the latest."""
         return self.request({"op": "stop", "within": within})
 
     def stop(self) -> State:

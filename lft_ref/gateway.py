@@ -1,6 +1,6 @@
-"""Starts ``lft-gateway``: the command line from settings, the process, and when it is ready.
+"""Starts ``lft-gateway``: makes the command line from settings, runs the process, and waits until it is ready.
 
-There is this one launcher. Trials, benches and tests use it, so all of them wait for the same thing in the same way.
+This is the only launcher. Trials, benches and tests use it, so all of them wait for the same condition in the same way.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _PATIENCE = 0.1  # poll interval as a share of the time waited so far: a poll ta
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """Settings of one gateway. What is None or empty is left to the program's own default.
+    """Settings of one gateway. A setting that is None or empty has the program's default.
 
     ``control``: its control socket, which every gateway started here has. ``lan``: interfaces of the router model.
-    ``given``: options of ``lft-gateway run`` by name, a quantity with its unit (``{"rate_bps": 10**8}``).
-    ``options``: further words of the command line; they come last and therefore win.
+    ``given``: options of ``lft-gateway run`` by name, with the unit in the name of a quantity (``{"rate_bps":
+    10**8}``). ``options``: further words of the command line; they come last and therefore win.
     """
 
     psk: Path
@@ -45,8 +45,8 @@ class Settings:
     options: tuple[str, ...] = ()
 
     def argv(self, program: Sequence[str | Path] = ()) -> list[str]:
-        """The command line. ``program`` replaces the gateway's own program, or is the program with its environment;
-        empty: the installed one."""
+        """The command line. ``program`` replaces the installed program and may begin with an environment; empty: the
+        installed one."""
         words = [str(word) for word in program] or [str(find("lft-gateway"))]
         own = {
             "parent_death": True,
@@ -66,7 +66,7 @@ class Settings:
 
 
 class Gateway(Tool):
-    """One run of lft-gateway: ``with Gateway(Settings(…)) as gateway: gateway.wait_ready()``."""
+    """A running lft-gateway: ``with Gateway(Settings(…)) as gateway: gateway.wait_ready()``."""
 
     def __init__(
         self,
@@ -110,8 +110,7 @@ class Gateway(Tool):
 
 
 def wait_accelerating(gateways: Sequence[Gateway], timeout_s: float, *, whole_frames: bool = False) -> float:
-    """Waits until new connections go through the tunnel at all of these gateways; returns how many seconds that
-    took."""
+    """Waits until all of these gateways send new connections through the tunnel; returns the seconds that took."""
     began = time.monotonic()
     while not all(gateway.accelerating(whole_frames=whole_frames) for gateway in gateways):
         if time.monotonic() > began + timeout_s:
@@ -122,7 +121,7 @@ def wait_accelerating(gateways: Sequence[Gateway], timeout_s: float, *, whole_fr
 
 
 def write_key(path: Path) -> Path:
-    """Writes a new pre-shared key, for its owner alone, unless there is one. Returns the path."""
+    """Writes a new pre-shared key, readable by its owner only, unless the file exists. Returns the path."""
     if not path.exists():
         path.touch(mode=0o600)
         path.write_text(secrets.token_hex(32), encoding="ascii")

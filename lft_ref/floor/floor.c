@@ -1,18 +1,18 @@
-/* The least that two gateways cost on these sockets: system calls and the cipher. For `lfp bench lft.cpu` only.
+/* The minimum cost of two gateways on these sockets: system calls and the cipher. For `lfp bench lft.cpu` only.
  *
  *   lft-floor near PORT ADDRESS RATE_BPS FRAMES KEEP_NS
- *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, FRAMES frames in a batch; leaves
- *     each sealed frame in memory for so long
+ *     takes one TCP connection, seals what it reads, and sends it in UDP to ADDRESS, FRAMES frames in a batch; keeps
+ *     each sealed frame in memory for KEEP_NS
  *
  *   lft-floor far PORT ADDRESS REST_NS RATE_BPS HOLD_NS
- *     takes UDP, opens what is authentic, writes it to ADDRESS by TCP when it is so old, and rests so long between two
- *     turns
+ *     takes UDP, decrypts authentic frames, writes each to ADDRESS by TCP when it is HOLD_NS old, and rests for REST_NS
+ *     between two turns
  *
  * Both use the gateway's offloads and cipher. There is no acknowledgement, no repair and no stream: data lost on the
- * path are missing. With 0 for KEEP_NS and HOLD_NS there is no memory beyond a batch, either. A tunnel that repairs
- * loss needs that memory: the sender keeps a frame for a round trip, and the receiver holds what came behind a missing
- * frame for as long. Then octets are no longer in the cache when they are used again. Each end stops when its TCP
- * connection ends, or by a signal. */
+ * path stay lost. With 0 for KEEP_NS and HOLD_NS they use no memory beyond a batch. A tunnel that repairs loss needs
+ * more: the sender keeps a frame for a round trip, and the receiver holds frames behind a missing one for as long.
+ * Their octets have then left the cache when they are used again. Each end stops when its TCP connection ends, or on a
+ * signal. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -94,7 +94,7 @@ static int accept_one(const char *port)
     return fd;
 }
 
-/* Reads until the buffer is full. False: the end. */
+/* Reads until the buffer is full. False: the connection has ended. */
 static bool read_all(int fd, uint8_t *at, size_t n)
 {
     for (size_t done = 0; done < n;) {
@@ -119,8 +119,7 @@ static void send_batch(int udp, const uint8_t *frames, size_t n)
     sendmsg(udp, &message, 0);
 }
 
-/* Allocates memory for the data that pass at `rate_bps` in `during_ns`: elements of `bytes`, one frame each, and at
- * least `least` elements. */
+/* Allocates a slot of `bytes` for each frame that passes at `rate_bps` in `during_ns`, and at least `least` slots. */
 static uint8_t *ring(uint64_t rate_bps, uint64_t during_ns, size_t bytes, size_t least, size_t *n)
 {
     *n = (size_t)(rate_bps / 8 * during_ns / NC_NS_PER_S / WIRE) + least;

@@ -1,11 +1,12 @@
-/* lft-explore: tries everything that an outsider can do with the handshake of two real links, up to a number of
- * actions (README.md says what that shows and what it does not).
+/* lft-explore: tries everything that an outsider can do with the handshake of two real links, up to a number of actions
+ * (README.md says what that proves and what it does not).
  *
  *     lft-explore ACTIONS    the product as it is: every property must hold
- *     lft-explore wrong      wrong products: each must be seen to break its property
+ *     lft-explore wrong      deliberately wrong programs: each must violate its property
  *
- * The search is breadth first, so the first counterexample is among the shortest. A world cannot be copied, so each is
- * made again from its list of actions. Two lists that lead to the same state are followed once. */
+ * The search is breadth first, so the first counterexample is among the shortest. A world (the two links and all
+ * messages) cannot be copied, so each is rebuilt from its list of actions. Two lists that lead to the same state are
+ * followed once. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -39,7 +39,7 @@ static struct foreign make_foreign(void)
     return foreign;
 }
 
-/* Forged as an answer to the INIT under way. */
+/* A message forged as an answer to the current INIT. */
 static void deliver_as_answer(const uint8_t *message, size_t n)
 {
     uint8_t at[OCTETS_MAX];

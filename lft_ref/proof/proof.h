@@ -1,5 +1,5 @@
-/* Two real links, everything that they have sent, and what an outsider without the key can do with it. Time and
- * randomness are given, so a list of actions makes the same world each time. */
+/* A world: two real links, everything that they have sent, and what an outsider without the key can do with it. Time
+ * and randomness are controlled, so a list of actions makes the same world each time. */
 #ifndef LFT_PROOF_PROOF_H
 #define LFT_PROOF_PROOF_H
 
@@ -74,7 +74,7 @@ struct action {
     uint8_t kind, which; /* a message, a time or an end */
 };
 
-/* The situation in which the actions begin. */
+/* The situations from which the actions begin. */
 enum start { FRESH, UP, RESPONDER_NEW, INITIATOR_NEW, REKEYING, INITIATOR_TWICE, STARTS };
 extern const char *const start_names[STARTS];
 
@@ -90,17 +90,17 @@ void world_describe(struct action action);
 uint64_t world_state(void);
 /* Delivers octets to an end as if from an address, and checks the effects. */
 void world_deliver(int to, uint8_t from, const uint8_t *at, size_t n);
-/* Hands over all that the ends have to send now. */
+/* Takes everything that the ends have to send now. */
 typedef void world_emit(int end, uint8_t to, const uint8_t *at, size_t n);
 void world_transmit(world_emit *emit);
 uint64_t world_next_ns(void);
 /* Both ends are up under the same keys. */
 bool world_is_up(void);
 
-/* recovery.c: from here on the network is honest, but the outsider copies all that he sees. False, with `violated` set,
- * when the tunnel does not come up in time or does not stay. Sets *ns to how long it took. */
+/* recovery.c: from now on the network is honest, but the outsider copies every message. False, with `violated` set,
+ * when the tunnel does not come up in time or does not stay up. Sets *ns to how long it took. */
 bool world_recovers(uint64_t *ns);
-/* forgery.c: nothing that the outsider makes up changes anything. */
+/* forgery.c: no message that the outsider forges changes anything. */
 void world_try_forgeries(void);
 
 #endif

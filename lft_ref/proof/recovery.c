@@ -37,7 +37,7 @@ static void deliver_later(int to, uint8_t from, uint64_t delay_ns, unsigned time
 }
 
 /* Copies of a handshake message arrive before it, from both addresses; a frame is copied afterwards. Messages sent to
- * the outsider's address go no further. */
+ * the outsider's address are lost. */
 static void send_with_copies(int end, uint8_t to, const uint8_t *at, size_t n)
 {
     uint8_t from = (uint8_t)(end + 1), other = (uint8_t)(!end + 1);

@@ -288,7 +288,7 @@ static void check_epoch(int end, const struct lft_link *link)
     watched->begun[watched->begun_n++].epoch = link->epoch;
 }
 
-/* Keys that may exist: those of the association in use, for ten seconds the previous ones, and keys that wait for their
+/* The keys that may exist: the current association's, for ten seconds the previous ones, and keys that wait for their
  * first frame. */
 static void check_keys_alive(int end, const struct lft_link *link)
 {

@@ -1,23 +1,23 @@
-/* Observes the real code from within (the linker puts watch.c between the code and some of its functions) and reports
+/* Observes the real code from within (the linker wraps some of its functions with those of watch.c) and reports
  * violated properties. It also breaks the code on purpose, to show that each check can fail. */
 #ifndef LFT_PROOF_WATCH_H
 #define LFT_PROOF_WATCH_H
 
 #include "proof.h"
 
-/* Wrong products, each of which breaks one property. */
+/* Deliberate errors, each of which violates one property. */
 enum wrong {
     RIGHT,
     NO_TIMESTAMP,    /* every INIT counts as new */
     NO_CONFIRMATION, /* the responder uses keys before it has seen a frame under them */
     RESPONSE_AGAIN,  /* the initiator takes the answer to its INIT twice */
     EPOCH_KEPT,      /* the end of an association does not change the epoch that is offered */
-    EPOCH_AGAIN,     /* and an end does not notice that it had this epoch before */
+    EPOCH_AGAIN,     /* nor does an end notice that it had this epoch before */
     FRAMES_AGAIN,    /* a repeated frame is accepted again */
     PENDING_KEPT,    /* new pending keys do not replace the old ones */
-    PENDING_YIELDS,  /* pending keys give way to an INIT without a cookie */
-    COPIES_COUNT,    /* an INIT that was copied too often is not looked at */
-    LONG_ANSWER,     /* an answer is as long as its question */
+    PENDING_YIELDS,  /* an INIT without a cookie replaces pending keys */
+    COPIES_COUNT,    /* an INIT that was copied too often is not examined */
+    LONG_ANSWER,     /* an answer is as long as the message it answers */
     KEY_KNOWN,       /* the outsider has the key */
     WRONGS
 };
