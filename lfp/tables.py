@@ -56,7 +56,7 @@ class Trial:
 
     @cached_property
     def transfer(self) -> dict[str, Any]:
-        """What the transfer tool says of both ends; under ``flows`` that of other flows."""
+        """What the transfer tool reports of both ends; under ``flows`` the reports of other flows."""
         return self._json("transfer.json")
 
     @cached_property

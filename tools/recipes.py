@@ -37,7 +37,7 @@ def wrong() -> Iterator[str]:
 
 
 def _places(cell: str) -> int:
-    """The files of a row; "or" and "such as" are between some of which a change takes one."""
+    """The number of files in a row; "or" and "such as" stand between alternatives, of which a change touches one."""
     return 1 if re.search(r" (or|such as) ", cell) else max(cell.count("`") // 2, 1)
 
 

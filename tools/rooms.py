@@ -61,7 +61,7 @@ def folder_of(module: str) -> str:
 
 
 def reachable(rooms: dict[str, set[str]], room: str) -> set[str]:
-    """What a room may use, and what those may use."""
+    """The rooms that a room may use, directly or through others."""
     found: set[str] = set()
     queue = [room]
     while queue:
@@ -87,7 +87,7 @@ def contracts() -> list[dict[str, Any]]:
 
 
 def level(room: str, contract: dict[str, Any]) -> int | None:
-    """The place of a room in a contract, 0 on top; None where the contract leaves it out."""
+    """The layer of a room in a contract, 0 on top; None where the contract leaves it out."""
     dotted = room.replace("/", ".")
     containers = [f"{container}." for container in contract.get("containers", [])] or [""]
     for number, line in enumerate(contract["layers"]):
@@ -101,7 +101,8 @@ _CHANGE = re.compile(r"^\| (an? .+?|the .+?|another .+?) \| `([^`]+)` \| (.+) \|
 
 
 def wrong(circles: ModuleType) -> Iterator[str]:
-    """A line for everything that the table says otherwise. ``circles``: the command check-circles as a module."""
+    """A line for every difference between the table and the tree. ``circles``: the command check-circles as a
+    module."""
     rooms = table()
     yield from (f"a folder of code without a row: {folder}" for folder in sorted(folders() - set(rooms)))
     yield from (f"a row without a folder of code: {room}" for room in sorted(set(rooms) - folders()))

@@ -1,4 +1,4 @@
-"""What programs of this folder share that take minutes: steps out of one budget of time, and how they end."""
+"""Shared by programs of this folder that take minutes: steps with a common time budget, and how they end."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TAIL_LINES, END_S = 200, 20.0
 
 
 class Trouble(Exception):
-    """What ends the trial: one line for the user, and the exit status."""
+    """The reason why the program ends early: one line for the user, and the exit status."""
 
     def __init__(self, message: str, status: int) -> None:
         super().__init__(message)
@@ -19,7 +19,7 @@ class Trouble(Exception):
 
 
 class Steps:
-    """Runs commands with a line of progress each, out of one budget of time; output goes to one log."""
+    """Runs commands, each with a line of progress, within a common time budget; their output goes to one log."""
 
     def __init__(self, log: Path, budget_s: float) -> None:
         self._log, self._began_s, self._budget_s = log, time.monotonic(), budget_s
@@ -27,8 +27,9 @@ class Steps:
     def run(
         self, what: str, argv: list[str], environment: Mapping[str, str] | None = None, status: Path | None = None
     ) -> None:
-        """Trouble when it fails or the budget is used up; the end of its output is shown then. ``environment``: of the
-        command; ours without one. ``status``: the file in which it leaves its exit status, where it has none itself."""
+        """Runs a command. Trouble when it fails or the budget is used up; the end of its output is shown then.
+        ``environment``: the command's; None: ours. ``status``: a file with the exit status, for a command whose own is
+        always 0."""
         began_s, left_s = time.monotonic(), self.say(what)
         with self._log.open("a", encoding="utf-8") as log:
             log.write(f"== {what}: {' '.join(argv)}\n")

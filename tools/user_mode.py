@@ -24,7 +24,7 @@ _BUILD = "import os, sys; from pathlib import Path; from scenarios.virtual impor
 
 
 def build_command(folder: Path) -> list[str]:
-    """The command that compiles the kernel; it is `image(folder)` then."""
+    """The command that compiles the kernel, which is then at `image(folder)`."""
     return [sys.executable, "-c", _BUILD, str(folder), str(PATCH), *OPTIONS]
 
 

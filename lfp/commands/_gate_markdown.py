@@ -31,7 +31,7 @@ def page(baseline: Path, run: Path, comparison: Comparison | None, objections: S
 
 
 def _listed(why: str) -> str:
-    """An objection as an item of a list; one that begins with spaces belongs to the one before."""
+    """An objection as an item of a list; one that begins with spaces is a sub-item of the one before."""
     own = why.lstrip()
     return f"{why[: len(why) - len(own)]}- {own}"
 

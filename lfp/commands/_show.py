@@ -41,7 +41,7 @@ def view(run_dir: Path) -> list[Part]:
 
 @contextmanager
 def _damage_named(run_dir: Path, folders: Sequence[Path]) -> Iterator[None]:
-    """A stranger may have written any value in the place of any."""
+    """Reports damage: in a stranger's run any value may be of any type."""
     try:
         yield
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:

@@ -4,7 +4,7 @@
 Below the receiver's limit throughput grows with the paced rate. Above it packets are lost and throughput breaks down.
 So bisection finds the highest rate that still brings its share of throughput. Its trials are in a run directory like
 any other: each decision adds a value to the run's sweep, and the runner measures what is missing. Rejected: comparing
-throughputs alone. Far above the limit, a fast congestion control moves more than far below it.
+throughputs alone. With a fast congestion control the throughput far above the limit can be higher than far below it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The delay box's own sources as a part of the virtual-time kernel: `sch_comet` (scenarios/virtual/comet).
 
-One source has two homes. What is compiled into the kernel comes from comet_delay/src and netcommon/src as it is: two
-rooms whole, and of the others what decides about packets. comet/ has only what the kernel needs around it. Only kernels
-of Linux 7 have it.
+The kernel compiles the same files as the tool, unchanged, from comet_delay/src and netcommon/src: two rooms as a whole,
+and those files of other rooms that decide about packets. comet/ has only what the kernel needs around them. Only
+kernels of Linux 7 have it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parent / "comet"
 _PROJECT = FOLDER.parents[2]
 _BOX = _PROJECT / "comet_delay" / "src"
 _SOURCES = _BOX, _PROJECT / "netcommon" / "src"
-_ROOMS = ("queue", "timing")  # every file of them; texts, JSON and I/O are among the files of other rooms
+_ROOMS = ("queue", "timing")  # all their files; files for texts, JSON and I/O are in other rooms
 _NAMED = (
     "histogram", "sample_stats", "table", "filter", "jitter_model", "loss_model", "models", "models_packed",
     "rate_trace", "tcp_track", "bottleneck", "channels", "direction", "direction_view", "line_told", "packet_edit",

@@ -133,7 +133,7 @@ def _bulk(transfer: Transfer, buffered: bool) -> dict[str, bool]:
 
 
 def settled(trial: Trial, box: str) -> Trial:
-    """The trial with the settings for virtual time in the place of those that it leaves open."""
+    """The trial with virtual time's values for the settings that it leaves open."""
     path = trial.setting.path
     back_end = choose(trial, box)
     granularity = path.granularity

@@ -1,10 +1,10 @@
-"""The wall time that a trial in virtual time takes, estimated before any has run: the time to start, and prices for
-what moves.
+"""The wall time that a trial in virtual time takes, estimated before any has run: the time to start, plus prices for
+seconds, packets and bytes.
 
-Most of it is packets, so the length of super-packets decides, which follows rate and granularity (`boxes`). The prices
-are processor seconds of two cores of 2025 (docs/explanation/virtual-time.md has what they were measured at). On another
-machine earlier runs correct them (``scenarios.run.speed``), and during a run the clock does (`under_way`). The price of
-a user's own program as a gateway is a guess.
+Packets take most of it, so the estimate depends on the length of super-packets, which follows from rate and granularity
+(`boxes`). The prices are processor seconds of two cores of 2025 (docs/explanation/virtual-time.md has what they were
+measured at). On another machine earlier runs correct them (``scenarios.run.speed``), and during a run the clock does
+(`under_way`). The price of a user's own program as a gateway is a guess.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class _Gateways:
 
 
 _GATEWAYS = {"none": _Gateways(0, 0), "lft": _Gateways(1.2, 5e-9), "command": _Gateways(1.0, 100e-9)}
-# Both ways through a cipher of its own price: OpenSSL's single-thread speed. The others cost next to nothing.
+# Encryption plus decryption, by OpenSSL's single-thread speed. The ciphers that are not listed cost next to nothing.
 _CIPHERS_S_PER_BYTE = {"3des-cbc": 55e-9}
 _CAPTURE_START_S, _CAPTURE_S_PER_PACKET = 1.0, 5e-6  # for each captured point
 
@@ -56,12 +56,12 @@ def wall_s(trial: Trial, box: str) -> float:
 
 
 def _wakings(setting: Scenario, duration_s: float, moved: float) -> float:
-    """One for each packet and acknowledgement, but two a granularity at most."""
+    """Wake-ups of the userspace box: one for each packet and acknowledgement, but at most two per granularity."""
     return min(1.5 * moved / setting.path.mtu, 2 * duration_s * 1e9 / max(setting.path.granularity or 0, 1))
 
 
 def _packets(settled: Trial, moved: float) -> float:
-    """Packets that netem gets: super-packets, of which loss takes those apart that it hits."""
+    """Packets that netem gets: super-packets, where those that loss hits count as their single packets."""
     path = settled.setting.path
     whole = max(boxes.super_packets(settled)[0] // path.mtu, 1)
     loss = path.direction("ab").values["loss"]

@@ -50,8 +50,9 @@ DIFFERS = (
 
 @dataclass
 class Running:
-    """A trial under way. ``settled``: as its guest runs it. ``guest_s``: how long its guest ran; ``status``: once it is
-    off, when its tables are made; ``programs``: hashes of its gateways' programs when it began."""
+    """A trial under way. ``settled``: the trial with the settings that its guest uses. ``guest_s``: how long its guest
+    ran; ``status``: set when the guest is off, and done when the tables are made; ``programs``: hashes of its gateways'
+    programs when it began."""
 
     trial: Trial
     settled: Trial
@@ -104,8 +105,8 @@ def run_all(
     with_waits: bool = False,
 ) -> None:
     """Runs the trials in order, `jobs` at a time, and calls `ended` for each that has ended, and `tell` twice a second
-    with how far the others are. ``factor``: how long this machine takes, against the built-in prices. ``alone``: the
-    caller knows of no other runs on this machine. ``with_waits``: each trial keeps what its TCP senders waited for
+    with the progress of the others. ``factor``: this machine's times as a multiple of the built-in prices. ``alone``:
+    the caller knows of no other runs on this machine. ``with_waits``: each trial keeps what its TCP senders waited for
     (`waits`). LfpError ends the run."""
     image = kernel.require()
     largest = max((boxes.used_bytes(boxes.settled(one, box), box) for one in todo), default=memory.BASE_BYTES)

@@ -1,7 +1,7 @@
 """One guest, as the host starts it, watches it and ends it. The guest dies with this process, however that ends.
 
-A guest is many processes (the kernel, and a traced process for each of its address spaces), and the others survive the
-first. So a guest lives in a process namespace of its own, whose end is the end of all of them.
+A guest is many processes (the kernel, and a traced process for each of its address spaces), and the others survive when
+the first one dies. So a guest lives in a process namespace of its own, whose end is the end of all of them.
 """
 
 from __future__ import annotations

@@ -99,8 +99,8 @@ def _sleep_to(period_s: float, offset_s: float = 0.0) -> None:
 
 
 def _heartbeat() -> None:
-    """Shows the host the virtual clock as the time of a file. A file's content would wait in this kernel's page
-    cache."""
+    """Shows the host the virtual clock as the modification time of a file. A file's content would wait in this kernel's
+    page cache."""
     clock = SHARE / CLOCK
     while True:
         now = time.monotonic_ns()
@@ -109,8 +109,8 @@ def _heartbeat() -> None:
 
 
 def _set_up_by_us() -> None:
-    """From here on this process takes no time, and all chance in the guest follows from the seed and from what happens
-    from here on. Kernels of before Linux 7 do not know of that."""
+    """From here on this process takes no time, and all random numbers in the guest depend only on the seed and on what
+    happens from here on. Kernels before Linux 7 cannot do that."""
     if _SETTING_UP.exists():
         _SETTING_UP.write_text("1", encoding="ascii")
 

@@ -13,7 +13,7 @@ from types import ModuleType
 
 
 def pyroute2() -> None:
-    """Puts the stand-in in the place of pyroute2, unless that is already loaded."""
+    """Replaces pyroute2 by the stand-in, unless pyroute2 is already loaded."""
     if "pyroute2" in sys.modules:
         return
     spec = importlib.util.find_spec("pyroute2")

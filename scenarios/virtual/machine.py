@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Machine:
     """``environment``: all of the command's variables. ``writable``: the host's folders in which changes stay.
-    ``network``: a scenario's, with ``node`` as the command's place in it; None: lo alone."""
+    ``network``: a scenario's, in whose ``node`` the command runs; None: lo alone."""
 
     environment: Mapping[str, str]
     writable: tuple[str, ...] = ()

@@ -72,8 +72,8 @@ def _controls(setting: Scenario) -> set[str]:
 
 
 def _held_bytes(setting: Scenario, way: Way) -> int:
-    """What a direction's lines and queues hold, with the whole round trip: as the path begins, or as it becomes. A
-    parking lot has several lines in a row."""
+    """What a direction's lines and queues hold, for the whole round trip: the largest amount of the path's beginning
+    and of all its changes. A parking lot has several lines in a row."""
     both = zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True)
     rtt_ns = max(ab.delay_ns + ba.delay_ns for ab, ba in both)
     lines = (_line_bytes(setting, line, rtt_ns) for line in setting.path.phases(way))
@@ -111,7 +111,7 @@ def _grown_bytes(setting: Scenario) -> int:
 
 
 def _buffers_bytes(setting: Scenario) -> int:
-    """What the largest buffers of all streams hold, of the smaller end."""
+    """What the largest buffers of all streams hold: receive or send buffers, whichever are smaller."""
     sysctls = profiles.of(setting.profile).sysctls
     most = min(_third(sysctls, "net.ipv4.tcp_rmem"), _third(sysctls, "net.ipv4.tcp_wmem"))
     return most * sum(one.setting.transfer.parallel for one in flows.of(setting))
@@ -124,7 +124,7 @@ def _third(sysctls: dict[str, str], name: str) -> int:
 
 def _first_buffers_bytes(setting: Scenario) -> int:
     """What writers fill at once where send buffers begin large (the second figure of tcp_wmem), whatever the path
-    holds. Streams with a window have buffers of rttcp's."""
+    holds. Streams with a window count as none: rttcp sets their buffers."""
     values = profiles.of(setting.profile).sysctls.get("net.ipv4.tcp_wmem", "").split()
     first = int(values[1]) if len(values) == 3 else 0
     transfers = [one.setting.transfer for one in flows.of(setting)]

@@ -3,7 +3,7 @@
 The kernel of a guest and each program in it are processes of the host that take turns: at every system call one of them
 wakes another and sleeps. On two processors each turn wakes a sleeping processor, which in a virtual machine costs an
 exit to the hypervisor. A gateway trial of 5 virtual seconds took 12.1 s of wall time and 10.1 s of CPU time on two
-processors, and 4.7 s and 4.8 s on one. Where a processor has nothing to do, neither side sleeps: each looks for the
+processors, and 4.7 s and 4.8 s on one. Where a processor has nothing to do, neither side sleeps: each polls for the
 other for some 0.25 ms, and a system call takes 4 µs instead of 11 (patches/7/two-processors.patch). That uses the
 processor up. So a guest gets it only if it is the only guest, nothing else runs, and the caller starts no other.
 

@@ -1,7 +1,7 @@
 """Which parts of a setting are drawn from a seed. Where none is, repeats in virtual time are copies of one trial.
 
-Drawn are the packets' fates in the delay box, some congestion controls' choices, the channels that connections get, and
-what a gateway of another make chooses. In real time the machine's own noise makes repeats differ, whatever the path
+The seed decides the packets' fates in the delay box, some congestion controls' choices, the channels that connections
+get, and what third-party gateways draw. In real time the machine's own noise makes repeats differ, whatever the path
 does.
 """
 

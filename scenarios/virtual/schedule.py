@@ -1,7 +1,7 @@
 """Who ran when in a guest: reads the record that ``lfp virtual --record`` keeps, and finds where two records part.
 
 The guest's kernel writes it (patches/7/who-ran-when.patch): each switch to another task and each system call with its
-result, with the time on the guest's clock. Tasks are threads; 0 is nobody, while everybody waits. Two runs of one seed
+result, with the time on the guest's clock. Tasks are threads; task 0 means that all of them wait. Two runs of one seed
 have equal records, so the first difference between two records is where two runs began to differ.
 """
 

@@ -48,7 +48,8 @@ class UnderWay:
         self._marks: deque[tuple[float, float]] = deque()  # wall time and clock, when the clock had moved
 
     def look(self, wall_s: float, clock_s: float) -> Look:
-        """``wall_s`` after the start the guest's clock shows ``clock_s``."""
+        """Takes a reading of the guest's clock, ``clock_s``, made ``wall_s`` after the start; returns how far the trial
+        is."""
         clock_s -= BEGIN_S
         if clock_s > 0 and (not self._marks or clock_s > self._marks[-1][1]):
             self._marks.append((wall_s, clock_s))
@@ -62,7 +63,8 @@ class UnderWay:
         return Look(self._trial, min(max(clock_s, 0.0), self._of_s), self._of_s, speed, left_s)
 
     def _speed(self, wall_s: float) -> float | None:
-        """A clock that has not moved for longer than before has become slower by as much."""
+        """The recent speed of the clock; None: not known yet. If the clock has not moved for longer than its last step
+        took, the speed is computed as if the next step came now."""
         if len(self._marks) < 2:
             return None
         (first_s, from_s), (last_s, to_s) = self._marks[0], self._marks[-1]

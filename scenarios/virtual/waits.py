@@ -48,8 +48,8 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # times, and a number at e
 
 
 def load(path: Path) -> Records | None:
-    """The records of a file; None where there is no whole one: a kernel of before Linux 7 writes none, and one that has
-    more to say than the file may have breaks off."""
+    """The records of a file; None without a complete file: a kernel before Linux 7 writes none, and a newer one stops
+    when the file has its greatest size."""
     if not path.exists() or path.stat().st_size % RECORD.itemsize:
         return None
     records: Records = np.fromfile(path, RECORD)
@@ -67,9 +67,10 @@ def of_connection(records: Records, local: bytes, local_port: int, remote_port: 
 
 
 def of_capture(records: Records, isn: int, acked: Places, sent: Places) -> Records:
-    """Those of records between the same addresses and ports that are of the socket whose packets were captured: a
-    gateway of the router model has another, with sequence numbers near to these. ``isn``: the captured sender's initial
-    sequence number. ``acked``, ``sent``: when which relative numbers came back as acknowledgements, and left."""
+    """Of the records with the same addresses and ports, those of the socket whose packets were captured: a gateway of
+    the router model has another socket with the same addresses and ports, and with similar sequence numbers. ``isn``:
+    the captured sender's initial sequence number. ``acked``: times and relative numbers of the acknowledgements that
+    came back; ``sent``: those of the data that left."""
     t_ns, first = records["t_ns"].astype(np.int64), np.uint32(isn)
     una, reached = ((records[name] - first).view(np.int32).astype(np.int64) for name in ("una", "next"))
     own: Records = records[_is_at(t_ns, una, *acked) & _is_at(t_ns, reached, *sent)]
@@ -77,7 +78,8 @@ def of_capture(records: Records, isn: int, acked: Places, sent: Places) -> Recor
 
 
 def _is_at(t_ns: NDArray[np.int64], number: NDArray[np.int64], then_ns: Any, numbers: Any) -> NDArray[np.bool_]:
-    """Whether each number is what the captured ones have come to at its time, or one more: a FIN has no octet."""
+    """Whether each number is the highest captured one at its time, or one more, because a FIN counts although it has no
+    octet."""
     order = np.argsort(then_ns, kind="stable")
     upto = np.append(1, np.maximum.accumulate(numbers[order].astype(np.int64)))
     low, high = (upto[np.searchsorted(then_ns[order], t_ns, side)] for side in ("left", "right"))

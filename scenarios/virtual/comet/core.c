@@ -22,7 +22,7 @@ struct comet_core {
     struct packet_buffer *reserved;
 };
 
-/* In front of each block, so that realloc knows how much to copy and free how it was got. */
+/* In front of each block, so that realloc knows how much to copy and free how it was allocated. */
 union block {
     size_t bytes; /* this header included */
     max_align_t align;

@@ -24,24 +24,24 @@ struct comet_frame {
 struct comet_core *comet_core_open(unsigned index, comet_count seed, comet_ns granularity_ns, comet_count memory_bytes);
 void comet_core_close(struct comet_core *core);
 
-/* Puts a packed block of parameters (models_packed.h) into force. False: it is not from these sources. */
+/* Applies a packed block of parameters (models_packed.h). False: the block is not from these sources. */
 int comet_core_set(struct comet_core *core, const void *block, unsigned long len, comet_ns now_ns);
 
-/* Before the first comet_core_set: records from then on. `ring` and `slots` as in recorder.h, in memory that stays until
- * comet_core_close. */
+/* Starts recording; to be called before the first comet_core_set. `ring` and `slots` are as in recorder.h, in memory that
+ * stays until comet_core_close. */
 void comet_core_record(struct comet_core *core, void *ring, void *slots, comet_count n, comet_count header_bytes);
 
-/* As direction_reserve, direction_take and direction_refuse. */
+/* These call direction_reserve, direction_take and direction_refuse. */
 comet_byte *comet_core_reserve(struct comet_core *core);
 void comet_core_take(struct comet_core *core, unsigned len, comet_ns now_ns);
 void comet_core_refuse(struct comet_core *core, const comet_byte *data, unsigned len, comet_ns now_ns);
 
-/* As direction_due, direction_sent and direction_next_ns. */
+/* These call direction_due, direction_sent and direction_next_ns. */
 int comet_core_due(struct comet_core *core, comet_ns now_ns, struct comet_frame *frame);
 void comet_core_sent(struct comet_core *core, comet_ns now_ns, int taken);
 comet_ns comet_core_next(struct comet_core *core);
 
-/* A struct direction_view: its size, and one of now. */
+/* The size of a struct direction_view, and its content at `now_ns`. */
 unsigned long comet_core_view_bytes(void);
 void comet_core_view(struct comet_core *core, comet_ns now_ns, void *view);
 
