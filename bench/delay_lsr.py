@@ -5,8 +5,8 @@ There is no base: the figure is compared with the line's rate. ``--seconds 600``
 The figure is the average after start-up. It begins START_UP_S after the start of the stream and counts the bytes that
 the receiver's NIC takes in: payload, and headers once for each super-packet (0.1 %). Slow start needs 15 to 16
 doublings, 8 s, for the 622 MB that the path holds. The rest of the 15 s is for a CUBIC that left slow start early.
-Rejected: iperf3's own average. Its clock at the receiver stops a round trip late, when the end is announced there, and
-that is a tenth of a run of 5 s.
+Rejected: iperf3's own average. Its clock at the receiver stops a round trip late, when the end is announced there. That
+is a tenth of a run of 5 s.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """delay.rtt498: one TCP stream at RTT 498 ms (the path of the Land Speed Record): its rate after start-up, and drops
 that are not the model's.
 
-The base is a bare veth pair in the same run, which shows what this machine moves without any delay.
+The base is a bare veth pair in the same run, which shows the rate of this machine without any delay.
 """
 
 from __future__ import annotations

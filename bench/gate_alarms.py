@@ -5,8 +5,8 @@ repeats 200 comparisons of five and five are drawn: of the first gateway with it
 as `lfp gate --margin` judges them. Draws overlap, so their verdicts are not independent; the bound on alarms is the one
 for 200 independent draws all the same.
 
-A transfer ends when its last octet is confirmed. Where a frame of the last round trip is lost, that is up to a round
-trip later, and at times two. So the noise of a transfer shrinks with its length: at 2 s and RTT 60 ms its standard
+A transfer ends when its last octet is confirmed. If a frame of the last round trip is lost, it ends up to one round
+trip later, and sometimes two. So the noise of a transfer shrinks with its length: at 2 s and RTT 60 ms its standard
 deviation is 0.45 %, too much for a change of 1 % and five repeats.
 """
 

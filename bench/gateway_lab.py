@@ -59,7 +59,7 @@ def bound(address: str) -> socket.socket:
 
 
 def in_netns(netns: int, *argv: str, timeout_s: float = 60) -> str:
-    """Standard output of a command in the namespace of a process. LfpError when it fails."""
+    """The standard output of a command in the namespace of a process. LfpError when it fails."""
     done = subprocess.run(inside(netns, *argv), capture_output=True, text=True, timeout=timeout_s)
     if done.returncode:
         raise LfpError(f"{' '.join(argv)}: {done.stderr.strip() or done.stdout.strip()}")
@@ -133,7 +133,7 @@ class Lab:
             yield
 
     def wait_accelerating(self, timeout_s: float = 60) -> float:
-        """Waits until the near gateway takes new connections over; returns the seconds that took."""
+        """Waits until the near gateway takes over new connections; returns how many seconds that took."""
         return wait_accelerating([self.running["near"]], timeout_s)
 
     def show(self, which: str = "near") -> dict[str, Any]:
@@ -193,9 +193,9 @@ def lft_lab(
     ledger: Ledger | None = None,
     options: Mapping[str, str] | None = None,
 ) -> Iterator[_L]:
-    """Four namespaces and a delay box, gone afterwards; no gateway runs yet. ``path`` has both directions' parameters
-    as `comet_delay.run_argv` names them; ``options`` are further options of the box (``{"delay": "5ms"}``). ``kind`` is
-    Lab, or a class with more methods."""
+    """Four namespaces and a delay box, removed afterwards; no gateway runs yet. ``path`` has both directions'
+    parameters as `comet_delay.run_argv` names them; ``options`` are further options of the box (``{"delay": "5ms"}``).
+    ``kind`` is Lab, or a class with more methods."""
     with ExitStack() as stack:
         place = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lft-lab-")))
         pids = {role: stack.enter_context(_namespace(role, ledger)) for role in ROLES}

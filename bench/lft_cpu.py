@@ -1,13 +1,13 @@
 """lft.cpu: the processor time that a gigabyte costs both gateways at 800 Mbit/s, RTT 200 ms and 1 % loss.
 
-Three references run in the same rounds:
+Four references run in the same rounds:
 
 - the cipher alone: what ``openssl speed`` takes to encrypt a gigabyte and to decrypt it
 - the floor (lft_ref/floor/floor.c): the gateways' system calls and cipher, without a protocol
-- the floor with memory: the near end keeps each frame for a round trip and the far end holds it for as long, as every
-  tunnel has to that repairs loss; still without a protocol
-- two relays of socat, which only copy between two TCP sockets; on a path without loss, because TCP would carry next to
-  nothing with it
+- the floor with memory: the near end keeps each frame for a round trip and the far end holds it for as long, as any
+  tunnel that repairs loss must; still without a protocol
+- two relays of socat, which only copy between two TCP sockets; on a path without loss, because with loss TCP would
+  carry next to nothing
 
 The kernel charges a process for work that it does on the process's behalf. So the figures include a packet's path from
 the gateway's ``sendmsg`` or ``writev`` to the queue of the next device.
@@ -40,7 +40,7 @@ PAIRS, SECONDS, REFERENCE_SECONDS, WARM_UP_S = 5, 20, 8, 4
 LOSS_PPB = 10_000_000
 MOST_S_GB = 2.2
 CIPHER, FRAME_BYTES = "aes-128-gcm", 1440
-# As the gateways at this rate and round trip: 485 us of frames a batch, and the rest of the receiver.
+# As in the gateways at this rate and round trip: a batch holds 485 us of frames, and the receiver pauses between reads.
 FLOOR_FRAMES, FLOOR_REST_NS = 32, 1_562_500
 RTT_NS = 2 * int(LONG_PATH["delay_ns"])
 LOAD = Path(__file__).with_name("lft_load.py")
@@ -102,8 +102,8 @@ def _cipher() -> float:
 
 
 def _relays(place: Place, seconds: int, loss_ppb: int, near: Sequence[str], far: Sequence[str]) -> float:
-    """CPU s/GB of two programs in the gateways' places that pass one stream on, once the windows of its TCP
-    connections are open."""
+    """CPU s/GB of two programs that run instead of the gateways and relay one stream, after the windows of its TCP
+    connections have grown."""
     python = [sys.executable, str(LOAD)]
     with ExitStack() as stack:
         made = stack.enter_context(lab(place, LONG_PATH | {"loss_ppb": loss_ppb}))

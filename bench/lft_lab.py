@@ -1,4 +1,5 @@
-"""The laboratory for gateways as the benches of lft_ref use it: tuned hosts, rttcp, and what gateways cost.
+"""The laboratory for gateways as the benches of lft_ref use it: with tuned hosts, rttcp, and the gateways' CPU time and
+memory.
 
 The box counts octets of IP packets (framing ``ip``), as the gateway's limit does, so that a line of 800 Mbit/s and a
 limit of 800 Mbit/s are the same thing. Without gateways the same path carries plain TCP.

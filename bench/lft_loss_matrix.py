@@ -48,8 +48,8 @@ def _note(made: Lab, octets: int) -> str:
 
 
 def _octets(loss: float, seconds: int) -> int:
-    """The octets that textbook Go-Back-N carries in so many seconds (docs/explanation/lft-recovery.md), but at least a
-    few.
+    """The octets that textbook Go-Back-N carries in this many seconds (docs/explanation/lft-recovery.md), but at least
+    a few.
 
     The transfer is bounded by octets, not by time: the octets that the client's kernel and the gateway accept at once
     would need minutes to arrive.

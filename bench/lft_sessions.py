@@ -42,7 +42,7 @@ def _load(made: Lab, sessions: int, seconds: int) -> list[int]:
 
 
 def _connects(made: Lab, count: int) -> None:
-    """Opens and closes so many connections with one octet each, up to 200 at a time."""
+    """Opens and closes this many connections with one octet each, up to 200 at a time."""
     python = [sys.executable, str(LOAD)]
     with Tool([*python, "accept"], netns_pid=made.server, name="acceptor", ledger=made.ledger) as acceptor:
         acceptor.wait_event("ready", 10)

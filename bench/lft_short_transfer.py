@@ -1,4 +1,4 @@
-"""lft.short_transfer: 20 MB at 0.1 % loss compared with BBR, and small requests next to a bulk session.
+"""lft.short_transfer: 20 MB at 0.1 % loss compared with BBR, and small requests during a bulk session.
 
 A request is 100 KB that are sent and that the receiving application confirms. It takes at most three round trips, and
 one more for its connect. The path has 800 Mbit/s and RTT 200 ms.

@@ -34,7 +34,8 @@ def page(result: Result) -> str:
 
 
 def write(result: Result, file: Path) -> None:
-    """Writes the page; a reader finds the old one or the new one. What other benches wrote there stays."""
+    """Writes the page atomically: a reader finds the old one or the new one. Parts that other benches wrote there
+    stay."""
     parts = re.split(r"^(?=# )", file.read_text(encoding="utf-8"), flags=re.MULTILINE) if file.exists() else []
     own, heading = page(result), f"# {result.name}\n"
     places = [number for number, part in enumerate(parts) if part.startswith(heading)]

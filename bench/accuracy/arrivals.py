@@ -1,4 +1,4 @@
-"""Packets with the kernel's times at NICs: pktlogger captures them, and numpy reads the file.
+"""Packets with the kernel's time stamps at NICs: pktlogger captures them, and numpy reads the file.
 
 Every packet that a bench looks at is longer than the snapshot. So all packet blocks of the pcapng file have the same
 length, and the file is an array. This is checked, not assumed.

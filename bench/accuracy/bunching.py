@@ -1,8 +1,8 @@
 """delay.accuracy, bunching: when the held packets leave, how long each waits, and how many leave together.
 
-The box lets packets go on at the multiples of the period on CLOCK_MONOTONIC. So a packet that comes at a random moment
-waits a time that is uniform on [0, period). Packets are sent golden-ratio periods apart here, which spreads their
-moments more evenly over the period than random ones would be.
+The box releases packets at the multiples of the period on CLOCK_MONOTONIC, called openings. So a packet that comes at a
+random moment waits a time that is uniform on [0, period). Here packets are sent at a spacing of the golden ratio times
+the period, which spreads their arrivals more evenly over the period than random times would.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def waits(pair: Hosts, place: Place) -> Iterator[Row]:
 
 
 def together(pair: Hosts, place: Place) -> Iterator[Row]:
-    """Whether each bunch of waiting packets leaves at its own opening: with more at once some would leave before their
-    opening, with fewer the rest would be late. A single delay on a busy machine is neither error."""
+    """Whether each bunch of waiting packets leaves at its own opening: if more left at once, some would leave before
+    their opening; if fewer left, the rest would be late. A single delay on a busy machine is neither error."""
     path: dict[str, int | str] = {"delay_ns": TAKEN_IN_NS, "bunch_ns": BUNCH_PERIOD_NS, "bunch_packets": TOGETHER}
     with (
         box(pair, MTU, path, place.scratch, place.ledger, **AWAKE),

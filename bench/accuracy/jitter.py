@@ -32,7 +32,7 @@ AWAKE: dict[str, int] = {"poll_ns": 0, "spin_ns": 10_000_000}
 PAYLOAD = 100
 TRACE_ERROR_US = 200.0  # the box sleeps now and then
 Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
-# Jitter has mean 0: a Pareto variable s^(-1/3) less its mean 3/2, over its standard deviation sqrt(3)/2.
+# Jitter has mean 0: (a Pareto variable s^(-1/3) - its mean 3/2) / its standard deviation sqrt(3)/2.
 _PARETO = stats.pareto(3, loc=-1.5 * SCALE_MS / np.sqrt(0.75), scale=SCALE_MS / np.sqrt(0.75))
 _TABLE_MS = np.round(np.concatenate([np.linspace(-2, -1, 40), np.linspace(0, 0.5, 20), np.linspace(2, 5, 20)]), 6)
 
@@ -78,7 +78,9 @@ def distribution(pair: Hosts, place: Place, model: Model) -> Iterator[Row]:
         distance = float(stats.kstest(jitter_ms, model.cdf).statistic)
         allowed = theory.largest_distance(jitter_ms.size)
         if model.cdf is _table_cdf:
-            allowed += 0.5 / _TABLE_MS.size  # a point's whole step against half of it
+            allowed += (
+                0.5 / _TABLE_MS.size
+            )  # at a point the true distribution has a whole step, and _table_cdf half of it
         yield Row(f"jitter {model.name}, Kolmogorov–Smirnov", "", distance, 0, allowed, note)
     if model.correlation is not None:
         r = float(np.corrcoef(jitter_ms[:-1], jitter_ms[1:])[0, 1])

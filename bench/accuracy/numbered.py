@@ -29,8 +29,8 @@ AT_ONCE = 64  # super-packets on their way to the box: far fewer than the NIC's 
 
 @contextlib.contextmanager
 def sockets(pair: Hosts, segment: int = 0) -> Iterator[socket.socket]:
-    """A sending socket. Its receiver takes super-packets whole and is never read, because a full buffer is the cheapest
-    place for packets to end. ``segment``: payload bytes of each wire packet of a super-packet."""
+    """A sending socket. Its receiver takes super-packets whole and is never read: dropping packets at a full buffer
+    costs the least. ``segment``: payload bytes of each wire packet of a super-packet."""
 
     def receiver() -> socket.socket:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -66,9 +66,9 @@ def send_trains(pair: Hosts, trains: int, parts: int, payload: int) -> int:
 
 
 def send_steady(pair: Hosts, rate: int, seconds: float, payload: int) -> None:
-    """Sends single datagrams, numbered from 0, at this rate. Those of about 60 us (a sleep) are sent together.
-    Rejected: iperf3, which sends no faster, and whose receiver would use a processor that the box and the captures
-    need."""
+    """Sends single datagrams, numbered from 0, at this rate. The datagrams of about 60 us (the length of a sleep) are
+    sent together. Rejected: iperf3, which sends no faster, and whose receiver would use a processor that the box and
+    the captures need."""
     with sockets(pair) as out:
         rest, sent, at_once = bytes(payload - 4), 0, rate // 500 + 1
         begun = last = time.monotonic()

@@ -76,7 +76,7 @@ class Chain:
         return around(n * mean, float(np.sqrt(n * variance)))
 
     def burst(self, bursts: int) -> Interval:
-        """The interval of the mean length of so many bursts."""
+        """The interval of the mean length of this many bursts."""
         share, inner = self.stationary, self.steps[np.ix_(self.lost, self.lost)]
         starts = share[~self.lost] @ self.steps[np.ix_(~self.lost, self.lost)]
         starts = starts / starts.sum()

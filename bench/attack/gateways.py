@@ -1,4 +1,4 @@
-"""One client of a gateway against its other clients: what runs inside the guest.
+"""One client of a gateway that wants everything, against its other clients: the part that runs inside the guest.
 
     one client, which wants all ─────────┐
     3 others, which want an equal part ──┴─ near, a SOCKS5 proxy ══ comet-delay, RTT 20 ms ══ far ── server
@@ -42,7 +42,8 @@ _PRICE = "echo '20000 10000' > /proc/call_cost; exec \"$@\""  # 20 µs a system 
 
 @contextlib.contextmanager
 def lab_of(*options: str, program: tuple[str, ...] = (), path: dict[str, str] | None = None) -> Iterator[Lab]:
-    """Running gateways, and a silent network behind the server. ``program``: what starts the gateways."""
+    """Running gateways, and a silent network behind the server. ``program``: a command that starts the gateways'
+    command, empty for none."""
     with lft_lab(kind=Lab, options={"delay": "10ms", "spin": "0"} | (path or {})) as lab, lab.stopping():
         for address in OTHERS:
             in_netns(lab.client, "ip", "addr", "add", f"{address}/24", "dev", "eth0")
@@ -58,8 +59,8 @@ def lab_of(*options: str, program: tuple[str, ...] = (), path: dict[str, str] | 
 
 @contextlib.asynccontextmanager
 async def _serving(lab: Lab) -> AsyncIterator[None]:
-    """The server: echoes at PORT at once and at LATE_PORT after LATE_S, and answers names that begin with ``late``
-    after as long."""
+    """The server: echoes at PORT at once and at LATE_PORT after LATE_S, and answers look-ups of names that begin with
+    ``late`` after LATE_S, too."""
     loop = asyncio.get_running_loop()
     drop = f"chain in {{ type filter hook input priority 0; tcp dport {LATE_PORT} drop; }};"
     in_netns(lab.server, "nft", f"table inet late {{ {drop}}}")
@@ -83,7 +84,7 @@ class Demand:
 
 
 async def _against(lab: Lab, demand: Demand) -> tuple[float, list[float]]:
-    """The connections that the one client holds, and those that each other client has in the end."""
+    """How many connections the one client holds in the end, and how many each other client has."""
 
     def opens(source: str, to: tuple[str, int]) -> socks.Open:
         return functools.partial(socks.connect, source, PROXY, *to)
@@ -111,7 +112,7 @@ def _measured(lab: Lab, demand: Demand) -> tuple[float, list[float]]:
 
 
 def sessions(places: int, loss: str = "0") -> Share:
-    """``--sessions``: the one client wants twice as many as there are."""
+    """``--sessions``: the one client wants twice as many sessions as there are."""
     with lab_of("--sessions", str(places), path={"loss": loss}) as lab:
         took, got = _measured(lab, Demand(2 * places, places // EACH))
     return Share(took, got, places // EACH, "connections")
@@ -166,8 +167,8 @@ async def _send(source: str, number: int) -> None:
 
 
 async def _all_send(lab: Lab, connections: int) -> dict[int, int]:
-    """The octets of each source in GROWN_S, once windows have grown: of the one with so many connections, and of the
-    others with one each."""
+    """The octets of each source in GROWN_S, after the windows have grown. The one client has ``connections``
+    connections, the others have one each."""
     counts: dict[int, int] = {}
     listener = call_in(lab.server, socket.create_server, (SERVER[4], PORT), backlog=BACKLOG)
     await asyncio.get_running_loop().create_server(lambda: _Sink(counts), sock=listener)
@@ -185,8 +186,8 @@ async def _all_send(lab: Lab, connections: int) -> dict[int, int]:
 
 
 def processor(connections: int) -> Share:
-    """The processor of gateways that each system call and octet costs: all send as fast as they can, the one client
-    over so many connections."""
+    """The processor time of gateways, where each system call and octet has a cost: all clients send as fast as they
+    can, the one client over this many connections."""
     with lab_of(program=("sh", "-c", _PRICE, "sh")) as lab:
         octets = call_in(lab.client, asyncio.run, _all_send(lab, connections))
     mbit = {number: 8e-6 * octets.get(number, 0) / GROWN_S for number in range(EACH)}
@@ -195,8 +196,8 @@ def processor(connections: int) -> Share:
 
 @contextlib.contextmanager
 def _copying(lab: Lab, copies: int) -> Iterator[list[int]]:
-    """An observer next to the near gateway who sends so many copies of each INIT from an address of his own; he has
-    counted them at the end."""
+    """An observer next to the near gateway, who sends this many copies of each INIT from an address of his own. Yields
+    a list whose only element counts the copies."""
     counted, over = [0], threading.Event()
 
     def copy() -> None:
@@ -226,8 +227,8 @@ def _copying(lab: Lab, copies: int) -> Iterator[list[int]]:
 
 
 def handshakes(copies: int) -> Share:
-    """Handshakes of the tunnel: an observer sends so many copies of each INIT. The figure is the handshakes a second of
-    a near gateway that has been started again, next to those without the observer."""
+    """Handshakes of the tunnel: an observer sends this many copies of each INIT. The figure is 1 / (the time in which a
+    restarted near gateway gets its tunnel up), compared with the same without the observer."""
     with lab_of() as lab:
 
         def again() -> float:
@@ -259,7 +260,7 @@ def serve_names() -> None:
 
 
 def main(name: str, arguments: str) -> None:
-    """Prints the share that a row has measured."""
+    """Measures a row and prints its share."""
     serve_names()
     print(json.dumps(ROWS[name](**json.loads(arguments)).as_json()))
 

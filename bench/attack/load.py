@@ -1,8 +1,8 @@
-"""``attack.load``: clients at work next to all attacks at once, for an hour of virtual time.
+"""``attack.load``: working clients during all attacks at once, for an hour of virtual time.
 
 A port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that hang, and an
-observer of state (`show`), while no unreserved memory is left. No connection of a client at work may be lost or bring
-other octets than were sent, and none may take longer than 1.5 times the longest of the same clients alone.
+observer of state (`show`), while no unreserved memory is left. No connection of a working client may be lost or deliver
+wrong octets, and none may take longer than 1.5 times the longest of the same clients alone.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def day_rows(hours: int) -> list[Row]:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result. ``--seconds`` is the virtual time next to the attacks."""
+    """One result. ``--seconds`` is the virtual time during the attacks."""
     if why := kernel.missing():
         place.say(f"attack.load: left out: {why}")
         return

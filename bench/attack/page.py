@@ -39,7 +39,7 @@ def _dashboard(runs: Path) -> Iterator[tuple[str, int]]:
 
 
 def _asks(sock: socket.socket) -> bool:
-    """Whether a request is answered, over a connection that stays."""
+    """Whether a request is answered, over a persistent connection."""
     try:
         sock.sendall(b"HEAD / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
         return sock.recv(1 << 16).startswith(b"HTTP/1.1 ")

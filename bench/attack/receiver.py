@@ -49,7 +49,7 @@ class _Senders:
     outputs: list[IO[bytes]]
 
     def begun(self) -> float:
-        """How many have sessions."""
+        """How many senders have a session."""
         return float(sum(b'"interval"' in os.pread(one.fileno(), 1 << 16, 0) for one in self.outputs))
 
 
@@ -70,7 +70,8 @@ def _senders(lab: Lab, source: str, n: int, *options: str) -> Iterator[_Senders]
 
 
 def _compared(lab: Lab, greedy: int, demand: int, options: tuple[str, ...] = ()) -> tuple[float, list[float]]:
-    """The sessions of the one sender that wants so many, and those of each of the others. ``options``: of all."""
+    """The number of sessions that the greedy sender got, and the numbers that the others got. ``options``: all senders'
+    options."""
     with _senders(lab, CLIENT[4], greedy, *SLOW, *options) as one, contextlib.ExitStack() as stack:
         time.sleep(STEADY_S)
         others = [stack.enter_context(_senders(lab, source, demand, *WORK, *options)) for source in OTHERS]
@@ -93,7 +94,7 @@ def memory(sessions: int) -> Share:
 
 
 def descriptors(limit: int) -> Share:
-    """The receiver's descriptors: the one source opens twice as many connections and says nothing, and opens another
+    """The receiver's descriptors: the one source opens twice as many connections and sends nothing, and opens another
     one whenever one is closed."""
     with _receiver(program=("prlimit", f"--nofile={limit}:{limit}", "--")) as lab:
         flood = [sys.executable, "-m", __spec__.name, "flood", str(2 * limit)]
@@ -127,7 +128,7 @@ ROWS = {row.__name__: row for row in (sessions, memory, descriptors)}
 
 
 def main(name: str, arguments: str) -> None:
-    """Prints the share that a row has found; or is the one source that opens connections."""
+    """Measures a row and prints its share; with ``flood``, runs as the one source that opens connections."""
     if name == "flood":
         asyncio.run(_flood(int(arguments)))
     print(json.dumps(ROWS[name](**json.loads(arguments)).as_json()))

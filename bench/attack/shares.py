@@ -1,4 +1,4 @@
-"""``attack.shares``: how much of each resource one source can take, and how much of their fair share the others then
+"""``attack.shares``: how much of each resource one source can take, and how much of their fair shares the others then
 get.
 
 A fair share is an equal part of the resource, or a source's demand if that is smaller. Each of the others must get at

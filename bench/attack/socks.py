@@ -79,8 +79,8 @@ Open = Callable[[], Coroutine[Any, Any, socket.socket]]
 
 
 class Greedy:
-    """Wants to hold so many connections, and opens another one as soon as it loses one. A context manager, inside a
-    running loop. ``held``: those that it has."""
+    """Tries to hold ``n`` connections, and opens another one as soon as it loses one. A context manager, inside a
+    running loop. ``held``: the open connections."""
 
     def __init__(self, n: int, opens: Open, again_s: float = _AGAIN_S) -> None:
         self.held: set[socket.socket] = set()
@@ -121,12 +121,12 @@ async def in_time(opens: Open) -> socket.socket | None:
 
 
 async def at_once(opens: Open, n: int) -> list[socket.socket]:
-    """Of this many connections begun together, those that are established."""
+    """Opens this many connections at the same time; returns those that are established."""
     return [sock for sock in await asyncio.gather(*(in_time(opens) for _ in range(n))) if sock]
 
 
 async def in_turn(opens: Open, n: int) -> list[socket.socket]:
-    """The same one after the other, until one fails."""
+    """Opens this many connections one after the other, until one fails."""
     made: list[socket.socket] = []
     while len(made) < n and (sock := await in_time(opens)):
         made.append(sock)

@@ -1,4 +1,5 @@
-"""One client's streams that are not read, next to one stream that is: the memory of both gateways, in lft-sim.
+"""One client's streams that nobody reads, at the same time as one stream that is read: the memory of both gateways, in
+lft-sim.
 
 The readers of the one client stand still, so all that its streams hold stays where it is. The other stream should have
 the line to itself. lft-sim runs the gateways' own code in virtual time, so its figures do not depend on the machine.
@@ -38,7 +39,7 @@ def day(hours: int) -> tuple[Share, bool]:
 
 
 def memory(streams: int, seconds: int) -> Share:
-    """The memory of streams, as the rate of one that is read next to so many that are not."""
+    """The memory of streams, as the rate of one that is read while this many others are not."""
     alone, beside = (_trial(*PATH, "--duration", f"{seconds}s", "--still", str(still)) for still in (0, streams))
     mbit = [1e-6 * float(one["steady_bps"]) for one in (alone, beside)]
     return Share(0, [mbit[1]], mbit[0], "Mbit/s")

@@ -1,10 +1,10 @@
-"""Clients of gateways at their work, alone and then next to all attacks at once: what runs inside the guest.
+"""Clients of gateways at their work, alone and then during all attacks at once: the part that runs inside the guest.
 
     clients at work ───────┐
     a source an attack ────┴─ near ══ comet-delay, 100 Mbit/s, RTT 20 ms ══ far ── server ── a net of silent addresses
 
-A client connects through the router, sends octets that never repeat, compares what the server returns, and closes; and
-does so again. Meanwhile, each from a source of its own:
+A client connects through the router, sends octets that never repeat, compares what the server returns, closes, and
+begins again. Meanwhile these attacks run, each from a source of its own:
 
     a port scan            of silent addresses and closed ports
     idle connections       more than the gateway has descriptors for, through its SOCKS5 proxy
@@ -244,8 +244,8 @@ def _limit(pid: int, *limits: str) -> None:
 
 
 def measure(clients: int, alone_s: float, seconds: float) -> dict[str, Any]:
-    """``alone`` and ``beside``: what the clients saw (`Work.as_json`); ``seen``: what the attackers held;
-    ``near`` and ``far``: the gateways' states."""
+    """``alone`` and ``beside``: what the clients saw without and during the attacks (`Work.as_json`); ``seen``: what
+    the attackers held; ``near`` and ``far``: the gateways' states."""
     gateways.serve_names()
     with gateways.lab_of(*OPTIONS, path={"rate": "100Mbit", "queue": "1MB"}) as lab:
         sources = [f"10.81.0.{100 + i}" for i in range(clients)]

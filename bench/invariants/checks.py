@@ -26,10 +26,10 @@ NEAR = 1 + 1e-9
 
 
 def ends(trial: Trial) -> Iterator[str]:
-    """A trial in virtual time ends and is valid, unless something else ran than was asked for. Between two hosts this
+    """A trial in virtual time ends and is valid, unless other settings ran than were asked for. Between two hosts this
     happens where a congestion control needs ECN and is set too late: iperf3's connection gets its control when it is
-    already open. A SYN that is lost is sent again without ECN, and gateways have settings of their own. A gateway may
-    say that its tunnel was down where several overfill the line."""
+    already open. A lost SYN is sent again without ECN, and gateways have settings of their own. A gateway may report
+    that its tunnel was down where several gateways together overfill the line."""
     if trial.status["state"] != "done":
         yield f"{trial.status['state']}: {trial.status['error']}"
         return
@@ -45,8 +45,8 @@ def _is_tunnel_down(cause: Json) -> bool:
 
 
 def _overfilled(trial: Trial) -> bool:
-    """Whether the gateways' limits, which are of one pair each, are above the line's rate together. Full queues may
-    then take all of one tunnel's packets for a second, and it takes its peer for dead."""
+    """Whether the limits of all pairs of gateways together exceed the line's rate. Full queues may then drop all of one
+    tunnel's packets for a second, so that the gateway takes its peer for dead."""
     if trial.gateway in ("none", "socat"):
         return False
     first = trial.json("gateway")
@@ -55,7 +55,7 @@ def _overfilled(trial: Trial) -> bool:
 
 
 def _falls_back(trial: Trial, row: Json) -> bool | None:
-    """Whether a row's DCTCP runs as Reno for want of ECN; None: it may."""
+    """Whether a row's DCTCP must run as Reno because there is no ECN; None: it may."""
     if _flow_table(trial, row)["congestion"] != "dctcp":
         return False
     if _may_lack_ecn(trial, row):
@@ -64,8 +64,8 @@ def _falls_back(trial: Trial, row: Json) -> bool | None:
 
 
 def _may_lack_ecn(trial: Trial, row: Json) -> bool:
-    """Whether gateways, or a SYN that the path lost, may keep a row's connections from ECN. netem keeps no record:
-    where it dropped anything, by chance or at a full queue, that may have been a SYN."""
+    """Whether gateways, or a SYN that the path lost, may keep a row's connections from using ECN. netem keeps no
+    record, so any packet that it dropped, by chance or at a full queue, may have been a SYN."""
     if trial.gateway != "none":
         return True
     if not trial.recorded:
@@ -134,8 +134,9 @@ def possible(trial: Trial) -> Iterator[str]:
 
 
 def path_rate(trial: Trial) -> Iterator[str]:
-    """The path's rate limits while the bottleneck works, by the box's record: it rests for 5 % of that time at most (a
-    round that kept it busy for 98 % counts), and for a round trip of the path in which a round begins or ends."""
+    """The path's rate limits while the bottleneck works, by the box's record. During all times attributed to the path's
+    rate it may be idle for at most 5 % of the time (pktlogger accepts a round that kept it busy for 98 %), plus one
+    round trip of the path per flow, because a round may begin or end in between."""
     if not trial.recorded or not trial.summary.get("flows"):
         return
     box, limits = trial.table("box"), trial.limits
@@ -158,14 +159,14 @@ def _fastest_bps(trial: Trial) -> float:
 
 
 def _held_back_ns(trial: Trial) -> float:
-    """By how much the delay shrinks: packets that were on their way for this long arrive together with later ones."""
+    """By how much the delay shrinks: the packets of a time of this length arrive together with later ones."""
     delays = [float(trial.draw.values["path.delay"]), *_changed(trial, "delay")]
     return max(0.0, *(before - after for before, after in zip(delays, [*delays[1:], delays[-1]], strict=True))) * 1e6
 
 
 def shares(trial: Trial) -> Iterator[str]:
-    """Shares are from 0 to 1, and those of one whole add up to 1. Only pair 1 is captured, and hosts with gateways of
-    their own have no connection to capture. A flow whose SYN was lost until its time was over has no limits."""
+    """Shares are from 0 to 1, and the shares of one whole add up to 1. Only pair 1 is captured, and hosts with gateways
+    of their own have no connection to capture. A flow whose SYNs were lost until its time was over has no limits."""
     for row, end in zip(trial.rows, trial.ends, strict=True):
         limits = [value for name, value in row.items() if name.startswith("limited_") and value is not None]
         unseen = row["pair"] > 1 or trial.gateway == "host"
@@ -186,9 +187,9 @@ def shares(trial: Trial) -> Iterator[str]:
 
 
 def sums(trial: Trial) -> Iterator[str]:
-    """The flows second by second have all octets of the flows, and never more than the line. iperf3's receiver does not
-    read all that arrives, and its connection begins with a cookie. The span that is common to all flows is no longer
-    than any of them; iperf3's own time ends before its last octets arrive."""
+    """The flows second by second have all octets of the flows, and never more than the line carries. iperf3's receiver
+    does not read all that arrives, and its connection begins with a cookie. The span in which all flows ran is no
+    longer than any flow; iperf3's own time ends before its last octets arrive."""
     for row in trial.rows:
         if row["tool"] == "rttcp" and (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
             yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"
@@ -228,24 +229,26 @@ def asked(trial: Trial) -> Iterator[str]:
 
 
 def windows(trial: Trial) -> Iterator[str]:
-    """Where a window of the receiver is the limit, the counter of the sender's kernel goes on, sample by sample, and
-    nowhere else. The kernel counts while data wait for room in the window. Bounds:
+    """Where the receiver's window is the limit, and only there, the sender's kernel counts (`tcpi_rwnd_limited`),
+    sample by sample. It counts while data wait for room in the window. Bounds:
 
-    - Limits end with the last data packet (FORMAT.md section 3). iperf3 may leave data unsent behind it, for which the
-      kernel counts on.
-    - Its clock has steps of a jiffy, so of each time between two samples it may count one more or less, and what it has
-      counted whole was limited but for two.
-    - In a recovery, after a time-out and while nothing passes the path, that is the cause, however full the window is
-      (FORMAT.md section 4). The kernel counts there, too.
-    - It waits for room for a whole super-packet (tcp_tso_should_defer), and pktlogger's rule asks for room for a
-      segment. Where there is that, by the kernel's own records, the round decides, and a queue that stands comes first.
-    - A gap between two packets has one cause. One behind a full window may end with another one, which counts from the
-      first acknowledgement in the gap on.
-    - It looks at the window when congestion window and pacing let a packet go. So it counts all the time where the
-      congestion window is larger than what the window can hold, and data wait, unless it paces. They do where both
-      samples have a segment of them, and its records no time with less: a shorter rest waits for the program's next
-      octets behind a window with room (Nagle's rule), and the counter stands. The window may hold two
-      segments that are shorter than the rest: its own remainder, and that of a super-packet.
+    - Limits end with the last data packet (FORMAT.md section 3). iperf3 may leave unsent data after it, for which the
+      kernel goes on counting.
+    - The kernel's clock has steps of a jiffy. So between two samples its count may be wrong by one jiffy. Where it has
+      counted the whole time between two samples, all but two jiffies of it must have been limited.
+    - A recovery, a time-out or a path that is down is the cause, however full the window is (FORMAT.md section 4). The
+      kernel counts there, too.
+    - The kernel waits for room for a whole super-packet (tcp_tso_should_defer), but by pktlogger's rule room for one
+      segment is enough. Where the window has room for a segment, by the kernel's own records, the cause of the round
+      decides, and a standing queue comes first.
+    - A gap between two packets has one cause. A gap that begins with a full window may end with another cause, which
+      the kernel counts from the first acknowledgement in the gap on.
+    - The kernel checks the receiver's window only when congestion window and pacing allow a packet. So it counts all
+      the time if data wait, the congestion window is larger than what the receiver's window can hold, and the kernel
+      does not pace. Data wait if both samples have at least a segment of unsent data, and the kernel's records show no
+      moment with less: a shorter remainder waits for the program's next octets although the window has room (Nagle's
+      rule), and the counter stands still. The window may hold two segments that are shorter than the others: its own
+      remainder, and that of a super-packet.
     """
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
@@ -275,7 +278,8 @@ BEFORE_WINDOWS = ("path_down", "timeout", "fast_recovery", "emulator_late")
 
 
 def _may_be_windows(trial: Trial, flow: Json) -> Callable[[Array], Array]:
-    """How long until a time the kernel may have counted the window, by what pktlogger says and by its bounds."""
+    """A function of time: for how long until then the kernel may have counted, by pktlogger's causes and the bounds of
+    `windows`."""
     began, ended, named = trial.rows_of(flow, *WINDOWS, *BEFORE_WINDOWS)
     came = trial.acks["t_received_ns"][trial.acks["flow"] == flow["flow"]]
     came = np.append(np.sort(came[came >= 0]), ended[-1])
@@ -299,14 +303,15 @@ def _told(wrong: Array, lasted: Array) -> str:
 
 def idle(trial: Trial) -> Iterator[str]:
     """Where the sender's kernel has nothing to send and nothing outstanding, its program is the limit. The kernel's
-    counter `tcpi_busy_time` stands then, and no window, queue or recovery keeps anything back: the cause is
-    application, or pacing, with which a program keeps to its rate, or send_buffer, with which a writer has not run.
-    Bounds:
+    counter `tcpi_busy_time` stands still then, and no window, queue or recovery keeps anything back. So the cause is
+    application, or pacing if the program keeps to a rate, or send_buffer if a blocked writer has not run yet. Bounds:
 
-    - The counter has steps of a jiffy. Where it stands from one sample to the next, the kernel was idle but for one.
-    - A silence has a cause of its own, and a round takes in what is at its edges. So of samples in a row between which
-      the counter stands a round trip may have another cause, or the distance of two samples, where that is longer.
-    - What a path that is down, or a box that is late, holds back comes first (FORMAT.md section 4).
+    - The counter has steps of a jiffy. Where it stands still from one sample to the next, the kernel was idle for all
+      but one jiffy.
+    - A silence has a cause of its own, and a round includes what is at its edges. So within consecutive samples between
+      which the counter stands still, a round trip may have another cause (or the distance of two samples, if that is
+      longer).
+    - A path that is down and a box that is late come first (FORMAT.md section 4).
     """
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
@@ -325,10 +330,11 @@ OF_PROGRAM = ("application", "pacing", "send_buffer", "path_down", "capture_loss
 
 
 def buffers(trial: Trial) -> Iterator[str]:
-    """rttcp always has data, so nothing waits for the application: but in the opening of a transfer with a window, in
-    which it sends a window at a time (PROTOCOL.md), when all has been sent once, and between two calls that write. And
-    while the send buffer limits, or any program, nothing is unsent: most samples taken then have less than a segment.
-    The counter `tcpi_sndbuf_limited` is not asked: it leaves out a blocking writer, which goes past the bound."""
+    """rttcp always has data, so its application is never the limit, with three exceptions: the opening of a transfer
+    with a window, in which rttcp sends one window at a time (PROTOCOL.md), the time after all data have been sent once,
+    and the time between two calls that write. Where the send buffer or any application is the limit, nothing is unsent:
+    most samples taken then have less than a segment. The counter `tcpi_sndbuf_limited` is not used: it does not count a
+    blocking writer, which exceeds the buffer's bound."""
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
         if flow is None or row["sender_pace_bps"]:
@@ -351,16 +357,16 @@ def buffers(trial: Trial) -> Iterator[str]:
 
 
 def limits(trial: Trial) -> Iterator[str]:
-    """The limits named for a captured flow agree with what its kernel says it waited for (`oracle` has the bound)."""
+    """The limits of a captured flow agree with what its kernel waited for (`oracle` has the bound)."""
     for flow, found in oracle.flows(trial):
         if sum(found.wrong_s.values()) > found.bound_s:
             yield f"flow {flow['flow']}: {found.told()}"
 
 
 def timeouts(trial: Trial) -> Iterator[str]:
-    """A captured flow's time-outs are those that its kernel counted from its first sample to its last, and no
-    tail-loss probes. None is over before the first sample, 10 ms after the transfer's beginning. iperf3 ends before its
-    connection does: what is sent again after the last sample is not counted there."""
+    """A captured flow has as many time-outs as its kernel counted from its first sample to its last; tail-loss probes
+    do not count. No time-out can be over before the first sample, 10 ms after the transfer's beginning. iperf3 ends
+    before its connection does, so its time-outs after the last sample are left out."""
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
         if flow is not None and samples:
@@ -373,11 +379,11 @@ def timeouts(trial: Trial) -> Iterator[str]:
 
 
 def marks(trial: Trial) -> Iterator[str]:
-    """The marks that the receiver's capture and kernel have are those that the box made. Connections of the tools' own,
-    which no row tells of, may have some of them. The receiver's kernel does not count the mark of a packet that brings
-    nothing new, and its counter is read before the last packet comes, which acknowledges its own FIN. Linux
-    sometimes takes AccECN's counter to have gone round once more, so what its sender takes to be marked is more by a
-    multiple of 8."""
+    """The receiver's capture and kernel see as many marks as the box made. The tools' own connections, which have no
+    row, may have some of the box's marks. The receiver's kernel does not count the mark of a packet that brings nothing
+    new, and its counter is read before the last packet comes, which acknowledges its own FIN. Linux sometimes assumes
+    that AccECN's counter has wrapped once more than it has, so its sender may count more marked packets by a multiple
+    of 8."""
     marked = [row["ce_marked"] for row in trial.rows if row.get("ce_marked") is not None]
     for row, end in zip(trial.rows, trial.ends, strict=True):
         if row.get("ce_received") is None or not trial.recorded:
@@ -424,7 +430,7 @@ def causes(trial: Trial) -> Iterator[str]:
 
 def drops(trial: Trial) -> Iterator[str]:
     """The flows lost no more than the box dropped, and nothing by chance where the box dropped nothing by chance. Pairs
-    that are not captured are not checked."""
+    that are not captured have no losses."""
     dropped = (((trial.json("delay").get("statistics") or {}).get("ab") or {}).get("drops")) or {}
     lost = sum(value or 0 for row in trial.rows for name, value in row.items() if name.startswith("lost_"))
     if trial.recorded and not trial.rows[0]["bidir"]:
@@ -437,8 +443,8 @@ def drops(trial: Trial) -> Iterator[str]:
 
 
 def recoveries(trial: Trial) -> Iterator[str]:
-    """A recovery is no longer than the rest of the transfer, or the reason why it is unknown is given. Outages count
-    from the trial's origin, intervals from the beginning of their own flow."""
+    """A recovery is no longer than the rest of the transfer, or the reason why it is unknown is given. Times of outages
+    count from the trial's origin, those of intervals from the beginning of their own flow."""
     found = trial.json("recovery").get("flows") or {}
     for row, end in zip(trial.rows, trial.ends, strict=True):
         for one in found.get(row["flow_name"]) or ():

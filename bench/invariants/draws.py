@@ -173,7 +173,7 @@ def _settle(values: Table) -> Table:
         # socat wants brackets around an address of IPv6
         values |= {"beside": 0, "family": "ipv4"}
     if not values["scaling"] and values["window"] == "64KB":
-        values["window"] = None  # without scaling a window is one octet less at most
+        values["window"] = None  # the largest window without scaling is one octet smaller
     return values
 
 
@@ -195,7 +195,8 @@ def _tables(values: Table, seed: int) -> dict[str, Table]:
 
 
 def _queue(values: Table) -> int:
-    """In octets: a queue of less than three frames is none, and netem's bucket wants two."""
+    """The queue in octets: at least three frames, because less is hardly a queue, and netem's token bucket needs
+    two."""
     bdp = values["path.delay"] * 2 * values["path.rate"] * 1000 / 8
     return int(max(values["path.queue"] * bdp, 3 * (values["path.mtu"] + 18)))
 
@@ -246,7 +247,7 @@ def _profile(values: Table) -> Table:
 
 
 def _toml(tables: Mapping[str, Any], around: str = "") -> Iterator[str]:
-    """The lines of tables of TOML, whose values JSON writes alike."""
+    """The lines of TOML tables; their values are the same in JSON, which writes them."""
     for name, table in tables.items():
         inner = {key: value for key, value in table.items() if isinstance(value, dict)}
         header = around + (name if name.replace(".", "").isalnum() else json.dumps(name))

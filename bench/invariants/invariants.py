@@ -1,7 +1,7 @@
-"""`virtual.invariants`: what holds in any trial, checked on settings drawn at random, in virtual time.
+"""`virtual.invariants`: checks what must hold in any trial, on settings drawn at random, in virtual time.
 
-A trial that is called valid and breaks one of the checks is a wrong number that somebody would have believed. Each draw
-that breaks one is left as a scenario file, as it was drawn and made plainer (`shrink.py`).
+If a trial that is called valid breaks a check, a user would have believed a wrong number. For each draw that breaks
+one, two scenario files are left: the draw itself, and a plainer one (`shrink.py`).
 """
 
 from __future__ import annotations

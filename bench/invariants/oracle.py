@@ -1,32 +1,37 @@
 """What limited a sender: pktlogger's account of a flow, moment by moment, against that of the sender's kernel.
 
 The kernel's account is `scenarios.virtual.waits`: what the sender waited for. It is exact, and knows what captures do
-not show: whether a writer was blocked, what the congestion window was, when a packet was paced. Where two things hold a
-sender at a time, either is right:
+not show: whether a writer was blocked, what the congestion window was, when a packet was paced. Where two limits hold
+at the same time, either is right:
 
-- The kernel looks at pacing, then the congestion window, then the peer's. Where one of the first two holds and the
-  peer's window leaves no room for a segment either, both limit.
-- Where all has been sent, and as much as the congestion window allows is in flight, both limit.
-- In a recovery that is the cause, whatever the sender waits for (FORMAT.md section 4), and so it is while it waits for
-  the time-out or the probe that begins one. Where nothing has been acknowledged for two round trips a probe is due.
-- `path_rate` says that the queue at the bottleneck stood. Whatever window let it stand then has a rival.
-- A rate that congestion control sets, as BBR does, is congestion control. A program that sets one itself may also keep
-  to it by giving its data at that rate.
+- The kernel checks pacing, then the congestion window, then the peer's window. Where one of the first two holds the
+  sender back and the peer's window has no room for a segment either, both are limits.
+- Where all data have been sent and the congestion window is full, the application and the congestion window are both
+  limits.
+- During a recovery the recovery is the cause, whatever the sender waits for (FORMAT.md section 4), also while the
+  sender waits for the time-out or the probe that begins it. A probe is due where nothing has been acknowledged for two
+  round trips.
+- `path_rate` says that there was a standing queue at the bottleneck. Then this and the window that filled the queue are
+  both right.
+- Pacing at a rate that the congestion control sets, as BBR does, counts as congestion control. A program that sets a
+  rate itself may also keep to it by writing its data at that rate.
 
-pktlogger gives a round one cause, so at a moment it is right where the kernel has that cause for a quarter of the time
-from a round trip before to a round trip behind: a round that holds the moment lies within this time, is half of it, and
-has the cause for half of its own time at least. A round lasts until its first octet is acknowledged (FORMAT.md section
-4), and that is the round trip which counts here, up to two smoothed ones, after which a probe is due: where the path
-has become longer, the smoothed one follows by an eighth with each acknowledgement only (RFC 6298).
+pktlogger gives each round one cause. So its cause at a moment is accepted if the kernel has that cause for at least a
+quarter of the time from one round trip before the moment to one round trip after it: the round that holds the moment is
+about half of this time, and has the cause for at least half of its own time. A round lasts until its first octet is
+acknowledged (FORMAT.md section 4). This time is the round trip that counts here, but at most twice the smoothed RTT,
+after which a probe is due. The smoothed RTT alone is not enough: when the path becomes longer, it follows by only an
+eighth with each acknowledgement (RFC 6298).
 
-Of program and kernel pktlogger has samples alone, so where they are further apart than a round trip, their distance
-counts in its place. And what the kernel has at a sample is right until the next one and from the one before on: a
-program that writes every 20 ms and waits for 4 of them, sampled every 10 ms, waits in a fifth of the samples, and each
-stands for the time around it. A silence is judged by itself, so a span that is shorter than that is right, too, where
-the kernel agrees for half of it. The last round, and one in which a recovery begins, have no end and the cause of the
-round before. So nothing is compared for a round trip from when the first octet left that is outstanding then. Of all
-the rest a round trip may be wrong, or the distance of two samples, where that is longer: a sample stands for half of it
-before and behind, whatever the program did there. That is the bound.
+pktlogger knows program and kernel only by samples. So if two samples are further apart than a round trip, their
+distance counts instead of the round trip. And the kernel's cause at a sample is accepted from the previous sample to
+the next one: a program that writes every 20 ms and waits for 4 ms of them, sampled every 10 ms, waits in a fifth of the
+samples, and each sample stands for the time around it. pktlogger judges a silence by itself, so a row of its table that
+is shorter than twice this time is also accepted if the kernel agrees for half of it. The last round, and a round in
+which a recovery begins, have no end and get the cause of the round before. So nothing is compared for a round trip
+after the first octet that was outstanding then was sent. Of the remaining time one round trip may be wrong (or the
+distance of two samples, if that is longer), because a sample stands for half of this distance before and after it,
+whatever the program did there. That is the bound.
 """
 
 from __future__ import annotations
@@ -44,7 +49,7 @@ GRID_NS = 1_000_000
 
 
 class Group(IntFlag):
-    """What may limit a sender, as kernel and pktlogger both know it."""
+    """The limits of a sender that both the kernel and pktlogger know."""
 
     APPLICATION, SEND_BUFFER, WINDOW, PACING, CONGESTION, RECOVERY = 1, 2, 4, 8, 16, 32
 
@@ -63,8 +68,8 @@ _NO_MORE = {Why.EMPTY, Why.NAGLE, Why.DEFER}  # the program has written nothing 
 
 @dataclass(frozen=True)
 class Account:
-    """A flow's limits by its kernel: from ``t_ns`` of each record on, ``group`` alone, and any of ``accepted``.
-    ``unfinished_ns``: when the rounds began that have no end."""
+    """A flow's limits by its kernel, from ``t_ns`` of each record on: ``group`` is the kernel's own, ``accepted`` all
+    that count as right. ``unfinished_ns``: the beginnings of rounds without an end."""
 
     t_ns: Array
     group: Array
@@ -75,9 +80,9 @@ class Account:
 
 @dataclass(frozen=True)
 class Comparison:
-    """``kernel_s``, ``said_s``: seconds by the kernel's groups and by pktlogger's causes. ``wrong_s``: seconds of a
-    cause that the kernel contradicts, with what the kernel says, and ``wrong_at_s`` when the first of them begins.
-    ``bound_s``: how long all of them may be."""
+    """``kernel_s``, ``said_s``: seconds by the kernel's groups and by pktlogger's causes. ``wrong_s``: seconds in which
+    the kernel contradicts pktlogger, by pktlogger's cause and the kernel's group; ``wrong_at_s``: when the first of
+    them begin. ``bound_s``: the allowed total of ``wrong_s``."""
 
     kernel_s: dict[str, float]
     said_s: dict[str, float]
@@ -124,8 +129,8 @@ def account(records: Records, end_ns: int) -> Account:
 
 
 def _round_trips(records: Records, repairs: Array) -> Array:
-    """The smoothed round-trip time at each record, or, where that is longer and no recovery begins meanwhile, the time
-    until what had been sent by then was acknowledged: up to twice the smoothed one."""
+    """The round-trip time at each record: the smoothed one, or the time until everything sent by then was acknowledged
+    if that is longer and no recovery begins meanwhile, but at most twice the smoothed one."""
     t_ns, smoothed = records["t_ns"].astype(np.int64), records["rtt_us"].astype(np.int64) * 1000
     una, sent = _numbers(records)
     answer = np.searchsorted(una, sent)
@@ -143,8 +148,8 @@ def _numbers(records: Records) -> tuple[Array, Array]:
 
 
 def _whys(records: Records) -> Array:
-    """Each record's reason, with SAME replaced by the previous record's. Data that the kernel has not yet tried to send
-    since everything was sent wait for the host."""
+    """Each record's reason, with SAME replaced by the previous record's. After a moment without unsent data, data that
+    the kernel has not yet tried to send wait for the host."""
     told = records["why"] != Why.SAME
     last = np.maximum.accumulate(np.where(told, np.arange(records.size), 0))
     why: Array = records["why"][last].astype(np.int64)
@@ -153,8 +158,8 @@ def _whys(records: Records) -> Array:
 
 
 def _unfinished(records: Records, repairs: Array) -> Array:
-    """When the last round of all began, and the longest one in which each recovery did: when the first octet was sent
-    that was outstanding at its end."""
+    """The beginnings of the last round, and of the longest round in which each recovery began: the time when the first
+    octet that was outstanding at its end was sent."""
     entered = np.flatnonzero(repairs & ~np.concatenate(([False], repairs[:-1])))
     una, sent = _numbers(records)
     first = np.searchsorted(sent, np.minimum(una[np.append(entered, -1)], sent[-1] - 1), "right")
@@ -176,8 +181,8 @@ def _before_repairs(records: Records) -> Array:
 
 
 def _overdue(records: Records, end_ns: int) -> Array:
-    """Whether data are outstanding of which none is acknowledged for two round trips: a probe is due then. Of the probe
-    itself, and of an acknowledgement of the last octet, the kernel writes nothing."""
+    """Whether data are outstanding and none of them is acknowledged for two round trips, so that a probe is due. The
+    kernel writes no record of the probe itself, nor of an acknowledgement of the last octet."""
     advanced = np.concatenate(([True], np.diff(records["una"]) != 0))
     waits_for = advanced | np.concatenate(([True], (records["una"] == records["next"])[:-1]))
     since = np.maximum.accumulate(np.where(waits_for, np.arange(records.size), 0))
@@ -226,7 +231,7 @@ def compare(
 
 
 def _sampled(account: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
-    """The account's values at the samples before and after each time."""
+    """The accepted limits at the samples before and after each time."""
     if sampled_ns is None or not sampled_ns.size:
         return np.zeros(at_ns.size, np.int64)
     seen = account.accepted[np.maximum(np.searchsorted(account.t_ns, sampled_ns, "right") - 1, 0)]
@@ -237,7 +242,8 @@ def _sampled(account: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
 
 
 def _rtt(own: Account, at_ns: Array) -> Array:
-    """The round-trip time at each time, the longer one of before and of a round trip later: it is smoothed."""
+    """The round-trip time at each time: the longer one of then and of a round trip later, because the values are
+    smoothed."""
     now = own.rtt_ns[np.maximum(np.searchsorted(own.t_ns, at_ns, "right") - 1, 0)]
     later = own.rtt_ns[np.maximum(np.searchsorted(own.t_ns, at_ns + now, "right") - 1, 0)]
     return np.maximum(np.maximum(now, later), 1)
@@ -263,7 +269,7 @@ def _pairs(
 
 
 def flows(trial: Trial) -> Iterator[tuple[Json, Comparison]]:
-    """Each captured flow of a trial that its senders' kernels tell of, with its comparison."""
+    """Each captured flow of a trial for which the kernels have records, with its comparison."""
     if trial.records is None or trial.gateway != "none":
         return
     names = np.asarray(trial.summary["limit_causes"])

@@ -115,15 +115,15 @@ class Trial:
         return waits.load(self.folder / waits.FILE)
 
     def records_of(self, flow: Json) -> waits.Records:
-        """The same of a captured flow. Empty without a whole file."""
+        """The same for a captured flow. Empty without a complete file."""
         if self.records is None:
             return np.zeros(0, waits.RECORD)
         local = ip_address(flow["sender"]["address"]).packed
         return waits.of_connection(self.records, local, flow["sender"]["port"], flow["receiver"]["port"])
 
     def opened_ns(self, row: Json, flow: Json) -> int:
-        """When the first stream of a row sent the first octet behind its opening, in which it awaits answers: with a
-        window it sends a window at a time at first (rttcp/PROTOCOL.md)."""
+        """When the first stream of a row sent the first octet after its opening. In the opening of a transfer with a
+        window, rttcp sends one window at a time and waits for answers (rttcp/PROTOCOL.md)."""
         samples = self.samples(row)
         opening = int(samples["opening_bytes"].max()) if samples else 0
         own = self.segments["flow"] == flow["flow"]
@@ -146,7 +146,7 @@ class Trial:
 
     @cached_property
     def lost_syns(self) -> set[int]:
-        """The ports of connections of which the box dropped a SYN, of either end."""
+        """The ports, at both ends, of connections of which the box dropped a SYN."""
         table = parquet.read_table(self.folder / "box.parquet", columns=["flow", "flags", "fate"])
         fates = json.loads(table.schema.metadata[b"pktlogger.record"])["fates"]
         flows = json.loads(table.schema.metadata[b"pktlogger.flows"])["flows"]
@@ -171,8 +171,8 @@ class Trial:
         return np.zeros(0, np.int64)
 
     def _samples(self, row: Json) -> Columns:
-        """TCP_INFO of the senders of all streams of a row, likewise. Both clocks are the machine's, so the trial says
-        how far apart they are: iperf3 does not say when it began where its server's document is not there."""
+        """TCP_INFO of the senders of all streams of a row, likewise. The offset between the two clocks is the trial's,
+        because both are the machine's, and iperf3 does not report its beginning if its server's document is missing."""
         file = f"{FLOWS}/{row['flow_name']}/tcp_info" if row["flow"] else "tcp_info"
         if not (self.folder / f"{file}.parquet").exists():
             return {}
@@ -186,15 +186,15 @@ def _port(side: Json) -> int:
 
 
 def until(edges_ns: Array, named: Array) -> Callable[[Array], Array]:
-    """A function of time: how much of the spans between these edges that are ``named`` has passed until then."""
+    """A function of time: the total length, until then, of the spans between these edges that are ``named``."""
     sums = np.concatenate(([0], np.cumsum(np.diff(edges_ns) * named)))
     begin_ns = edges_ns[0]
     return lambda t_ns: np.interp(t_ns - begin_ns, edges_ns - begin_ns, sums)
 
 
 def run(drawn: list[Draw], runs_dir: Path, jobs: int = 1, *, with_waits: bool = True) -> list[Trial]:
-    """Runs draws in virtual time, as one run below ``runs_dir``. ``with_waits``: each keeps what its senders waited for
-    (`scenarios.virtual.waits`)."""
+    """Runs draws in virtual time, as one run below ``runs_dir``. ``with_waits``: each trial keeps what its senders
+    waited for (`scenarios.virtual.waits`)."""
     plan = make_plan(Document("drawn", scenario(drawn)), drawn[0].seed)
     run_dir = runner.start(plan, runs_dir, virtual_box="auto")
     runner.resume(run_dir, Console(quiet=True), jobs=jobs, with_waits=with_waits)

@@ -26,12 +26,12 @@ def found(folder: Path = PAGES) -> dict[str, str]:
 
 
 def cell(case: str, results: Mapping[str, str]) -> str:
-    """A product's cell; of a case of LFT that of `lft`."""
+    """A product's cell; all cases of LFT have the cell of `lft`."""
     return results.get(case) or results.get(case.partition("-")[0], NOTHING)
 
 
 def with_column(text: str, results: Mapping[str, str]) -> str:
-    """A league's page whose table of goodput has the column, in place of the one that it may have had."""
+    """A league's page whose table of goodput has the column; an old column is replaced."""
     before, heading, rest = text.partition(_TABLE)
     lines, inside, had = rest.splitlines(keepends=True), False, False
     for number, line in enumerate(lines):

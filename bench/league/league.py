@@ -36,8 +36,9 @@ LEAST_PRODUCTS = 6
 
 @dataclass(frozen=True)
 class Form:
-    """How the league is measured. ``seconds``: of a transfer of the league, and of one next to plain TCP. ``rates``: of
-    the league's lines; in virtual time each octet costs wall time, so lines are slower there."""
+    """How the league is measured. ``seconds``: the durations of a transfer of the league, and of one at the same time
+    as plain TCP. ``rates``: those of the league's lines; in virtual time each octet costs wall time, so lines are
+    slower there."""
 
     name: str
     virtual: bool

@@ -51,7 +51,8 @@ lft-gateway, wireguard-go, OpenVPN, shadowsocks, ssh, stunnel and kcptun encrypt
 
 
 def page(plans: Sequence[Plan], rows: Sequence[Rows], *, virtual: bool) -> str:
-    """The measurements for the published page: the plans and rows of the league, and of the one next to plain TCP."""
+    """The measurements for the published page: the plans and rows of the league, and of the league at the same time as
+    plain TCP."""
     league, beside = rows
     cases = plans[0].sweep["scenario.case"]
     transfer, beside_transfer = plans[0].base.transfer, plans[1].base.transfer

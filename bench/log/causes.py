@@ -2,9 +2,9 @@
 
 Seeded trials in virtual time (causes_trials), each judged by the captures of both ends alone, and compared with the
 kernel's own view and the delay box's record (causes_truth). ``--pairs N`` runs N trials of each kind, from seed 1000
-on, and of each kind of loss with each control. It yields two confusion tables, how many drops the captures alone found,
-and how causes of losses are judged where time stamps are late (causes_late); ``--publish docs/reference/causes.md``
-writes the page.
+on, and N of each kind of loss with each control. It yields two confusion tables, how many drops the captures alone
+found, and how causes of losses are judged where time stamps are late (causes_late); ``--publish
+docs/reference/causes.md`` writes the page.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Confusion = Counter[tuple[str, str]]  # (truth, judged): ms or packets
 
 @dataclass
 class Seen:
-    """Counts over all trials. ``kinds``: of each kind the trials, ms right, ms, losses right, losses."""
+    """Counts over all trials. ``kinds``: for each kind the number of trials, ms right, ms, losses right, losses."""
 
     limits: Confusion = field(default_factory=Confusion)
     losses: Confusion = field(default_factory=Confusion)

@@ -1,7 +1,7 @@
 """Causes of losses where time stamps are late, against the box's record: by cause, control and how late they are.
 
-The captures of a trial in virtual time are exact. Here each packet's time stamp is made late by a random time, with its
-own draw at either end, and the captures are analysed again without the record. A departure is late by the path's delay
+The captures of a trial in virtual time are exact. Here each packet's time stamp is made late by a random time, drawn
+separately for each end, and the captures are analysed again without the record. A departure is late by the path's delay
 at most, because a packet does not arrive before it leaves.
 """
 

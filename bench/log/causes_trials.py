@@ -1,5 +1,6 @@
 """The trials of log.causes: one setting for each seed, drawn so that every cause of a limit and of a loss that the
-testbed can make occurs, alone and mixed. Of losses there are more: each kind with each control, BBR among them."""
+testbed can make occurs, alone and mixed. For losses there are more trials: each kind with each control, BBR among
+them."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class Truth:
         return [names[one] for one in number]
 
     def _waits_for_timeout(self) -> Flags:
-        """From the last segment out to the time-out that ends the silence."""
+        """Whether each interval is between the last segment sent and the time-out that ends the silence."""
         segments, timeouts = self._of["data_segs_out"], self._of["total_rto"]
         waits = np.zeros(segments.size - 1, np.bool_)
         for at in np.flatnonzero(np.diff(timeouts) > 0):  # a few in a trial
@@ -126,7 +126,7 @@ class _Bottleneck:
 
 def judged(folder: Path, t_ns: Times) -> list[str]:
     """The limit by the captures alone at each time; "none" outside of the transfer. `lfp run` also gives its analysis
-    the samples of the sender's socket, of which the truth is made."""
+    the samples of the sender's socket, from which the truth is computed."""
     seen = alone(folder)
     mine = seen.limits["flow"].to_numpy() == seen.summary["main_flow"]
     rows = {name: seen.limits[name].to_numpy()[mine] for name in ("t0_ns", "t1_ns", "cause")}
@@ -153,7 +153,7 @@ def losses(folder: Path, trial: Trial) -> list[tuple[str, str]]:
 
 
 def alone(folder: Path) -> pktlogger.Analysis:
-    """The captures of both ends without the box's record, of a path of which nothing is known."""
+    """The analysis of both ends' captures alone: without the box's record, and without knowledge of the path."""
     capture = folder / "capture"
     with tempfile.TemporaryDirectory() as made:
         argv: list[str | Path] = [find("pktlogger"), "analyse", "--sender", capture / "snd.pcapng"]
@@ -163,8 +163,8 @@ def alone(folder: Path) -> pktlogger.Analysis:
 
 
 def joined(folder: Path) -> Counter[str]:
-    """The captures' account of the main flow's parts compared with the box's record: ``dropped`` by the box, of those
-    ``found`` to be lost, and ``invented``: lost by the captures, and sent by the box."""
+    """The captures' account of the main flow's parts compared with the box's record. ``dropped``: dropped by the box;
+    ``found``: how many of these the captures show as lost; ``invented``: lost by the captures, but sent by the box."""
     seen = alone(folder)
     of_flow = seen.segments["flow"].to_numpy() == seen.summary["main_flow"]
     lost = seen.segments["t_received_ns"].to_numpy()[of_flow] < 0

@@ -34,7 +34,9 @@ class _Packet:
     forward: bool
     number: int  # sequence number of data, else acknowledgement number
     sack: tuple[int, int] | None = None
-    number_of_data: int = 0  # data sent before it in this cycle; its IPv4 identification counts on from there
+    number_of_data: int = (
+        0  # number of data packets before it in this cycle, from which its IPv4 identification follows
+    )
 
 
 def write(folder: Path, packets: int) -> tuple[Path, Path]:
@@ -77,8 +79,8 @@ def _later(packet: _Packet) -> _Packet:
 
 
 def _chunks(cycle: list[_Packet]) -> Iterator[tuple[bytes, NDArray[np.int64]]]:
-    """The bytes of many cycles, and where each packet of them ends. What a cycle leaves for the next one comes there
-    first, so the very first cycle goes without."""
+    """The bytes of many cycles, and where each packet of them ends. Packets of a cycle that are seen during the next
+    one are at the beginning of that next one, so the very first cycle has none of them."""
     first = [packet for packet in cycle if packet.t_ns < CYCLE_NS]
     yield _repeated(first, 0, 1)
     number = 1

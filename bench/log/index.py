@@ -1,4 +1,4 @@
-"""log.index: packets a second and peak memory of `pktlogger index` beside tcptrace, tshark and `tcpdump -r`.
+"""log.index: packets a second and peak memory of `pktlogger index`, compared with tcptrace, tshark and `tcpdump -r`.
 
 The capture is headers only and in the page cache, if it fits. Each pair measures ours and then every other tool that is
 installed. tshark reads only the first 500,000 packets, because it is slower by two orders of magnitude. `cp` copies the
@@ -42,8 +42,8 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def results(name: str, rounds: list[Round], packets: int, own: tuple[str, ...]) -> Iterator[Result]:
-    """The results of `rounds`, which hold for each tool `rate` and `memory_bytes`. `own`: what is not another tool; the
-    first of them is compared with the others."""
+    """The results of `rounds`, which hold `rate` and `memory_bytes` of each tool. `own`: names that are not other
+    tools; the first of them is compared with the other tools."""
     others = [tool for tool in rounds[0] if tool not in own]
     for tool in others:
         pairs: list[dict[str, Any]] = [{"ours": one[own[0]]["rate"], "base": one[tool]["rate"]} for one in rounds]

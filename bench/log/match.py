@@ -1,8 +1,8 @@
 """log.match: `pktlogger match` with 1,000 patterns, from a capture in memory and live.
 
-From memory: bytes of streams a second, with reading, putting together and scanning; the compiling of the rules and the
-start of the process are in it. `cpu`: bytes a second of CPU time, for a machine that is not quiet. One set of rules is
-1,000 strings; the other one is 900 strings and 100 expressions. There is no base.
+From memory: bytes of streams a second. The time includes reading, reassembly and scanning, and also compiling the rules
+and starting the process. `cpu`: bytes a second of CPU time, for a machine that is not quiet. One set of rules is 1,000
+strings; the other one is 900 strings and 100 expressions. Nothing is compared.
 
 Live: one CUBIC stream over a veth pair at several rates, with match at the receiver's interface, and then as fast as it
 goes. `dropped`: packets (super-packets count once) that match did not get. The last one is the path of delay.lsr.

@@ -55,14 +55,15 @@ class Tally:
         self.wrong += other.wrong
 
     def row(self, what: str) -> Row:
-        """A row of the bench: what agrees, of what was compared; what a rule explains may be missing."""
+        """A row of the bench: the number of quantities that agree, out of those compared; differences that a rule
+        explains are allowed."""
         notes = [f"{rule}: {n}" for rule, n in sorted(self.by_rule.items())] + self.wrong[:3]
         explained = self.compared - self.agree - len(self.wrong)
         return Row(what, f"of {self.compared}", self.agree, self.compared - explained, self.compared, "; ".join(notes))
 
 
 def compare(made: Made, right: Accounts, theirs: Accounts, rules: Iterable[Rule]) -> Tally:
-    """Every quantity of every connection that a program says."""
+    """Every quantity of every connection that a program reports."""
     tally = Tally()
     talks = dict(zip(matrix_tools.by_script(made), made.talks, strict=True))
     for key in sorted(right.keys() | theirs.keys()):
@@ -236,7 +237,7 @@ TSHARK = (
 
 
 def against_script(case: Case, folder: Path, seed: int) -> Tally:
-    """pktlogger and the script that made the capture. Of two interfaces each one alone is the capture of one, too."""
+    """pktlogger and the script that made the capture. With two interfaces, each of them is also compared alone."""
     made = matrix_captures.make(case, folder, seed)
     right = matrix_tools.by_script(made)
     tally = compare(made, right, matrix_tools.by_pktlogger(made, folder), ())

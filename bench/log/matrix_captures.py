@@ -27,8 +27,8 @@ TCPTRACE_LINKS = ("Ethernet", "raw IP (101)", "raw IP (12)", "cooked (113)", "BS
 
 
 def allowed(case: Case) -> bool:
-    """Whether a case, of which values may be missing, can exist: a link without EtherTypes has neither tags nor MPLS,
-    some links carry one version of IP, and two interfaces need pcapng or a link that names them."""
+    """Whether a case (with some values possibly still missing) can exist: a link without EtherTypes has neither tags
+    nor MPLS, some links carry one version of IP, and two interfaces need pcapng or a link that names them."""
     link, tunnel, twice = LINKS.get(case.get("link", "")), case.get("tunnel"), case.get("twice")
     if link and not link.typed and (case.get("tags", "none") != "none" or tunnel in BY_TYPE):
         return False
@@ -42,7 +42,7 @@ def allowed(case: Case) -> bool:
 
 
 def cases(seed: int) -> list[Case]:
-    """Every allowed pair of values occurs."""
+    """The cases of a seed, in which every allowed pair of values occurs."""
     return matrix_cover.cover(AXES, allowed, seed)
 
 
@@ -53,8 +53,9 @@ def plain_cases(seed: int) -> list[Case]:
 
 
 def tcptrace_reads(case: Case) -> bool:
-    """tcptrace 6.6.7 reads IPv4 alone on PPP and in PPPoE, and of tags one 0x8100, on Ethernet and not with PPPoE. Its
-    libpcap refuses a second interface of raw IP (findings/libpcap-raw-interfaces.sh)."""
+    """Whether tcptrace 6.6.7 can read the case. On PPP and in PPPoE it reads only IPv4. It reads only a single tag
+    0x8100, only on Ethernet and not with PPPoE. Its libpcap refuses a second interface of raw IP
+    (findings/libpcap-raw-interfaces.sh)."""
     link, tags, tunnel = (case.get(axis, "none") for axis in ("link", "tags", "tunnel"))
     if link not in ("none", *TCPTRACE_LINKS) or tags not in ("none", "8100") or tunnel not in ("none", "PPPoE"):
         return False

@@ -210,7 +210,7 @@ def _erf(way: Way, record: int, body: bytes) -> bytes:
 
 @dataclass(frozen=True)
 class Link:
-    """A link type: its number, whether it says an EtherType, the only version of IP that it may carry (0: any)."""
+    """A link type: its number, whether it has an EtherType field, the only version of IP that it may carry (0: any)."""
 
     number: int
     typed: bool

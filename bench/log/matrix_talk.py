@@ -62,9 +62,9 @@ class Right:
 
 
 def right(segments: list[Segment], at_sender: bool) -> Right:
-    """Of the sender's data. The receiver's capture shows a copy as one only where later octets, or these, came before
-    it; what fills no hole looks like new data there (FORMAT.md, "One end"). Octets below the first one captured were
-    sent before the capture began."""
+    """The right counts of the sender's data. In the receiver's capture a retransmission is recognised only if its
+    octets, or later ones, arrived before it; otherwise it looks like new data (FORMAT.md, "One end"). Octets below the
+    first one captured were sent before the capture began."""
     seen: set[int] = set()
     highest = again = again_octets = 0
     for segment in segments:
@@ -143,7 +143,7 @@ class Script:
         self.now += int(ms * MS)
 
     def data(self, length: int | None = None, sender: bool = True, lost: bool = False, late_ms: float = 0) -> int:
-        """The next new octets; returns their first one. 20 µs later the next packet may leave."""
+        """Sends the next new octets; returns the number of the first one. 20 µs later the next packet may leave."""
         side = 0 if sender else 1
         first, length = self.next[side], length or self.mss
         self.put(sender, first, length, ACK | PSH, lost=lost, late_ns=int(late_ms * MS))
@@ -188,7 +188,7 @@ class Script:
         self.wait(0.05 if near else DELAY_NS / MS)
 
     def ask(self) -> None:
-        """A little data of the receiver, such as a request."""
+        """The receiver sends a little data, such as a request."""
         self.data(self.rng.randrange(20, 200), sender=False)
         self.wait(DELAY_NS / MS)
         self.ack(self.next[1], sender=True)
@@ -223,7 +223,7 @@ def _duplex(s: Script) -> None:
 
 
 def _loss(s: Script) -> None:
-    """The third of eight is lost; duplicate acknowledgements report the others, and it is sent again."""
+    """The third of eight segments is lost; duplicate acknowledgements report the others, and it is sent again."""
     firsts = [s.data(lost=i == 2) for i in range(8)]
     s.wait(DELAY_NS / MS)
     s.ack(firsts[2])
@@ -252,7 +252,7 @@ def _timeout(s: Script) -> None:
 
 
 def _reorder(s: Script) -> None:
-    """The third one is overtaken by two; nothing is sent again."""
+    """The third segment is overtaken by two others; nothing is sent again."""
     firsts = [s.data(late_ms=1 if i == 2 else 0) for i in range(6)]
     s.wait(DELAY_NS / MS + 0.02)
     s.ack(firsts[2])
@@ -279,7 +279,7 @@ def _spurious(s: Script) -> None:
 
 
 def _more(s: Script) -> None:
-    """What was lost is sent again together with new octets."""
+    """Lost octets are sent again together with new ones."""
     s.burst(2)
     first = s.data(100, lost=True)
     s.wait(300)

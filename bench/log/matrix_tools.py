@@ -81,7 +81,7 @@ def _key(found: Accounts, ports: tuple[int, int]) -> Key:
 
 
 def ports_of(talks: list[Talk]) -> Ports:
-    """Of each connection the sender's port and the receiver's."""
+    """The sender's and the receiver's port of each connection."""
     return frozenset(talk.ports for talk in talks)
 
 
@@ -91,7 +91,8 @@ def pktlogger(verb: str, *arguments: str | Path) -> subprocess.CompletedProcess[
 
 
 def by_pktlogger(made: Made, folder: Path, *options: str) -> Accounts:
-    """`index` says packets, payload, handshakes and scales, `analyse` with this capture alone the rest."""
+    """pktlogger's counts: packets, payload, handshakes and scales from `index`, the rest from `analyse` with this
+    capture alone."""
     options = ("--tunnels", *options) if made.case["tunnel"] != "none" else options
     said = pktlogger("index", made.file, "-o", folder / "index", *options)
     if said.returncode:
@@ -133,7 +134,7 @@ def _analysed(made: Made, folder: Path, *options: str) -> dict[Key, dict[str, An
 
 
 def by_index(file: Path, folder: Path) -> tuple[Ports, Accounts]:
-    """What `index` says of a capture that somebody else made; the ports are those of the side that opened first."""
+    """`index`'s counts for a capture that somebody else made; the ports are those of the side that opened first."""
     folder.mkdir(exist_ok=True)
     said = pktlogger("index", file, "-o", folder / "index", "--tunnels")
     if said.returncode:
@@ -147,7 +148,7 @@ def by_index(file: Path, folder: Path) -> tuple[Ports, Accounts]:
 
 
 def by_interface(made: Made, folder: Path, interface: int) -> Accounts:
-    """Of one of two interfaces alone: what `analyse --interface` says of each connection."""
+    """One of two interfaces alone: `analyse --interface`'s counts for each connection."""
     cooked = made.case["link"] == COOKED2
     wanted = str(2 + interface) if cooked else (f"eth{interface}", str(interface))[made.at_sender]
     options = ["--interface", wanted] + ["--tunnels"] * (made.case["tunnel"] != "none")

@@ -76,7 +76,7 @@ def trial_of(one: Recipe, folder: Path, seed: int) -> Trial:
     return load_plan(str(file), seed=seed).trials[0]
 
 
-_BUFFERS = "net.ipv4.tcp_wmem=4096 16384 33554432"  # Linux' own 4 MB limit a path with a longer queue
+_BUFFERS = "net.ipv4.tcp_wmem=4096 16384 33554432"  # a long queue needs more than Linux's 4 MB
 
 
 def world_of(one: Recipe, net: Topology, folder: Path, enter: Callable[[str], list[str]]) -> Json:
@@ -152,7 +152,7 @@ def judged(one: Recipe, folder: Path, seed: int) -> Judged:
 
 
 def verdict_name(line: str) -> str:
-    """The name of the verdict that a line says, and of losses the cause of most: "losses: tail_drop"."""
+    """The name of the verdict in a line; for losses, also the cause of most of them: "losses: tail_drop"."""
     if not (found := _SAYS.search(line + " ")):
         return NO_VERDICT
     name = _names()[found[1] or f"the {found[2]}"]

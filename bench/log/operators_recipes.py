@@ -14,7 +14,7 @@ from typing import Any
 
 Json = dict[str, Any]
 MTU, MSS, LATEST_S = 1500, 1460, 8.0
-MOST_BYTES = 50_000_000  # of a transfer: what a recipe takes to make
+MOST_BYTES = 50_000_000  # of a transfer; this bounds the time that a recipe takes
 RENO = "Linux, Reno"
 # Stacks that differ in what they offer and how they grow, with their sysctls. Of "fixed window" the receiver's buffer
 # does not grow by itself.
@@ -45,7 +45,8 @@ class Line:
 
 @dataclass
 class Recipe:
-    """``right``: names of verdicts. ``says``: what the verdict's text must have, where the name is not all."""
+    """``right``: names of verdicts. ``says``: words that the verdict's text must contain, where the name alone is not
+    enough."""
 
     cause: str
     stack: str
@@ -182,7 +183,8 @@ def _nothing(draw: random.Random, line: Line, mixed: Recipe) -> None:
 
 
 Made = Callable[[random.Random, Line, Recipe], None]
-# Function that makes it, right verdicts, words of their text, and the lines on which it shows.
+# The function that makes the cause, the right verdicts, words that their text must contain, and the lines on which the
+# cause can be seen.
 CAUSES: dict[str, tuple[Made, tuple[str, ...], str, Callable[[Line], bool]]] = {
     "window scaling off": (
         _scaling_off,

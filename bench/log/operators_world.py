@@ -1,5 +1,5 @@
-"""The programs of log.operators' world: clients, servers and a relay as an operator's are, and plain ``tcpdump`` at
-both ends. It needs Python's standard library alone, because it runs where nothing else is loaded: in a guest, or in
+"""The programs of log.operators' world: clients, servers and a relay like an operator's, and plain ``tcpdump`` at both
+ends. It needs Python's standard library alone, because it runs where nothing else is loaded: in a guest, or in
 namespaces of this machine. The last argument is JSON (`operators_recipes.Recipe.world`).
 
     run       starts the captures and the server, runs the client, and ends all of them

@@ -8,13 +8,13 @@ Rates and replays are sent with the real-time priority of the delay box, 10.
 ``most``: packets of 1,442 bytes a second with no rate set, compared with the best simple sender of this machine: iperf3
 -u, and a sendmmsg loop with and without segmentation offload. The best one of each pair is the base. Both ends are on
 this machine, so the figures include the receiver's work. This work differs: a sink reads the numbers in push's packets,
-but only counts the packets of the other senders.
+but only counts the other senders' packets.
 
 ``alone``: the same without a receiver, to compare the senders themselves. The receiving host has no address, so its
 kernel drops what arrives. The base is the sendmmsg loop with segmentation offload.
 
 ``replay``: by how much the gaps of a replay differ from those of its capture, as a capture at the other end sees them.
-The bound is 50 us for 90 %. The note says how late a sleeping process was meanwhile.
+The bound is 50 us for 90 %. The note has the lateness of a sleeping process (the witness) at the same time.
 """
 
 from __future__ import annotations

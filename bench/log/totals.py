@@ -44,7 +44,7 @@ class Connection:
 
 
 def require() -> None:
-    """LfpError where a program is missing that others are compared with, before minutes of trials."""
+    """LfpError where a program for the comparison is missing; called before minutes of trials."""
     if missing := [name for name in ("tshark", "tcptrace") if not shutil.which(name)]:
         raise LfpError(
             f"{' and '.join(missing)}: not installed; log.agree compares with it. 'tools/install-packages "

@@ -2,7 +2,7 @@
 
 After each `lfp clean` nothing of the run may be left but its directory: no process, no record, no folder, no interface.
 In the end every trial of the plan is there once, with its settings and its seed. In virtual time the table is also
-that of a run that nobody killed, to the bit.
+equal, to the bit, to that of a run that nobody killed.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _once(found: Account, after_s: float, path: Path, folder: Path, clock: str) 
 
 
 def _command(path: Path, folder: Path, clock: str) -> list[str]:
-    """A new run, or the one in ``folder`` again."""
+    """Starts a new run, or resumes the one in ``folder``."""
     where = ["--runs-dir", str(folder)]
     begun = list(folder.glob("*/manifest.json"))
     jobs = ["--jobs", "2"] if clock == "virtual" else []
@@ -156,7 +156,7 @@ def _table(folder: Path) -> list[dict[str, Any]]:
 
 
 def _wrong(folder: Path, plan: Plan, undisturbed: list[dict[str, Any]] | None) -> int:
-    """How many trials are missing, doubled, other than planned, or other than in the run that nobody killed."""
+    """How many trials are missing, doubled, not as planned, or different from those of the run that nobody killed."""
     rows, (run_dir,) = _table(folder), [file.parent for file in folder.glob("*/manifest.json")]
     asked = [read_json(one / "params.json") for one in runs.trial_folders(run_dir)]
     wanted = [params.of(trial) for trial in plan.trials]
@@ -168,7 +168,7 @@ def _wrong(folder: Path, plan: Plan, undisturbed: list[dict[str, Any]] | None) -
 
 
 def _same(asked: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
-    """Settings, number and seed, without the settings that real and virtual time choose by themselves."""
+    """Number, seed and settings of a trial, without the settings that real and virtual time choose by themselves."""
     own = {"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"}
     return asked is not None and all(asked.get(name) == value for name, value in wanted.items() if name not in own)
 

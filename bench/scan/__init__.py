@@ -1,1 +1,1 @@
-"""A port scan through gateways: its bench, and what runs inside the guest."""
+"""A port scan through gateways: its bench, and the part that runs inside the guest."""

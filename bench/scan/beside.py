@@ -4,8 +4,8 @@
                  ├─ near ══ comet-delay, RTT 10 ms ══ far ── server ── a net of silent addresses
       a scanner ─┘
 
-A client connects, asks one octet, gets it back and closes, and does that again. The scanner works as a connect scan of
-nmap does. It has so many attempts under way at once, and begins the next when one is answered or has waited its time.
+A client connects, sends one octet, gets it back, closes, and begins again. The scanner works like a connect scan of
+nmap: it has a fixed number of attempts under way, and begins the next one when one is answered or has timed out.
 Clients and scanner are coroutines of one process, so this must run in virtual time, where computing takes no time.
 Rejected: SYNs at a fixed rate from a raw socket, which no answer of the gateways slows down or ends.
 """
@@ -78,9 +78,9 @@ class Scan:
 
 
 def measure(closed: int, silent: int, at_once: int, clients: int, half_open: int) -> dict[str, Any]:
-    """``alone`` and ``beside``: the clients' set-up times (`Clients.taken`). ``scan``: what the scanner saw (`Scanned`)
-    and ``seconds``. ``near``: how many connections the near gateway opened through the tunnel, and how many
-    half-open ones it gave up for others; ``half_open`` is the gateways' limit of those."""
+    """``alone`` and ``beside``: the clients' set-up times without and during the scan (`Clients.taken`). ``scan``: what
+    the scanner saw (`Scanned`) and ``seconds``. ``near``: how many connections the near gateway opened through the
+    tunnel, and how many half-open ones it gave up for others; ``half_open`` is the gateways' limit of those."""
     with lft_lab(kind=Lab, options={"delay": "5ms", "spin": "0"}) as lab:
         sources = Clients([f"10.81.0.{10 + i}" for i in range(clients)])
         _prepare(lab, sources)

@@ -1,7 +1,7 @@
 """lft.scan: a port scan through a pair of gateways does not delay other users.
 
-Half-open connections take room in both gateways, and those to silent addresses for two minutes. In virtual time, so the
-figures are those of the protocols and not of the machine.
+Half-open connections take room in both gateways, and those to silent addresses for two minutes. The bench runs in
+virtual time, so the figures depend on the protocols and not on the machine.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One trial in virtual and in real time, each with what it took."""
+"""One trial in virtual and in real time, each with its wall time."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""``virtual.cpu``: what lft-gateway's system calls cost on this machine, for a scenario's [cpu], and how right that is.
+"""``virtual.cpu``: what lft-gateway's system calls cost on this machine, for a scenario's [cpu], and how accurate this
+is.
 
 In real time the processor time of both gateways is measured in each case of ``virtual_cpu.toml``. In virtual time the
-same trials run without costs, which gives the time of the looks at the clock, and then with a cost for calls alone and
-one for bytes alone, which counts both. The costs are those that explain the cases FITTED best (least squares, none
-negative). Then all cases run in virtual time with these costs, also the one that they were not fitted to, and their
-processor time is compared with real time. Rejected: to count the calls in real time by tracing, which costs more than
-they do.
+same trials run three times: without costs, which gives the time that readings of the clock take; with a cost for calls
+alone, which counts the calls; and with a cost for bytes alone, which counts the bytes. The costs are those that explain
+the cases FITTED best (least squares, none negative). Then all cases run in virtual time with these costs, also the one
+that they were not fitted to, and their processor time is compared with real time. Rejected: counting the calls in real
+time by tracing, which costs more than the calls.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""What a Dask cluster costs, and whether its table is that of one machine, also where a worker is lost."""
+"""What a Dask cluster costs, and whether its table equals that of one machine, also when a worker is lost."""

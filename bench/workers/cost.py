@@ -1,8 +1,8 @@
 """cluster.cost: 1,000 trials of a second each on two workers with one thread each, compared with the minimum of 500 s.
 
-A trial is a sleep of a second and a made-up folder of a usual trial's size, which travels as every trial's does. So
-what takes longer than 500 s is Dask's cost and ours: handing out, checks for the same tools, packing, gathering, the
-table of results. The sleep leaves the processor to these, so the figure holds on a machine with few cores.
+A trial is a sleep of a second and a made-up folder of a usual trial's size, which travels as every trial's does. So the
+time beyond 500 s is Dask's cost and ours: handing out, checks for the same tools, packing, gathering, the table of
+results. The sleep leaves the processor to these, so the figure holds on a machine with few cores.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ seed = 7
 
 
 def pretended(run: str, kind: str, wanted: dict[str, str], programs: list[str], job: bytes) -> dict[str, Any]:
-    """A worker's task in place of `scenarios.cluster.task.run`."""
+    """A worker's task, which replaces `scenarios.cluster.task.run`."""
     assert run and not sameness.difference(wanted, sameness.here(programs, virtual=kind == "virtual"))
     time.sleep(TRIAL_S)
     one: Trial = pickle.loads(job)["trial"]
