@@ -56,7 +56,7 @@ def offloads(netns: str, interface: str, *settings: str) -> None:
 
 
 def no_offloads(netns: str, interface: str) -> None:
-    """Every packet on its own, checksum made: what leaves there is what a wire would carry."""
+    """Switches offloads off: packets leave one by one and with their checksums, as on a wire."""
     offloads(netns, interface, "tx", "off", "tso", "off", "gso", "off", "tx-udp-segmentation", "off")
 
 

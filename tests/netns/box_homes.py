@@ -18,14 +18,14 @@ from comet_delay.in_kernel import KernelBox
 
 FRAMES = 250
 _DRAINED_S = 40  # the slowest path is empty by then; virtual time that nobody uses costs nothing
-# What is counted in times of the clock or in runs of packets, and not by decisions: the moment of leaving differs by
-# what the clock shows.
+# Counters that depend on the clock or on how packets are batched, not on decisions: the clock decides when a packet
+# really leaves.
 _BY_THE_CLOCK = ("lateness", "last_out_ns", "out_frames", "held_bytes", "held_peak_bytes", "record")
 
 
 def different(first: int, n: int, programs: str, replayed_as: int = 0) -> list[str]:
-    """Of the paths with these seeds, those on which the two homes decide differently, with how. ``replayed_as`` is
-    added to the seed that the process decides with."""
+    """Those of the paths with these seeds on which kernel and process decide differently, and how. ``replayed_as`` is
+    added to the seed of the process."""
     with two_hosts() as hosts:
         seeds = range(first, first + n)
         found = [(seed, _compare(seed, seed + replayed_as, hosts.left, Path(programs))) for seed in seeds]

@@ -126,9 +126,9 @@ class Box:
         return self.box.show()
 
     def finish(self) -> dict[str, Any]:
-        """Its `end` event, once it has ended by itself or by somebody's signal."""
+        """The box's `end` event, once the box has ended by itself or by a signal."""
         return self.box.finish(30)
 
     def stop(self) -> dict[str, Any]:
-        """Ends the box in order; its `end` event."""
+        """Ends the box by SIGTERM; returns its `end` event."""
         return self.box.stop(30)

@@ -1,7 +1,7 @@
 """Random configuration changes for a running box, valid and wrong ones, with the answer that the box must give.
 
-The parameters are those of the box's own option table, so one that is new is varied here without being named. Ranges
-are such that a path stays one that TCP gets through and that drains within a second."""
+The parameters come from the box's own option table, so a new one is varied without being named here. The ranges are
+such that TCP still gets through the path and that the path drains within a second."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any
 
 from netcommon.options import options
 
-# Unit of the table → suffix of the text, suffix of the name in `show`, highest value where the option allows it.
+# Unit of the option table → suffix of the value as text, suffix of the name in `show`, highest value that is tried.
 UNITS = {
     "DURATION": ("ns", "_ns", 20_000_000),
     "RATE": ("bit", "_bps", 10**10),
@@ -42,8 +42,8 @@ MODELS = {
     "loss": LOSSES,
     "loss-after": LOSSES,
 }
-SHORT = 4096  # bytes: an answer to `set` has what changed, not the whole state
-ANY = "any"  # a model's text: the box may write it another way
+SHORT = 4096  # bytes: longest answer to `set`, which has only what changed, not the whole state
+ANY = "any"  # any text is right: the box may write a model in another way than it was given
 WRONG_VALUES = ("", "fast", "-1", "1e999", "7 parsecs", "99999999999999999999999", "\u00fc", "nan", "x" * 300)
 WRONG_LINES = (
     b"", b"nonsense", b"{", b"[]", b'"set"', b'{"op":7}', b'{"op":"dance"}', b'{"op":"show","op":"show"}',
@@ -102,7 +102,7 @@ class Generator:
         if kind < 0.06:
             return Change(self._random.choice(WRONG_LINES) + b"\n", None)
         values, sets = self._right_values()
-        if kind < 0.16:  # all is right but one value: none of it may be set
+        if kind < 0.16:  # one value of several is wrong: none of them may be set
             wrong = self._random.choice(self._parameters).name
             values[self._random.choice(("", "ab-", "ba-")) + wrong] = self._random.choice(WRONG_VALUES)
             return Change(self._line(values), None)
@@ -188,7 +188,7 @@ class Changer:
         answer = json.loads(text)
         reason = answer["error"]
         assert answer["ok"] is False and isinstance(reason, str) and reason.strip() and "\n" not in reason, answer
-        # rate times delay may be more than the box has memory for; anything else that is right is taken
+        # the box may refuse a valid change only if rate times delay exceeds its memory
         assert change.sets is None or "--memory" in reason, f"{change.line!r}: {reason}"
         self.reasons.add(reason)
         self.refused += 1

@@ -22,7 +22,7 @@ IP_MTU, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE = 14, 10, 3
 
 
 class Relay:
-    """One of the two: ``near`` takes the clients' connections to the far one, which takes them to the server."""
+    """One of two relays: ``near`` forwards the clients' connections to ``far``, which forwards them to the server."""
 
     def __init__(self, role: str, listen: str, connect: str, fault: str) -> None:
         self.role, self.at, self.to, self.fault = role, listen, connect, fault
@@ -78,7 +78,7 @@ class Relay:
                     held += part
                 else:
                     sink.sendall(part)
-            if self.fault == "last-words":  # what came last is lost if it is much
+            if self.fault == "last-words":  # the last octets are lost if there are enough of them
                 sink.sendall(held if len(held) < CUT_OCTETS else held[:-CUT_OCTETS])
             sink.shutdown(socket.SHUT_WR)
         except OSError:
@@ -87,8 +87,8 @@ class Relay:
 
 
 def keep_alive(sock: socket.socket) -> None:
-    """Learns of a peer that is gone although nothing is sent, after 100 s: longer than an outage that it outlasts,
-    shorter than what a server should wait."""
+    """Notices a peer that has gone after 100 s, even if nothing is sent: longer than the outages that a connection
+    must survive, shorter than a server should wait."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for option, value in ((socket.TCP_KEEPIDLE, 60), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 4)):
         sock.setsockopt(socket.IPPROTO_TCP, option, value)
@@ -109,7 +109,7 @@ def reset(sock: socket.socket) -> None:
 
 
 def handshake(role: str, at: str, to: str) -> None:
-    """The planted fault: both say hello in packets of a fixed size, however small the path's are."""
+    """The planted fault: both relays say hello in packets of a fixed size, even if the path's MTU is smaller."""
     probe = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     probe.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_PROBE)
     if role == "far":

@@ -32,8 +32,8 @@ def calls() -> dict[str, int]:
 
 
 def searches() -> int:
-    """How far the clock moves, in ns, while a program that pays 1 ms a call is looked for in 50 folders that it is not
-    in, and 50 files are that are not there."""
+    """How far the clock moves, in ns, while a process that pays 1 ms a call tries to execute 50 programs and to stat 50
+    files that do not exist."""
     began = time.monotonic_ns()
     PRICE.write_text("1000000 0", encoding="ascii")
     for number in range(50):
@@ -44,7 +44,7 @@ def searches() -> int:
 
 
 def rests() -> int:
-    """How late the last of 100 sleeps of 10 ms ends, in ns, where each call costs 100 µs: the processor has rested."""
+    """How late the last of 100 sleeps of 10 ms ends, in ns, where each call costs 100 µs: costs do not add up."""
     PRICE.write_text("100000 0", encoding="ascii")
     late_ns = 0
     for _ in range(100):
@@ -63,7 +63,7 @@ def beside() -> dict[str, int]:
 
 
 def _child(calls: int) -> int:
-    """Starts a child that makes so many calls at 1 ms each. The end of a pipe that it writes the time to, in ns."""
+    """Starts a child that makes so many calls at 1 ms each. Returns the pipe from which its time in ns is read."""
     reader, writer = os.pipe()
     if not os.fork():
         PRICE.write_text("1000000 0", encoding="ascii")

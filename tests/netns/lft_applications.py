@@ -18,7 +18,7 @@ from lft_lab import GATEWAY, ROUTER, SERVER, Lab, inside, lft_lab, until
 from netcommon.netns import call_in
 
 SSH, WEB, IPERF, NGINX, RSYNC = 2222, 8080, 5201, 8081, 8730
-# Whom the client names: the server through the router model, or the near gateway, which forwards the port.
+# The address to which the client connects: with the router model the server's, with a proxy the near gateway's.
 HOSTS = {"router": SERVER[4], "proxy": GATEWAY[4]}
 PATH = f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin"
 Application = Callable[[Lab, str, Path], None]
@@ -112,7 +112,7 @@ def python_http_server_and_curl(lab: Lab, host: str, folder: Path) -> None:
 
 
 def iperf3_both_ways(lab: Lab, host: str, folder: Path) -> None:
-    """Each way has a server of its own: one that has just ended a test may still refuse the next as "busy"."""
+    """Each direction gets a server of its own: one that has just ended a test may still refuse the next as "busy"."""
     iperf3 = program("iperf3")
     for options in (("-P", "3"), ("-R",)):
         with serving(lab, [iperf3, "-s", "-p", str(IPERF)], IPERF, folder):

@@ -1,6 +1,7 @@
 """The effects that a client and a server may notice of each other, one function per row of the conformance table.
 
-A row runs in threads of its own beside all the others, on a port of its own, and gives one text of what both saw.
+A row runs in threads of its own at the same time as all others, on a port of its own, and returns one text with what
+both ends saw.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from netcommon.netns import call_in
 
 BULK = 2_000_000
 STALL_S = 10.0
-# A route of the server that it has no way to, and one that the far gateway has no way to.
+# BEHIND: the server routes it and cannot reach it. NOWHERE: the far gateway has no route to it.
 BEHIND = {4: "10.84.0.2", 6: "fd84::2"}
 IP_RECVERR, IPV6_RECVERR = 11, 25
 ICMP_KINDS = {
@@ -228,7 +229,7 @@ def answer_before_the_end(client: socket.socket, server: socket.socket) -> str:
 
 
 def answer_and_end_before_the_end(client: socket.socket, server: socket.socket) -> str:
-    """The same with an end of data behind the answer. The client learns of the reset when it writes."""
+    """The same with an end of data after the answer. The client learns of the reset when it writes."""
     _upload_is_under_way(client, server)
     server.sendall(b"last words")
     server.shutdown(socket.SHUT_WR)
@@ -244,7 +245,7 @@ def _upload_is_under_way(client: socket.socket, server: socket.socket) -> None:
 
 
 def words_then_reset_by_client(client: socket.socket, server: socket.socket) -> str:
-    """A client that resets behind octets of its own, which the server reads later."""
+    """The client resets after sending octets, which the server reads later."""
     client.sendall(b"last words")
     _until_acknowledged(client)
     reset(client)
@@ -262,7 +263,7 @@ def _until_acknowledged(end: socket.socket) -> None:
 
 
 def reset_behind_end(client: socket.socket, server: socket.socket) -> str:
-    """A reset after the end of data, at an end that has nothing to say meanwhile."""
+    """A reset after the end of data; the other end sends nothing in between."""
     client.shutdown(socket.SHUT_WR)
     seen = outcome(lambda: server.recv(1))
     reset(client)
@@ -308,7 +309,7 @@ def zero_window(client: socket.socket, server: socket.socket) -> str:
 
 
 def stall(client: socket.socket, server: socket.socket) -> str:
-    """The same with a reader that stands still for ten seconds more."""
+    """The same, and the reader stops for ten more seconds."""
     server.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8192)
     return _fill_then_drain(client, server, STALL_S)
 
@@ -368,7 +369,7 @@ def to_server(port: int) -> Callable[[Lab, int, int], str]:
 
 
 def rows(family: int) -> list[Row]:
-    """Of one address family, in the table's order."""
+    """The rows of one address family, in the table's order."""
     found = [
         Row("connect: nobody listens", to_server(REFUSED_PORT)),
         Row("connect: no answer", to_server(DROP_PORT)),

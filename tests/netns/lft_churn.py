@@ -19,8 +19,8 @@ WORKERS, PORT = 16, 8500
 
 @dataclass(frozen=True)
 class Left:
-    """Of a gateway: open descriptors, resident memory, what of that its engine's rings have, and its state by name
-    (all 0: nothing is left)."""
+    """What a gateway holds: open descriptors, resident memory, the engine rings' part of that memory, and the counts
+    of its state (all 0: nothing is left)."""
 
     descriptors: int = 0
     resident_bytes: int = 0
@@ -29,7 +29,8 @@ class Left:
 
 
 def rings_bytes(engine: dict[str, Any]) -> int:
-    """Rings are made once and resident as far as they were used: 24 octets a frame sent, 32 a number."""
+    """Resident octets of the rings, which are allocated once and touched as they are used: 24 a frame sent, 32 a
+    number."""
     frames: int = sum(sent["frames"] for sent in engine["sent"].values())
     numbers: int = engine["next_number"]
     return 24 * frames + 32 * numbers

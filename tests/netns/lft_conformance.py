@@ -30,7 +30,7 @@ FAMILIES = (4, 6)
 
 
 def started(lab: Lab, pool: ThreadPoolExecutor, base_port: int, apart: bool) -> tuple[Running, Running]:
-    """Rows under way: those that are over soon, and the slow ones."""
+    """Starts the rows; returns the quick ones and the slow ones."""
     quick, slow = Running(), Running()
     for family in FAMILIES:
         for number, row in enumerate(rows(family)):
@@ -40,7 +40,7 @@ def started(lab: Lab, pool: ThreadPoolExecutor, base_port: int, apart: bool) -> 
 
 
 def collected_apart(lab: Lab, pool: ThreadPoolExecutor, base_port: int) -> Results:
-    """Results of the rows that want an empty line."""
+    """Results of the rows that need a line without other traffic."""
     return collected(started(lab, pool, base_port, True)[0])
 
 
@@ -55,7 +55,8 @@ def collected(running: Running) -> Results:
 
 
 def measured(lab: Lab) -> tuple[Results, Results]:
-    """Every row with gateways, and bypassed. Slow ones of the first go on beside the second: bypass is for new ones."""
+    """Every row with gateways, and bypassed. Slow rows with gateways go on while the bypassed ones run, because bypass
+    concerns new connections only."""
     every = [row for family in FAMILIES for row in rows(family)]
     count = sum(row.connects for row in every)
     with ThreadPoolExecutor(2 * len(every)) as pool:
@@ -88,7 +89,7 @@ def order(family: int) -> list[Row]:
 
 
 def faults(accelerated: Results, bypassed: Results) -> list[str]:
-    """Rows whose two columns differ, and those of a connection that did not work."""
+    """Rows whose two columns differ, and rows whose connection did not work."""
     found = []
     for (name, family), result in accelerated.items():
         if result != bypassed[name, family]:

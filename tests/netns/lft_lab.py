@@ -26,7 +26,7 @@ def lft_lab(**options: str) -> AbstractContextManager[Lab]:
 
 
 def test_program(name: str) -> Path:
-    """A program of the build that is there for tests alone (tests/c/lft_gateway): beside the gateway in use."""
+    """A program of the build for tests alone (tests/c/lft_gateway), in the folder of the gateway in use."""
     path = find("lft-gateway").resolve().parent / "test" / name
     assert path.exists(), f"{path}: not there; want a build with -DLFP_TESTS=ON"
     return path

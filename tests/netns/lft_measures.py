@@ -78,7 +78,7 @@ def outage_reset(limit: str) -> list[float]:
 
 
 def drain_reset(limit: str) -> list[float]:
-    """After SIGTERM, of a connection that does not end by itself; and how long the gateway took to end."""
+    """When the two ends of an open connection are reset after SIGTERM, and how long the gateway took to end."""
     with gateways("--drain", limit) as lab, connected(lab) as (client, server):
         began = time.monotonic()
         os.kill(lab.running["near"].pid, signal.SIGTERM)

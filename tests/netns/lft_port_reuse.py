@@ -104,8 +104,8 @@ def reuse(closing: Closing) -> Callable[[Lab, int, int], str]:
                     server.sendall(server.recv(1))
                     assert client.recv(1) == b"?"
                     closing(client, server)
-                repeated += again if number else 0  # the first finds its neighbours, and is none again
-        # A busy machine may hold up one for a second; what is in the way of the next connection is so again and again.
+                repeated += again if number else 0  # the first SYN waits for ARP, and reuses no port
+        # A busy machine may delay one SYN for a second. A socket that blocks the next connection does so every time.
         return f"{TIMES} connections" + (f", {repeated} SYNs sent again" if repeated > TIMES // 10 else "")
 
     return act

@@ -47,7 +47,7 @@ class Transfer:
             self.received += len(part)
 
     def wait(self) -> None:
-        """Until both ends have heard that it is over, one way or the other."""
+        """Waits until both ends have learned that the transfer is over, by an end or by an error."""
         for thread in self._threads:
             thread.join(90)
             assert not thread.is_alive(), "the transfer hangs"

@@ -22,7 +22,7 @@ HANDSHAKE = bytes(4)  # FORMAT.md: a datagram whose first 32 bits are zero
 
 
 class Wire:
-    """The near gateway's link to the network: what it sends, and a way to send what it did not."""
+    """The near gateway's link to the network: records what the gateway sends, and sends forged datagrams."""
 
     def __init__(self, lab: Lab) -> None:
         self._ear = call_in(lab.near, self._listen)
@@ -104,7 +104,7 @@ def counters(lab: Lab, which: str = "far") -> dict[str, int]:
 
 
 class Flood:
-    """Datagrams of made-up origin at a set rate, from a host beside a gateway: ``with Flood(…) as flood: …``."""
+    """Datagrams with made-up sources at a set rate, from a host next to a gateway: ``with Flood(…) as flood: …``."""
 
     def __init__(
         self, netns: int, destination: str, templates: list[tuple[str, bytes]], a_second: int, count: int

@@ -17,8 +17,8 @@ import tempfile
 from pathlib import Path
 
 UID = 61234  # nobody's; the first of a thousand
-# A command line in front of a program takes away what a machine that forbids user namespaces does not allow: one within
-# which no further one can be made. Its user is an ordinary one there.
+# Words in front of a command, which then runs as on a machine that forbids user namespaces: in a user namespace in
+# which no further one can be made, as an ordinary user.
 NO_NAMESPACES = (
     "unshare",
     "--user",
@@ -50,7 +50,7 @@ def _closed_ancestor(path: Path) -> Path | None:
 
 
 def _open_ways(stage: Path, folders: list[Path]) -> None:
-    """Puts an empty folder in the place of each one that is closed, with nothing in it but the ways to ``folders``."""
+    """Replaces each folder that is closed to others by one that holds nothing but the paths to ``folders``."""
     closed: dict[Path, list[tuple[Path, Path]]] = {}
     for number, folder in enumerate(folders):
         if ancestor := _closed_ancestor(folder):

@@ -46,7 +46,7 @@ def push_to_sink(hosts: Hosts, push: list[str], sink: list[str]) -> dict[str, An
 
 
 def write_capture(path: Path, t_ns: Iterable[int], wire: Iterable[int]) -> Path:
-    """A nanosecond pcap of frames of an experimental protocol, of which it holds the Ethernet header."""
+    """A nanosecond pcap of frames of an experimental protocol, cut after the Ethernet header."""
     head = bytes.fromhex("020000000002 020000000001 88b5")
     records = [
         struct.pack("<IIII", int(t) // 10**9, int(t) % 10**9, len(head), int(length)) + head

@@ -23,14 +23,14 @@ DATAGRAM = 1472  # payload whose packet is exactly as long as the MTU
 
 
 def first_drops(cases: list[dict[str, Any]]) -> list[dict[str, int]]:
-    """For each case, by back end, the number of the first datagram that was dropped, which is how many the queue took
-    before. A case has the box's parameters of the direction, ``trains`` and ``granularity_ns``."""
+    """For each case, by back end, the number of the first dropped datagram, counted from 0: as many were queued before
+    it. A case has the box's parameters of the direction, ``trains`` and ``granularity_ns``."""
     return [{name: _first_drop(name, **case) for name in ("netem", "comet")} for case in cases]
 
 
 def short_frames(rate_bps: int, framing: str) -> dict[str, list[int]]:
-    """The times at which 100 frames of 54 bytes arrive that were sent at once, by back end. They are the first bare
-    acknowledgement of the capture 23-acks, for all hosts, with a type that no host answers."""
+    """By back end, the times at which 100 frames of 54 bytes arrive that were sent at once. Each is a copy of the first
+    bare acknowledgement of the capture 23-acks, sent to all hosts with an Ethernet type that no host answers."""
     data = ACKS.read_bytes()
     (captured,) = struct.unpack_from("<I", data, 24 + 8)
     frame = bytes.fromhex("ffffffffffff 020000000001 88b5") + data[40 + 14 : 40 + captured]

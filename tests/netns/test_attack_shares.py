@@ -1,4 +1,4 @@
-"""What one source takes of a resource leaves the others half of their fair share: the bench attack.shares, smaller."""
+"""A greedy source leaves all others at least half of their fair share: the bench attack.shares, smaller."""
 
 from __future__ import annotations
 

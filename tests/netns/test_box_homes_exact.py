@@ -1,4 +1,4 @@
-"""One source, two homes: the delay box in the kernel of virtual time decides as the same code in a process."""
+"""The delay box in the kernel of virtual time decides as the same code in a process does."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ def test_arrivals_are_decided_alike(first: int) -> None:
 
 
 def test_another_seed_is_noticed() -> None:
-    """Most of the paths have a stage of chance, which decides otherwise then."""
+    """Most of the paths have a random stage, which decides otherwise with another seed."""
     found = in_virtual_time(box_homes.different, first=1, n=8, programs=str(PROGRAMS), replayed_as=1, timeout_s=400)
     assert len(found) >= 4

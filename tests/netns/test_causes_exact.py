@@ -87,10 +87,11 @@ def limits_of(folder: Path) -> list[tuple[float, float, str]]:
 @pytest.mark.parametrize("change", ["none", "2s delay=30ms", "2020ms delay=12ms"])
 @pytest.mark.parametrize("lasts_ms", [50, 200, 1000])
 def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_ms: int, change: str) -> None:
-    """However long it is down, and whatever the delay does meanwhile: what it takes is lost to the outage, and from its
-    beginning until the path is up, as the sender would feel it, nothing else limits the sender. Then it waits for its
-    time-out. The captures alone do not show when the path was up: there it is down from the first to the last packet
-    that the outage took, which is so long at least. Neither has queue management, which the path does not have."""
+    """However long the path is down, and whatever the delay does meanwhile: packets that the outage drops are lost to
+    the outage, and nothing else limits the sender from its beginning until the sender could notice its end. Then the
+    sender waits for its time-out. The captures alone do not show when the path came up: by them it is down from the
+    first to the last packet that the outage dropped, so the outage lasted at least so long. Neither account names queue
+    management, which the path does not have."""
     folder = trial_of(tmp_path, OUTAGE.format(end_s=2 + lasts_ms / 1000, change=change))
     flow = main_flow(folder)
     assert flow["box"]["outage"] > 50 and flow["box"]["loss"] == 0
@@ -107,15 +108,16 @@ def test_a_path_that_is_down_is_the_limit_and_the_reason(tmp_path: Path, lasts_m
     seen = [limit for limit in limits_of(alone) if limit[2] == "path_down"]
     assert seen[0][0] == pytest.approx(down[0], abs=1.0)
     assert all(down[0] - 0.02 <= one[0] and one[1] <= down[1] + 0.02 for one in seen), "so long at least, never longer"
-    # Acknowledgements that had passed the box let the sender go on for 20 ms, but for a packet's time or two. Of a long
-    # outage a copy was lost in the second half.
+    # Acknowledgements that had passed the box let the sender go on for 20 ms, less the time of a packet or two. A long
+    # outage dropped a retransmission in its second half.
     assert sum(one[1] - one[0] for one in seen) >= min(0.4 * lasts_ms, 19)
     shutil.rmtree(tmp_path / "runs")
 
 
 def test_short_outages_are_as_long_as_they_were(tmp_path: Path) -> None:
-    """Both take packets of each way, and the sender misses acknowledgements 20 ms later. It goes on at its pace, so the
-    captures alone do not tell such an outage of a lone connection from a burst of losses: it is none, or no longer."""
+    """Both outages drop packets in each direction, and the sender misses acknowledgements 20 ms later. It goes on at
+    its pace, so captures alone cannot tell such an outage of a single connection from a burst of losses: by them there
+    is no outage, or one that is no longer than the real one."""
     spans = "2s-2.010s,2.5s-2.52s"
     folder = trial_of(tmp_path, OUTAGE.format(end_s="", change="none").replace("time:2s-s", f"time:{spans}"))
     lengths = [one[1] - one[0] for one in limits_of(folder) if one[2] == "path_down"]
@@ -125,8 +127,8 @@ def test_short_outages_are_as_long_as_they_were(tmp_path: Path) -> None:
 
 
 def test_an_outage_that_begins_with_a_full_queue_is_told_from_it(tmp_path: Path) -> None:
-    """The first one takes less time than the queue takes to drain by half. Its packets counted as lost to the full
-    queue, whose drops go on until it begins."""
+    """The first outage is shorter than the queue takes to drain by half. Its packets once counted as lost to the full
+    queue, which drops packets until the outage begins."""
     text = OUTAGE.format(end_s="", change="none").replace("time:2s-s", "time:560ms-580ms,900ms-950ms")
     folder = trial_of(tmp_path, text.replace('"4s"', '"2s"\ncongestion = "reno"'))
     flow = main_flow(folder)
@@ -184,8 +186,8 @@ def without_record(folder: Path) -> Path:
 
 
 def true_queues(folder: Path, flow: dict[str, Any]) -> tuple[Times, Times]:
-    """Of every packet that the sender's capture shows and whose first part arrived: when it was sent, and how long that
-    part waited in the box's queue, which lets packets out in the order in which they came."""
+    """For every packet of the sender's capture whose first part arrived: when it was sent, and how long that part
+    waited in the box's queue, which is first in, first out."""
     rows = parquet.read_table(folder / "box.parquet")
     mine = (rows["direction"].to_numpy() == 0) & (rows["t_queue_exit_ns"].to_numpy() >= 0)
     came, left = (rows[name].to_numpy()[mine] for name in ("t_arrival_ns", "t_queue_exit_ns"))
@@ -202,9 +204,10 @@ def true_queues(folder: Path, flow: dict[str, Any]) -> tuple[Times, Times]:
 @pytest.mark.parametrize("control", ["reno", "cubic"])
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_longer_path_is_no_queue(tmp_path: Path, change: str, control: str) -> None:
-    """The least queue of each limit is the box's to 0.1 ms, with its record and without. So a path that becomes longer
-    or shorter, in one direction or both, by a lot or by little, is no queue. The box looks at arrivals and departures
-    each RTT/400. Without its record a packet's two waits for a look are in its queue; of many, one waits for none."""
+    """The smallest queue of each limit equals the box's to 0.1 ms, with its record and without. So a path that becomes
+    longer or shorter, in one direction or both, by a lot or by little, does not count as a queue. The box polls for
+    arrivals and departures each RTT/400. Without its record, both waits for a poll count as queue; among many packets
+    there is one that waits for neither."""
     folder = trial_of(tmp_path, LONGER.format(change=change, control=control))
     flow = main_flow(folder)
     sent, wait = true_queues(folder, flow)

@@ -24,12 +24,12 @@ from netcommon.process import Tool
 
 SECONDS = float(os.environ.get("LFP_STRESS_SECONDS", "5"))
 SEED = int(os.environ.get("LFP_STRESS_SEED", str(time.time_ns() % 10**9)))
-NOT_WIRE_PACKETS = ("malformed", "receive_ring")  # frames that never became wire packets of the model
+NOT_WIRE_PACKETS = ("malformed", "receive_ring")  # drops of frames before the model counts their wire packets
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(SECONDS + 120)]
 
 
-# Both ways at once: TCP, which answers to what it meets, and UDP, which keeps coming whatever is set.
+# Both ways at once: TCP, which adapts to the path, and UDP, which keeps its rate whatever is set.
 LOADS = {5201: ["-w", "1M", "-C", "cubic"], 5202: ["-u", "-b", "200M", "-l", "1400"]}
 
 
@@ -59,8 +59,8 @@ def load(hosts: Hosts) -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def wait_for_connections(hosts: Hosts) -> None:
-    """Until every client has its control and its data connections. A client that a change meets while it still connects
-    gives up, which says nothing of the box."""
+    """Waits until every client has its control and data connections. A client gives up if a change disturbs it while
+    it connects, which would say nothing about the box."""
     wanted = sum(1 if "-u" in options else 3 for options in LOADS.values())  # both directions have one of their own
     deadline = time.monotonic() + 60
     while len(in_netns(hosts.left, "ss", "-Htn", "state", "established").splitlines()) < wanted:
@@ -69,7 +69,7 @@ def wait_for_connections(hosts: Hosts) -> None:
 
 @contextlib.contextmanager
 def strays(hosts: Hosts, folder: Path) -> Iterator[Tool]:
-    """Captures, at the receiver, what is not between the two hosts."""
+    """Captures, at the receiver, packets that are not between the two hosts."""
     between = f"not (host {LEFT} and host {RIGHT})"
     argv = [str(find("pktlogger")), "capture", "-i", f"wan@{hosts.right}", "-w", str(folder / "strays.pcapng")]
     with Tool([*argv, "--filter", between], name="pktlogger") as tool:
@@ -97,7 +97,7 @@ def descriptors(pid: int) -> int:
 
 
 def balance(direction: dict[str, Any]) -> int:
-    """Wire packets that came in, or were made by the model, and neither left nor were dropped."""
+    """The number of wire packets that came in, or that the model duplicated, and that neither left nor were dropped."""
     drops = sum(n for cause, n in direction["drops"].items() if cause not in NOT_WIRE_PACKETS)
     return int(direction["in_packets"] + direction.get("duplicated", 0) - direction["out_packets"] - drops)
 
@@ -115,8 +115,8 @@ def drained(box: Box) -> dict[str, Any]:
 
 
 def counted(box: Box, hosts: Hosts) -> tuple[dict[str, Any], dict[str, int]]:
-    """The box's statistics and the frames that each host received, of one moment: a frame that passes between the two
-    looks, such as a host's question for an address, makes both count again."""
+    """The box's statistics and the frames that each host received, at one moment: if a frame passes between the two
+    readings, such as a host's ARP request, both are read again."""
     deadline = time.monotonic() + 30
     while True:
         statistics = drained(box)
@@ -134,7 +134,7 @@ def change_for(changer: Changer, seconds: float) -> None:
 
 def test_random_changes_under_load_break_and_leak_nothing(tmp_path: Path) -> None:
     print(f"seed {SEED}")
-    # what memory there is is touched at the start, so that what grows later is a leak
+    # the box touches all of its memory at its start, so later growth is a leak
     with two_hosts() as hosts, Box(hosts, memory="32MB", delay="25ms", rate="10Gbit") as box:
         quiet(hosts)
         in_netns(hosts.left, "ping", "-c", "1", RIGHT)

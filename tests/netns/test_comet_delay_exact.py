@@ -1,8 +1,8 @@
-"""The delay box's times, in virtual time where nobody wakes up late: what is left is the model's, to some microseconds.
+"""The delay box's times, in virtual time where nothing wakes up late: they equal the model's to some microseconds.
 
-The box runs as it does on the real machine, over TAPs and veth pairs of a real kernel, but for spinning, which would
-stop the clock. Each bound is what the box's own settings allow (`granularity`) and the few microseconds that looking at
-the clock and the kernel's path take.
+The box runs as on the real machine, over TAPs and veth pairs of a real kernel, except that it does not spin, which
+would stop the clock. Each bound is what the box's own settings allow (`granularity`) plus the few microseconds that
+reading the clock and the kernel's path take.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from udp_trains import TRAIN
 pytestmark = [pytest.mark.netns, *virtual]
 
 EXACT: dict[str, Any] = {"spin": "0", "poll": "0", "granularity": "0"}
-CLOCK_NS = 30_000  # a first packet is late by 10 to 25 us, the others by less than 1
-SLACK_MS = 0.03  # of a round trip: four wake-ups
+CLOCK_NS = 30_000  # the first packet is 10 to 25 us late, all others less than 1 us
+SLACK_MS = 0.03  # what the four wake-ups of a round trip may take
 
 
 @pytest.mark.parametrize("measured", [measure.round_trips_ms, measure.attached_round_trips_ms])

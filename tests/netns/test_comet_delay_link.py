@@ -27,8 +27,9 @@ from netcommon.errors import LfpError, UsageError
 pytestmark = pytest.mark.netns
 
 ROOT = Path(__file__).resolve().parents[2]
-SMALL = {"memory": "32MB"}  # options of the box: many boxes start here
-# The best of some pings on any machine: less than any delay set here is off by. Exact: test_comet_delay_exact.py.
+SMALL = {"memory": "32MB"}  # options of the box, small because many boxes start here
+# How late the fastest of some pings may be on any machine. It is less than the difference between any two delays that
+# the tests set. test_comet_delay_exact.py is exact.
 LATE_MS = 4
 
 
@@ -89,7 +90,7 @@ def test_jitter_and_a_queue_in_packets() -> None:
         ping(net, count=2, interval_s=0.2)  # address resolution takes its own time
         times = ping(net, count=60)
         assert 30 <= times.min() < 40
-        assert times.std() > 2.5  # in theory 4.08: two uniform delays of ±5 ms, evened out a little by order
+        assert times.std() > 2.5  # in theory 4.08: two uniform delays of ±5 ms; keeping the order reduces it
 
 
 def test_loss_in_percent_is_what_is_lost() -> None:
@@ -160,7 +161,7 @@ def test_hosts_at_a_switch() -> None:
 
 
 def interfaces() -> set[str]:
-    """Of this namespace, where Mininet makes them before it moves them to their hosts."""
+    """Names of this namespace's interfaces. Mininet makes interfaces here before it moves them to their hosts."""
     return {path.name for path in Path("/sys/class/net").iterdir()}
 
 

@@ -32,8 +32,8 @@ def trains(hosts: Hosts) -> Iterator[Trains]:
 
 @pytest.mark.alone
 def test_round_trip_is_twice_the_delay() -> None:
-    """The fastest of 200, since each of the four wake-ups of a round trip takes as long as this machine pleases. What
-    a round trip takes without a machine is in test_comet_delay_exact.py, what the median is here in `lfp bench`."""
+    """Takes the fastest of 200, because a busy machine may delay each of a round trip's four wake-ups.
+    test_comet_delay_exact.py measures it in virtual time, and `lfp bench` gives the median on this machine."""
     with Witness(tolerates_ms=0.1) as witness:
         rtt_ms = np.array(round_trips_ms(delay="4.2ms"))
     assert len(rtt_ms) == 200 and rtt_ms.min() >= 8.4, rtt_ms

@@ -26,7 +26,7 @@ TRAIN_S = 4e-6  # time that programs and kernel take to send one
 
 
 def drawn(chance: random.Random) -> dict[str, Any]:
-    """The granularity is such that super-packets of up to 64 KB pass netem whole."""
+    """A path whose granularity lets super-packets of up to 64 KB pass netem whole."""
     rate_bps, queue_bytes = int(10 ** chance.uniform(8, 9.7)), chance.randint(600_000, 3_000_000)
     return {
         "rate_bps": rate_bps,
@@ -39,8 +39,8 @@ def drawn(chance: random.Random) -> dict[str, Any]:
 
 
 def test_the_first_drop_is_where_the_queue_is_full() -> None:
-    """Of super-packets that come at once. The line sends meanwhile, so that more may be taken, and netem may refuse
-    what still fits when less room is left than a super-packet takes."""
+    """Super-packets arrive at once. The line sends meanwhile, so the queue may take more than its size, and netem may
+    refuse packets that still fit when the free space is less than a super-packet."""
     chance = random.Random(SEED)
     cases = [drawn(chance) for _ in range(12)]
     found = in_virtual_time(queue_measures.first_drops, memory_bytes=1 << 30, cases=cases)
@@ -64,14 +64,14 @@ def test_a_short_frame_takes_what_its_framing_says(framing: str, octets: int) ->
 
 
 def lines(chance: random.Random, count: int) -> list[dict[str, Any]]:
-    """Paths whose line holds less than the window, and whose queue holds more: however TCP bunches its packets, nothing
-    is lost. The queue of the first is a whole number of packets, so buckets of whole packets leave nothing over."""
+    """Paths whose line alone holds less than the window, and whose queue holds more: however TCP bunches its packets,
+    nothing is lost. The queue of the first path holds a whole number of packets."""
     found = []
     for number in range(count):
         rate_bps, rtt_s = chance.uniform(0.5e9, 2e9), chance.uniform(0.01, 0.03)
         line_packets = int(rate_bps * rtt_s / 8 / MTU)
         queue = int(chance.uniform(1.2, 2) * line_packets) * MTU + (chance.randrange(MTU) if number else 0)
-        most_packets = (queue - 70_000) // MTU  # netem may refuse when less room is left than a super-packet takes
+        most_packets = (queue - 70_000) // MTU  # netem may refuse when the free space is less than a super-packet
         found.append(
             {
                 "rate": f"{rate_bps:.0f}bit",
@@ -86,7 +86,7 @@ def lines(chance: random.Random, count: int) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("box", ["netem", "comet"])
 def test_a_window_that_fits_loses_nothing_and_fills_the_line(tmp_path: Path, box: str) -> None:
-    """The fastest second carries the rate, less headers: to 0.5 %, a round trip's share of what comes at once."""
+    """The fastest second carries the rate without headers, to 0.5 %: octets arrive in bursts of up to a round trip."""
     cases = lines(random.Random(SEED), 5)
     text = '[scenario]\nname = "lines"\n[transfer]\nduration = "3s"\n[sweep]\n"scenario.case" = '
     text += json.dumps([f"c{number}" for number in range(len(cases))]) + "\n"

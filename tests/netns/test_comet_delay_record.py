@@ -120,14 +120,14 @@ def test_what_was_sent_arrives_and_what_was_dropped_does_not(tmp_path: Path, rec
     # the receiver's capture, row by row in the order of leaving
     sent = data.filter(pc.equal(data["fate"], fates.index("sent"))).sort_by("t_release_ns")
     arrived = received(tmp_path / "rcv.pcapng", tmp_path / "rcv")
-    # the capture may show neighbours as one frame: compare bytes of sequence space, counted as often as they came
+    # the capture may merge neighbouring packets: compare how often each byte of sequence space arrived
     assert sum(column(sent, "len")) == sum(column(arrived, "len"))
     assert np.array_equal(byte_counts(sent), byte_counts(arrived))
     times_follow_the_model(sent)
 
 
 def counters_agree(rows: pa.Table, fates: list[str], statistics: Any, said: Any) -> None:
-    """The rows of one direction, the box's statistics of it and what pktlogger says of it tell the same."""
+    """The rows of one direction, the box's statistics and pktlogger's summary agree."""
     counted = {fate: int(pc.sum(pc.equal(rows["fate"], i)).as_py() or 0) for i, fate in enumerate(fates)}
     assert counted["sent"] == statistics["out_packets"] == said["sent"]
     assert len(rows) == statistics["in_packets"] == statistics["record"]["packets"]
@@ -138,7 +138,7 @@ def counters_agree(rows: pa.Table, fates: list[str], statistics: Any, said: Any)
 
 
 def times_follow_the_model(sent: pa.Table) -> None:
-    """The queue's line, then the delay, and the box never early."""
+    """Packets leave the queue one after another, depart a delay later, and the box never releases one early."""
     wait = column(sent, "t_departure_ns") - column(sent, "t_queue_exit_ns")
     assert (wait == DELAY_NS).all()
     late = column(sent, "t_release_ns") - column(sent, "t_departure_ns")
@@ -149,7 +149,7 @@ def times_follow_the_model(sent: pa.Table) -> None:
 
 
 def byte_counts(table: pa.Table) -> Any:
-    """How often each place of the sequence space, in steps of 4 bytes, came by."""
+    """How often each 4 bytes of the sequence space were sent or received."""
     begin, end = column(table, "seq") // 4, (column(table, "seq") + column(table, "len")) // 4
     edges = np.zeros(2_000_000, np.int64)
     np.add.at(edges, begin.astype(np.int64), 1)
@@ -201,7 +201,8 @@ def test_wireshark_tcpdump_and_analyse_read_it(tmp_path: Path, record: Path) -> 
 
 
 def test_a_killed_box_and_a_full_record(tmp_path: Path, record: Path) -> None:
-    """Nobody reads along: the first packets stay, the rest is counted. Then the box is killed and all that is read."""
+    """No reader runs at first: the record keeps the first packets and counts the rest. Then the box is killed, and the
+    record is read."""
     with two_hosts() as hosts, Box(hosts, record=str(record), record_memory="1MB", ab_loss="10%") as box:
         quiet(hosts)
         introduce(hosts)
@@ -215,7 +216,7 @@ def test_a_killed_box_and_a_full_record(tmp_path: Path, record: Path) -> None:
         os.kill(box.pid, signal.SIGKILL)
         with pytest.raises(ToolError, match="SIGKILL"):
             box.finish()
-        for attempt in ("first", "again"):  # reading it does not use it up
+        for attempt in ("first", "again"):  # reading leaves the record as it is
             folder = tmp_path / attempt
             folder.mkdir()
             with reader(record, folder) as tool:

@@ -57,7 +57,7 @@ def test_a_planted_fault_is_found_with_its_evidence(tmp_path: Path, fault: str) 
 
 
 def test_nothing_is_found_in_the_sane_relay(tmp_path: Path) -> None:
-    """In the cases that find the faults, and in those that ask most of a relay."""
+    """Runs the cases that find the faults, and those that demand most of a relay."""
     wanted = [case for case, _ in PLANTED.values()]
     wanted += ["half-close-*", "reset-*", "refused", "silent", "early-data", "kill-far", "outage-10s", "descriptors"]
     status, found = conformance(tmp_path, *(word for case in wanted for word in ("--only", case)))

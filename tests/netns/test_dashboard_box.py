@@ -1,4 +1,4 @@
-"""The dashboard's page of a delay box, beside a real box: what the page sets is what ping sees."""
+"""The dashboard's page of a delay box, with a real box: what the page sets is what ping sees."""
 
 from __future__ import annotations
 

@@ -45,8 +45,8 @@ def test_its_limits_are_those_of_its_kernel(drawn: list[Trial]) -> None:
 
 
 def test_each_flow_has_the_samples_of_its_data_connection(drawn: list[Trial]) -> None:
-    """Control connections are left out, and what nobody knows of another program is not there. A look comes each 10 ms,
-    late by a jiffy at most, and one more when iperf3 has ended."""
+    """Control connections are left out, and so are values that cannot be known of another program. A sample is taken
+    each 10 ms, late by a jiffy at most, and one more when iperf3 has ended."""
     for one in drawn:
         for row, end in zip(one.rows, one.ends, strict=True):
             if row["tool"] != "iperf3":

@@ -81,8 +81,8 @@ def _compared(records: waits.Records, folder: Path, flow: dict[str, Any]) -> ora
 @pytest.mark.parametrize("model", ["proxy", "router"])
 @pytest.mark.parametrize("way", WAYS)
 def test_a_leg_is_limited_by_what_its_kernel_waits_for(way: str, model: str, tmp_path: Path) -> None:
-    """The near leg waits for the gateway's buffer, or for the next request. The far leg waits for what the tunnel
-    brings, at the line's rate: neither its send buffer nor its congestion window keeps that."""
+    """The near leg waits for the gateway's buffer, or for the next request. The far leg waits for data from the tunnel,
+    which come at the line's rate: neither its send buffer nor its congestion window limits it."""
     rate, transfer, legs = WAYS[way]
     plan = make_plan(Document("legs", tomllib.loads(SCENARIO.format(rate=rate, transfer=transfer, model=model))), 1)
     run = runner.start(plan, tmp_path, virtual_box="auto")

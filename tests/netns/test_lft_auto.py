@@ -45,7 +45,7 @@ seed = 1
 
 
 def test_a_path_that_becomes_longer_keeps_its_rate(tmp_path: Path) -> None:
-    """It fell to 1 Mbit/s for the rest of the transfer."""
+    """The rate once fell to 1 Mbit/s for the rest of the transfer."""
     file = tmp_path / "longer.toml"
     file.write_text(LONGER)
     argv = [sys.executable, "-m", "lfp", "run", str(file), "--time", "virtual", "--runs-dir", str(tmp_path)]

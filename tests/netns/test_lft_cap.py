@@ -2,7 +2,7 @@
 
 Both directions carry data, and with it retransmissions, repairs and ACKs, and both are captured where frames leave the
 gateway. The gateway reads its clock before and behind the call that sends, and the kernel stamps inside that call, so
-the bound needs no allowance for a machine that is late. The witness is for what the kernel itself may put off: it sends
+the bound needs no allowance for a machine that is late. The witness is for what the kernel itself may delay: it sends
 from a softirq when another processor holds the queue. Exact bounds without a kernel: tests/c/lft_ref/shaper.c; in
 virtual time: test_scenarios_virtual_gateways.py.
 """
@@ -35,7 +35,7 @@ CLOCK_SLEW = 1.001  # the kernel's stamps follow the time of day, whose rate may
 TOLERATES_MS = 1.0
 
 ETHERNET_BYTES = 14
-SNAPPED = 40  # octets kept, less than any frame has: all records of the file have one size
+SNAPPED = 40  # snap length, shorter than any frame, so that all records of the file have one size
 RECORD = np.dtype([("s", "<u4"), ("ns", "<u4"), ("kept", "<u4"), ("length", "<u4"), ("octets", f"V{SNAPPED}")])
 FILE_HEADER_BYTES = 24
 HEADERS_BYTES = 28  # of IPv4 and UDP
@@ -59,7 +59,7 @@ def captured(netns: int, file: Path) -> Iterator[None]:
 
 
 def wire_bytes(length: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Of super-packets as of packets: every segment has headers of its own."""
+    """Octets on the wire: every segment of a super-packet has its own headers."""
     payload = length - ETHERNET_BYTES - HEADERS_BYTES
     segments = -(-payload // SEGMENT_BYTES)
     return payload + segments * HEADERS_BYTES
@@ -74,19 +74,19 @@ def left(file: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def read_all(end: socket.socket) -> None:
-    """To the end of the stream."""
+    """Reads to the end of the stream."""
     while end.recv(1 << 18):
         pass
 
 
 def write_all(end: socket.socket, count: int) -> None:
-    """So many octets, and the end of the stream."""
+    """Sends so many octets, and then the end of the stream."""
     end.sendall(bytes(count))
     end.shutdown(socket.SHUT_WR)
 
 
 def both_ways(lab: Lab, count: int) -> None:
-    """So many octets from the client to the server and back, at once."""
+    """Sends so many octets from the client to the server and back at the same time."""
     with lab.listen(4, 8000) as listener, lab.connect(SERVER[4], 8000) as client:
         server, _ = listener.accept()
         with server:

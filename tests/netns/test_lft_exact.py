@@ -1,5 +1,5 @@
-"""When a gateway bypasses, gives up or ends, in virtual time. Limits on connections are looked at once a second, the
-health of the tunnel ten times: that, and a round trip of 10 ms, is all that is added."""
+"""When a gateway bypasses, gives up or ends, in virtual time. The gateway checks limits on connections once a second
+and the health of the tunnel ten times a second; the bounds add only that and a round trip of 10 ms."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.netns, *virtual]
 
 ROUND_TRIPS_S = 0.05  # some of 10 ms
 LOOK_S = 1 + ROUND_TRIPS_S
-HEALTH_S = 0.2 + ROUND_TRIPS_S  # how long ago the peer was heard last, and a look
+HEALTH_S = 0.2 + ROUND_TRIPS_S  # age of the peer's last frame, plus the time until the next check
 
 
 def test_bypass_comes_with_the_outage_and_goes_when_the_tunnel_is_steady() -> None:
@@ -32,7 +32,7 @@ def test_an_outage_that_is_too_long_resets_both_ends() -> None:
 
 
 def test_draining_ends_when_it_was_told_to() -> None:
-    """The gateway waits asleep: one that asks for a time in the past would stop this clock."""
+    """The gateway sleeps while it waits: a wait until a time in the past would stop the virtual clock."""
     client_s, server_s, ended_s = in_virtual_time(measure.drain_reset, limit="3s")
     for after_s in (client_s, server_s, ended_s):
         assert 3 <= after_s <= 3 + 0.05 + ROUND_TRIPS_S, "50 ms to tell the peer"

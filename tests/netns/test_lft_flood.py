@@ -92,7 +92,7 @@ def test_a_transfer_beside_a_flood_of_spoofed_handshakes(lab: Lab) -> None:
     assert grown["handshake_cookies"] <= most, "more answers to recordings than FORMAT.md allows"
     witness.at_least(during, 3_000_000, "bytes", "transfer meanwhile")
     assert state["engine"]["expected_number"] > WRAP, "no wrap"
-    # The flood is the test's own, and the machine may be too slow for it: so it is judged last.
+    # The machine may be too slow for the test's own flood, so that is judged last.
     slowest = min(rate, near_rate)
     judge(slowest >= 0.9 * A_SECOND, True, f"the flood itself: {slowest:.0f} of {A_SECOND} datagrams a second")
 

@@ -65,8 +65,8 @@ def works_by_proxy(lab: Lab) -> bool:
 
 
 def accelerated(lab: Lab) -> bool:
-    """Connections of router and proxy work; whether both went through the tunnel. A busy machine may have silenced the
-    tunnel for a second, and then they go around it once more."""
+    """Checks that connections of router and proxy work, and returns whether both went through the tunnel. On a busy
+    machine the tunnel may have been silent for a second; then connections bypass it."""
     before = lab.show()
     assert works(lab) and works_by_proxy(lab)
     now = lab.show()
@@ -151,7 +151,8 @@ def test_new_connections_go_around_a_dead_tunnel() -> None:
 
 @contextmanager
 def asking_at_far(lab: Lab) -> Iterator[list[str]]:
-    """A client of the far gateway's proxy, and what it gets from its server on the near side, once that is over."""
+    """A client of the far gateway's proxy, whose server is on the near side. The list gets what the client received,
+    when it has received all."""
     answers: list[str] = []
 
     def ask() -> None:
@@ -250,7 +251,8 @@ class Clocks:
 
 
 def test_clocks_that_jump() -> None:
-    """The time of day does not matter at all; a minute that is missing is no silence of the peer's."""
+    """The time of day does not matter. A jump of the monotonic clock by a minute does not count as silence of the
+    peer."""
     with lft_lab(delay="5ms") as lab:
         clocks = Clocks(lab.folder / "clocks")
         lab.program = [*clocks.environment, str(find("lft-gateway"))]

@@ -59,7 +59,7 @@ def seen_by(end: socket.socket) -> str:
 
 
 def test_half_open_connections_have_a_number_and_a_time() -> None:
-    """A further one takes the place of the oldest, so silent ports keep nobody out."""
+    """A further half-open connection evicts the oldest, so silent ports keep nobody out."""
     with running("--half-open", "4", "--half-open-limit", "4s") as lab:
         client, server = pair(lab)
         waiting = [begun(lab, SILENT) for _ in range(8)]
@@ -79,7 +79,7 @@ def test_half_open_connections_have_a_number_and_a_time() -> None:
 
 
 def test_no_more_than_so_many_connections() -> None:
-    """A further one of the same client is routed as if there were no gateway."""
+    """A further connection of the same client is routed as if there were no gateway."""
     with running("--sessions", "3") as lab:
         pairs = [pair(lab, PORT + i) for i in range(4)]
         state = lab.show()
@@ -156,7 +156,8 @@ def test_draining_has_an_end() -> None:
 
 @pytest.mark.parametrize("where", ["router", "device"])
 def test_a_path_that_shrinks_under_a_transfer(where: str) -> None:
-    """Hosts that are their own gateways: routers between them, or their interfaces, take 1,300 octets from now on."""
+    """The hosts are their own gateways. During the transfer the MTU of the routers, or of their interfaces, becomes
+    1,300."""
     with lft_lab(delay="2ms") as lab, lab.stopping():
         near, far = lab.near, lab.far
         lab.near, lab.far = lab.client, lab.server
@@ -179,7 +180,7 @@ def test_a_path_that_shrinks_under_a_transfer(where: str) -> None:
 
 
 def test_nothing_is_left_of_two_thousand_connections() -> None:
-    """No descriptor, no memory, no state, once the first hundreds have shown what a gateway needs at its fullest."""
+    """No descriptor, memory or state is left, compared with the gateway after the first 500 connections."""
     with running() as lab:
         churn(lab, 500)
         before = {which: left(lab, which) for which in ("near", "far")}
@@ -194,11 +195,11 @@ def test_nothing_is_left_of_two_thousand_connections() -> None:
 
 
 def wait_closed(lab: Lab, which: str, descriptors: int) -> None:
-    """Until the gateway has no more than these: the control connection that told of its state is closed a little later,
-    a lost one never."""
+    """Waits until the gateway has no more descriptors than these: it closes the test's control connection a little
+    later, and a leaked descriptor never."""
     until(lambda: left(lab, which).descriptors <= descriptors, 60, f"{descriptors} descriptors")
 
 
 def wait_empty(lab: Lab, which: str) -> None:
-    """Until the gateway has no connection, stream or octet."""
+    """Waits until the gateway has no connection, stream or octet."""
     until(lambda: left(lab, which).state == Left().state, 60, f"without state: {left(lab, which)}")

@@ -92,7 +92,7 @@ def run_behaviour(lab: Lab, family: int, behaviour: Callable[[socket.socket, soc
 
 
 def test_client_is_not_accepted_before_the_server_answered(lab: Lab) -> None:
-    """One round trip of the path, 10 ms, passes before the client is connected: no proxy in between accepted it."""
+    """The client is connected after a whole round trip of the path, 10 ms, so no proxy in between accepted it."""
     with lab.listen(4, PORT) as listener:
         client, server = pair(lab, 4, listener)
         with client, server:

@@ -87,7 +87,7 @@ def test_a_name_that_is_taken_is_named(folder: Path) -> None:
 
 
 def test_without_privileges_the_line_says_which_are_needed(folder: Path) -> None:
-    """The kernel's reason depends on who may open /dev/net/tun."""
+    """The kernel's error depends on who may open /dev/net/tun."""
     line = said(run(folder, "--host", key="nobody.psk"), MISSING, nobody=True)
     assert "Operation not permitted; " in line or "Permission denied; " in line
     assert line.endswith("; --router and --host want root or CAP_NET_ADMIN")

@@ -100,12 +100,12 @@ points = ["snd", "rcv"]
 
 @pytest.mark.parametrize("control", ["cubic", "bbr"])
 def test_a_program_that_has_given_all_waits_for_no_room(tmp_path: Path, control: str) -> None:
-    """rttcp says when the kernel had taken its last octet. From then on neither it nor its buffer is the limit."""
+    """rttcp says when the kernel took its last octet. From then on neither rttcp nor its send buffer is the limit."""
     for one in senders(tmp_path, SHORT.format(control=control)):
         for t0_ns, t1_ns in one.spans("send_buffer", "application"):
             assert t1_ns <= one.written_ns or t0_ns < one.written_ns, (one.folder, t0_ns, t1_ns, one.written_ns)
             late_ns = max(0, t1_ns - max(t0_ns, one.written_ns))
-            assert late_ns <= MS, (one.folder, late_ns)  # it is woken within the gap, and gives the rest
+            assert late_ns <= MS, (one.folder, late_ns)  # the program wakes up within the gap and writes the rest
 
 
 PAUSES = """
@@ -135,8 +135,8 @@ points = ["snd", "rcv"]
     ],
 )
 def test_a_window_limits_as_long_as_the_kernel_counts(tmp_path: Path, kind: str, key: str) -> None:
-    """A program that writes and pauses fills the window, and then nothing waits for it. The kernel counts a wait to a
-    jiffy at each end, and there is one in a round trip at most."""
+    """A program that writes and pauses fills the window, and then has nothing unsent. The kernel counts a wait with an
+    error of a jiffy at each end, and there is at most one wait in a round trip."""
     for one in senders(tmp_path, PAUSES.format(kind=kind, key=key)):
         t_ns, counted_us = one.samples["t_ns"], one.samples["rwnd_limited_us"]
         spans = [(max(t0, t_ns[0]), min(t1, t_ns[-1])) for t0, t1 in one.spans("receiver_window", "zero_window")]
@@ -174,8 +174,8 @@ points = ["snd", "rcv", "box"]
 
 @pytest.mark.parametrize("loss", ["0%", "0.1%"])
 def test_flows_that_share_a_line_have_the_limits_of_their_kernels(tmp_path: Path, loss: str) -> None:
-    """Nothing paces flows whose control has a window, so pacing is none of their limits; slow start is where the kernel
-    has it, and the path's rate where the line was busy."""
+    """Nothing paces flows whose control has a window, so pacing never limits them. Slow start limits them where the
+    kernel is in slow start, and the path's rate where the line was busy."""
     for one in senders(tmp_path, SHARED.format(loss=loss)):
         if one.control != "bbr":
             assert one.time_ns("pacing") == 0, one.folder
@@ -184,7 +184,7 @@ def test_flows_that_share_a_line_have_the_limits_of_their_kernels(tmp_path: Path
 
 
 def _slow_start_is_the_kernels(one: Sender) -> None:
-    """At the samples within spans of slow start cwnd is below ssthresh, but for those of the round in which it ends."""
+    """At samples within spans of slow start, cwnd is below ssthresh, except in the round in which slow start ends."""
     t_ns, below = one.samples["t_ns"], one.samples["snd_cwnd"] < one.samples["snd_ssthresh"]
     at = np.searchsorted(one.t0_ns, t_ns, "right") - 1
     inside = (at >= 0) & (t_ns < one.t1_ns[at])

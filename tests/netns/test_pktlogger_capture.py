@@ -173,9 +173,9 @@ def test_times_are_tcpdumps_behind_a_box(tmp_path: Path) -> None:
 
 
 def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
-    """Drop-tail behind a modern sender: SACK, RACK, probes. Each drop of the queue is one lost segment. iperf3 closes a
-    connection that still has data in the queue, so the last drop may never be repaired; the captures, which end with
-    the connection's last packets, then say that it may have been under way."""
+    """A drop-tail queue and a modern sender with SACK, RACK and probes. Each drop of the queue is one lost segment.
+    iperf3 closes a connection that still has data in the queue, so the last drop may never be repaired. The captures
+    end with the connection's last packets and then say that this segment may still have been in flight."""
     with routed("50mbit", "30kb") as lab:
         with lab.capture(tmp_path) as tool:
             tool.wait_event("ready", 30)
@@ -198,7 +198,7 @@ def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
 
 
 def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
-    """The recovery of the era over a small queue: sending stops for the time-out's second, and why is said."""
+    """Loss recovery of 1995 over a small queue: sending stops for a time-out of a second, and the cause is named."""
     with routed("45mbit", "110kb", mtu=4352, rto_min="1s") as lab:
         for host in (lab.a, lab.b):
             lab.sysctl(host, **ERA)
@@ -220,8 +220,8 @@ def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
 
 
 def test_kernel_drops_are_counted_in_the_file(tmp_path: Path) -> None:
-    """The capture is halted while packets flow: its ring overflows, and what is in the file and what was dropped add up
-    to what the interface has seen."""
+    """The capture is stopped by a signal while packets flow, so its ring overflows. The packets in the file and the
+    dropped ones add up to those of the interface."""
     with direct() as lab:
         for host in (lab.a, lab.b):
             lab.offloads(host, "v0", False)

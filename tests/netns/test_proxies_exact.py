@@ -1,5 +1,5 @@
-"""Many connections through proxies, in virtual time: streams side by side both ways, and short transfers beside them,
-with every octet checked, through fixed ports, SOCKS5, HTTP CONNECT and a transparent proxy."""
+"""Many connections through proxies, in virtual time: parallel streams both ways, with short transfers at the same time
+and every octet checked, through fixed ports, SOCKS5, HTTP CONNECT and a transparent proxy."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_flows_side_by_side_have_their_own_octets(tmp_path: Path, gateway: str) 
 
 
 def test_the_two_connections_of_a_client_that_asks_are_not_joined(tmp_path: Path) -> None:
-    """Its octets begin with what it says to the proxy, so a place in one stream is another place in the other one."""
+    """The client's stream begins with its request to the proxy, so offsets in the two streams differ."""
     captured = '[capture]\npoints = "all"\n'
     ((row,), trial) = results(tmp_path, PATH + GATEWAYS["socks5"] + '[transfer]\nbytes = "1MB"\n' + captured)
     assert row["dwell_p50_ns"] is None and row["stalls"] is None and row["limited_gateway"] is None

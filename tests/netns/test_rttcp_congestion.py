@@ -1,5 +1,5 @@
-"""Each BPF congestion control in a real transfer: it loads, sends, and gives up its own share at a loss. Its equation
-over time is in test_rttcp_congestion_exact.py.
+"""Each BPF congestion control in a real transfer: it loads, sends, and reduces its window at a loss by its own factor.
+test_rttcp_congestion_exact.py tests its equation over time.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from congestion_lab import Curve, columns
 from netcommon.errors import LfpError
 from rttcp.congestion import congestion
 
-# What a kernel has loaded is the machine's, and so are the records that `lfp clean` works from.
+# The whole machine shares the algorithms that its kernel has loaded, and the records that `lfp clean` works from.
 pytestmark = [pytest.mark.netns, pytest.mark.one_at_a_time]
 
 LOSSES = "packets:2000,12000"  # the first ends slow start, the second comes in congestion avoidance

@@ -23,7 +23,7 @@ PATH: dict[str, Any] = {"delay": "20ms", "ab_loss": LOSSES}
 
 def transfer(congestion: str, duration: str = "2.5s", *, offload: bool = True, **path: str) -> Curve:
     """The curve of a transfer. ``congestion`` is NAME or NAME:KEY=VALUE,…"""
-    path |= {"spin": "0", "poll": "500us", "granularity": "100us"}  # it wakes up less often, which is what takes long
+    path |= {"spin": "0", "poll": "500us", "granularity": "100us"}  # fewer wake-ups, which cost most of the wall time
     found = in_virtual_time(columns, congestion=congestion, duration=duration, path=path, offload=offload)
     return Curve.of(found)
 
@@ -37,7 +37,7 @@ def follows(
     end = start + int(np.append(curve.cwnd[start:] > up_to, True).argmax())
     for i in range(start, end - 1):
         left = int(curve.delivered[i + 1] - curve.delivered[i])
-        while left > 0:  # by ACKs for two segments, however rare the samples are
+        while left > 0:  # one ACK for every two segments, even if several lie between two samples
             window += min(left, 2) * growth(window, curve.t_s[i] - curve.t_s[start]) / window
             left -= 2
         model.append(window)
@@ -63,7 +63,7 @@ def test_hstcp_grows_by_a_and_gives_up_b() -> None:
     assert (
         abs(1 - curve.kept(1) - b(float(curve.cwnd[before]))) < 0.02
     )  # the table's b is rounded, and its rows are steps
-    # the table's a is the next whole number: half a segment a round trip too much, at most one
+    # the table rounds a up to a whole number: half a segment a round trip too much on average, at most one
     follows(curve, after + 1, lambda w, _: w * w * 0.078 / w**1.2 * 2 * b(w) / (2 - b(w)) + 0.5, tolerance=0.04)
 
 
@@ -85,10 +85,11 @@ def test_cpeak_grows_slow_fast_slow_fast_around_the_last_window() -> None:
     peak = 2.0 * curve.ssthresh[after]
     assert abs(curve.kept(1) - 0.5) < 0.03  # beyond the peak the window moves between two samples
 
-    # Near c_peak/2 growth multiplies what the window is above it, so start where half a segment no longer matters. The
-    # bound: samples are whole segments. What is unknown of the window at the start, at most one segment, grows with the
-    # growth itself, 2.3 times up to 0.7 of the peak; the peak is known to one segment too, which shifts the curve by as
-    # much of itself. At peaks over 200: 2.3 of 140 and 1 of 200 segments. ACKs for two segments add 1/200 of that.
+    # Near c_peak/2 the growth multiplies the window's distance from it, so start where half a segment no longer
+    # matters. The bound follows from samples in whole segments: the error of the window at the start, at most one
+    # segment, grows with the curve, 2.3 times up to 0.7 of the peak, and an error of the peak by one segment shifts the
+    # curve by the same share. At peaks over 200 these are 2.3 of 140 and 1 of 200 segments. ACKs for two segments add
+    # 1/200.
     start = after + int(np.flatnonzero(curve.cwnd[after:] > 0.52 * peak)[0])
     follows(curve, start, lambda w, _: abs(w - peak / 2) / w * abs(peak - w) / w * peak / 2 + 1, up_to=1.5 * peak)
 
@@ -109,8 +110,8 @@ def test_xys_divides_by_x_and_grows_by_an_yth() -> None:
 
 
 def test_xys_raises_x_with_every_epoch_that_mostly_stood_still() -> None:
-    # y is at its end already. An outage of 0.4 s stops the sender until its time-out, and every epoch of 1 s has one in
-    # it, wherever the transfer begins: x is 2 at the first and doubles between two of them, or a stop later.
+    # y is at its limit already. An outage of 0.4 s stops the sender until its time-out, and every epoch of 1 s has one,
+    # whenever the transfer begins. x is 2 at the first stop and doubles before the next one, or one stop later.
     outages = "time:" + ",".join(f"{at}ms-{at + 400}ms" for at in range(1000, 10000, 1300))
     # the one packet ends slow start
     path: dict[str, Any] = {"delay": "4ms", "ab_loss": "packets:300", "ab_loss_after": outages}

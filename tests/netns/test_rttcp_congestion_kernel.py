@@ -1,4 +1,4 @@
-"""HighSpeed and Scalable of rttcp/cc beside the kernel's own modules, in the virtual-time kernel, which has all four.
+"""HighSpeed and Scalable of rttcp/cc against the kernel's own modules, in the virtual-time kernel, which has all four.
 
 The same packets are lost to each (scenario cc-kernel), so goodput and window over time differ by the algorithm alone.
 Guests' clocks take no notice of how busy this machine is.

@@ -19,7 +19,7 @@ from netcommon.binaries import find
 from netcommon.errors import LfpError
 from rttcp.congestion import congestion
 
-# What a kernel has loaded is the machine's, and so are the ledgers that `lfp clean` works from.
+# The whole machine shares the algorithms that its kernel has loaded, and the ledgers that `lfp clean` works from.
 pytestmark = [pytest.mark.netns, pytest.mark.one_at_a_time]
 
 KERNEL = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
@@ -82,7 +82,7 @@ def test_a_killed_holder_leaves_nothing() -> None:
     os.kill(line["pid"], signal.SIGKILL)
     assert eventually(lambda: not in_kernel())
     assert cc("list")[0] == 0
-    # a ledger counts only as long as the dead process has an entry
+    # a ledger of a dead process counts until `cc list` removes it
     assert eventually(lambda: holders() == 0)
 
 
@@ -104,11 +104,11 @@ def test_killed_at_any_moment_of_its_start_it_leaves_nothing(verb: str) -> None:
     told = []
     for step in range(16):
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as starter:
-            time.sleep(whole_s * step / 12)  # where it is by then is the machine's affair: any place will do
+            time.sleep(whole_s * step / 12)  # how far the program has come by then does not matter
             starter.kill()
             said, _ = starter.communicate(timeout=20)
         told.append(bool(said))
-        if said and verb == "load":  # it had come to its end, or nearly
+        if said and verb == "load":  # the program had (nearly) finished, so the algorithm stays loaded
             cc("unload", NAME)
         assert eventually(nothing_left), f"killed after {step}/12 of {whole_s:.3f} s; said {said!r}"
     assert not told[0], "one was killed before it had said anything"
@@ -120,7 +120,7 @@ def test_a_load_that_is_killed_before_it_could_tell_takes_its_holder_with_it() -
     with contextlib.suppress(BlockingIOError):
         while True:
             os.write(write, b"x" * 4096)
-    os.set_blocking(write, True)  # full: the line that tells of the holder cannot be written
+    os.set_blocking(write, True)  # the pipe is full, so the line about the holder cannot be written
     starter = subprocess.Popen([str(find("rttcp")), "cc", "load", NAME, "--json"], stdout=write)
     os.close(write)
     try:

@@ -25,7 +25,7 @@ def transfer(path: dict[str, str], *options: str) -> tuple[list[dict[str, Any]],
 
 @pytest.mark.parametrize("kilobytes", [16, 24, 32])
 def test_a_window_gives_a_window_a_round_trip(kilobytes: int) -> None:
-    """Or as many whole segments as fit into it, and a round trip more for the handshake."""
+    """A round trip carries at least the whole segments that fit into the window; the handshake takes one more."""
     window = kilobytes << 10
     whole = window // MSS * MSS
     _, summary = transfer({"delay": "4.2ms"}, "--bytes", str(200 * window), "--window", f"{kilobytes}KB",
@@ -56,7 +56,7 @@ def test_a_duration_is_what_was_asked_for_and_intervals_are_regular() -> None:
 
 
 def latencies_us(delay_us: int) -> tuple[float, float, float]:
-    """The least, the mean and the largest latency of exchanges on a path, less the path's own round trip. The first
+    """The smallest, mean and largest latency of exchanges on a path, minus the path's own round trip. The first
     exchanges start threads and warm the path up, so they are left out."""
     _, summary = transfer({"delay": f"{delay_us}us"}, "--request", "128", "--response", "128", "--exchanges", "40",
                           "--omit", f"{5 * delay_us + 1}us", "--interval", "3600s")  # fmt: skip
@@ -69,8 +69,9 @@ def latencies_us(delay_us: int) -> tuple[float, float, float]:
 
 
 def test_an_exchange_takes_the_round_trip_and_the_time_of_the_stacks() -> None:
-    """The stacks' time is what an exchange takes on the same path without delay. When a timer of kernel or meter
-    expires just as an answer arrives, that exchange takes 12 us more at most. This happens to one in forty."""
+    """The time of both TCP stacks is what an exchange takes on the same path without delay. If a timer of the kernel or
+    of the meter expires just as an answer arrives, that exchange takes up to 12 us more. This happens to one in
+    forty."""
     stack_us = latencies_us(0)[0]
     assert 0.5 < stack_us < 5, "each look at the clock takes 0.256 us in virtual time, and nothing else takes any"
     for delay_us in (10_300, 103_000):
@@ -81,7 +82,7 @@ def test_an_exchange_takes_the_round_trip_and_the_time_of_the_stacks() -> None:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_the_token_of_a_key_costs_no_round_trip(direction: str) -> None:
-    """One round trip to connect, and one for the data and their confirmation, or for the token and the data."""
+    """One round trip to connect, and one for the data (with a key: token and data) and their confirmation."""
     options = ["--bytes", "1000", *(["--reverse"] if direction == "reverse" else [])]
     ends = in_virtual_time(measure.without_and_with_key, path={"delay": "4.2ms"} | EXACT, options=options)
     elapsed_s = [end["summary"]["elapsed_ns"] / 1e9 for end in ends]

@@ -201,9 +201,9 @@ def test_the_window_on_the_wire_is_the_window_asked_for(veth: Pair, tmp_path: Pa
         end = _transfer(veth, bytes=30 << 20, window_bytes=window, length_bytes=4096, congestion="reno")
     offers, _ = _offers_and_flights(tmp_path / "snd.pcap", end)
     assert len(offers) > 20
-    # Not every ACK offers the window. The offer is smaller while data wait unread. It is larger from when the kernel
-    # forgets the clamp until the receiver runs again and sets it. How long that takes depends on the machine, so lapses
-    # are counted: each has its reset, except one that the end cuts off.
+    # Not every ACK offers exactly the window. The offer is smaller while data wait unread. It is larger from when the
+    # kernel forgets the clamp until the receiver runs and sets it again. How long that takes depends on the machine, so
+    # the test counts these lapses: each has its reset, except one that the transfer's end cuts off.
     assert Counter(offers).most_common(1)[0][0] == window, sorted(set(offers))[-5:]
     above = [offer > window for offer in offers if offer == window or offer > window + 2 * MTU]
     lapses = sum(not before and now for before, now in pairwise([False, *above])) - above[-1]
@@ -213,7 +213,7 @@ def test_the_window_on_the_wire_is_the_window_asked_for(veth: Pair, tmp_path: Pa
 
 @pytest.mark.parametrize("kilobytes", [16, 24, 32])
 def test_small_windows_are_reached_and_never_exceeded(delayed: Pair, tmp_path: Path, kilobytes: int) -> None:
-    """What they give is in test_rttcp_exact.py."""
+    """test_rttcp_exact.py tests their throughput."""
     window = kilobytes << 10
     with _capture(delayed, tmp_path / "snd.pcap"):
         end = _transfer(delayed, bytes=window * 200, window_bytes=window, length_bytes=4096, congestion="reno")

@@ -1,5 +1,5 @@
-"""Trials captured everywhere at once, with real packets: through lft gateways, through two strangers' relays, and
-without any; the analysis follows each packet between the ends."""
+"""Trials captured at every point, with real packets: through lft gateways, through two relays of another maker, and
+without gateways; the analysis follows each packet between the ends."""
 
 from __future__ import annotations
 
@@ -152,7 +152,8 @@ def test_the_tunnels_frames_are_those_of_the_gateways_and_of_the_box(trials: lis
 
 
 def test_strangers_gateways_are_any_two_command_lines(trials: list[Path]) -> None:
-    """The relays of SCENARIO.md: connected to as a proxy, their processor time counted, what they are on record."""
+    """The relays of SCENARIO.md: clients connect to them as to a proxy, and gateway.json has their processor time and
+    their command lines."""
     found = json.loads((trials[RELAYS] / "gateway.json").read_text())
     assert found["kind"] == "command" and "socat" in " ".join(found["near"]["argv"]) and found["cpu_ns"] > 0
     ends = {flow["receiver"]["address"] for flow in summary(trials[RELAYS])["flows"]}

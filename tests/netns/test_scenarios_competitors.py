@@ -1,4 +1,4 @@
-"""Several flows, a relay and a trial that fails, in virtual time: every figure is of the flow and of the span that it
+"""Several flows, a relay and a trial that fails, in virtual time: every figure belongs to the flow and the span that it
 names."""
 
 from __future__ import annotations
@@ -82,7 +82,8 @@ def competitor(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_flows_at_different_times_are_added_while_both_run(competitor: Path) -> None:
-    """Their own averages sum to more than the line. Together they have what the box let through in those seconds."""
+    """The flows' own averages add up to more than the line's rate. While both run, their sum is what the box let
+    through."""
     folder = competitor / "trials" / "0000"
     main, rival = results.rows(folder)
     assert main["short_term_bps"] + rival["short_term_bps"] > LINE_BPS, "what was called their throughput together"
@@ -124,7 +125,7 @@ def test_no_second_is_above_the_line(competitor: Path) -> None:
 
 
 def test_every_window_is_that_of_its_own_flow(competitor: Path) -> None:
-    """BBR's window is far above CUBIC's beside it. Both figures had CUBIC's under BBR's name."""
+    """BBR's window is far above CUBIC's on the same line. Both figures once had CUBIC's window under BBR's name."""
     run, folder = load_run(competitor), competitor / "trials" / "0000"
     own = [parquet.read_table(file)["snd_cwnd"].to_numpy() for file in files(folder)]
     drawn = congestion.of_flows(run, 0)

@@ -81,7 +81,7 @@ def test_both_directions_losses_are_the_boxs_and_tcp_infos(trial: tuple[dict[str
 
 
 def test_latency_and_goodput_are_tsharks(trial: tuple[dict[str, Any], Path, str]) -> None:
-    """An exchange is from its request to its response's last octet, and the next request follows at once."""
+    """An exchange lasts from its request to its response's last octet, and the next request follows at once."""
     found, folder, said = trial
     metrics, (client, server) = found["metrics"], ports(folder)
     asked = fields(
@@ -108,8 +108,8 @@ def test_latency_and_goodput_are_tsharks(trial: tuple[dict[str, Any], Path, str]
 
 
 def test_limits_are_of_the_responses_and_wait_for_a_request_in_each(trial: tuple[dict[str, Any], Path, str]) -> None:
-    """Between two responses the server waits for a round trip less what it takes to hear of the last octet's arrival:
-    the next request comes 40 ms after it was sent at the earliest, and the acknowledgement with it."""
+    """Between two responses the server waits for the next request. That comes at the earliest 40 ms after the
+    response's last octet was sent, together with the acknowledgement of that octet."""
     found, _, said = trial
     metrics = found["metrics"]
     assert metrics["limits_direction"] == "responses" and "responses: " in said
@@ -130,8 +130,8 @@ def limits(folder: Path) -> dict[str, float]:
 def test_who_waits_for_an_answer_is_limited_by_the_application_in_both_directions(
     tmp_path: Path, request_bytes: int, response_bytes: int
 ) -> None:
-    """Messages of equal length, one at a time: a flight that stands still, in a send buffer that is never full. Who
-    sends the short one waits for nearly all of an exchange, and the other one for a round trip of it."""
+    """Messages of equal length, one at a time: the flight is constant, and the send buffer is never full. The end with
+    the short message waits for nearly all of an exchange, and the other end for one round trip of it."""
     sizes = f'request = "{request_bytes}"\nresponse = "{response_bytes}"\nexchanges = 100'
     text = SCENARIO.replace('request = "200"\nresponse = "100000"\nexchanges = 40', sizes)
     (found,) = ran(tmp_path, text.replace('loss = "1%"\n', "").replace("64KB", "1MB"))
@@ -162,7 +162,7 @@ def test_what_sends_a_lone_packet_again_is_the_kernels_word(tmp_path: Path, seed
 
 
 def test_a_fin_that_is_sent_again_is_no_octet_sent_again(tmp_path: Path) -> None:
-    """The kernel's one count of packets sent again was printed as retransmissions."""
+    """The kernel counts FINs and data that are sent again in one number, which was printed as retransmissions."""
     again = 0
     for found in ran(tmp_path, FINS_LOST, "--set", "run.repeat=3"):
         info = json.loads((Path(found["path"]) / "transfer.json").read_text())["sender"]["tcp_info"]

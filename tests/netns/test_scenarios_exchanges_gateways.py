@@ -85,7 +85,8 @@ def test_what_is_sent_again_in_either_direction_is_known(trials: list[Trial]) ->
 
 
 def test_responses_have_causes_of_losses_and_limits(trials: list[Trial]) -> None:
-    """Nothing is lost between a host and its gateway, whose link has no limit. The path's losses are the gateways'."""
+    """Nothing is lost between a host and its gateway, whose link has no limit. Losses on the path concern only the
+    gateways' tunnel."""
     for found, folder, end in trials:
         metrics = found["metrics"]
         assert [metrics[f"reverse_lost_{cause}"] for cause in LOSSES] == [0] * len(LOSSES)

@@ -54,7 +54,7 @@ transfer = { window = "64KB" }
 transfer = { window = "64KB" }
 capture = { points = ["snd", "rcv"] }
 """
-CARRIES = {  # Mbit/s of payload: of the slowest stage what full segments leave
+CARRIES = {  # Mbit/s of payload: the slowest stage's rate without the headers of full segments
     "window": 60 * 1448 / 1500,
     "v6": 60 * 1440 / 1538,
     "jitter": 100 * 1448 / 1500,

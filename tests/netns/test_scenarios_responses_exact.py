@@ -115,8 +115,8 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Trial]:
 
 @pytest.mark.parametrize("name", TRIALS)
 def test_the_application_is_the_limit_between_responses_alone(trials: dict[str, Trial], name: str) -> None:
-    """Within a response the server always has more to give. Where nothing was lost, all of the time between two is its
-    wait for the request."""
+    """Within a response the server always has more to send. Where nothing was lost, it waits for the request during all
+    of the time between two responses."""
     one = trials[name]
     waited_ns = one.limits_ns.get("application", 0)
     assert waited_ns <= one.waits_ns + MS
@@ -128,8 +128,9 @@ def test_the_application_is_the_limit_between_responses_alone(trials: dict[str, 
 def test_the_send_buffer_is_the_limit_while_the_server_waits_for_room_alone(
     trials: dict[str, Trial], name: str
 ) -> None:
-    """By its own account it has more to give. A response of 20 KB fits into the buffer, so its server never waits. On
-    the fast line a longer one that loses nothing in its first round trips waits for the buffer alone."""
+    """While the send buffer is the limit, rttcp reports that it has more to write. A response of 20 KB fits into the
+    buffer, so its server never waits. On the fast line a longer response that loses nothing in its first round trips
+    waits for the buffer alone."""
     one = trials[name]
     buffer_ns = one.limits_ns.get("send_buffer", 0)
     if name.startswith("short"):

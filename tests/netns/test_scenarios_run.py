@@ -49,7 +49,7 @@ def only_run(tmp_path: Path) -> Path:
 
 def assert_nothing_left(lfp: Lfp, strays_before: set[str]) -> None:
     wait_until(lambda: not lfp.left(), f"processes to end: {lfp.left()}", 60)
-    wait_until(lambda: strays() <= strays_before, "no strays")  # runs beside this one have theirs for a while
+    wait_until(lambda: strays() <= strays_before, "no strays")  # other runs may have some for a while
     assert not any(f"/{lfp.process.pid}-" in name for name in state_files())
 
 
@@ -108,7 +108,7 @@ def test_capture_gives_segments(tiny: str, tmp_path: Path) -> None:
     transfer = json.loads((folder / "transfer.json").read_text())
     segments = parquet.read_table(folder / "segments.parquet")
     causes = json.loads((folder / "status.json").read_text())["verdict"]["causes"]
-    dropped = any(cause["kind"] == "capture" for cause in causes)  # on a machine that comes too late to its captures
+    dropped = any(cause["kind"] == "capture" for cause in causes)  # if the machine was too slow for its captures
     assert sum(segments["len"].to_pylist()) >= transfer["summary"]["bytes"] or dropped
     assert min(t for t in segments["delay_ns"].to_pylist() if t >= 0) >= 5_000_000
     assert (folder / "events.parquet").exists()
@@ -144,7 +144,7 @@ def test_kill_9_takes_the_tools_along_and_clean_does_the_rest(tiny: str, tmp_pat
     wait_until(lambda: lfp.runs("rttcp --transmit"), "the transfer")
     lfp.process.kill()
     lfp.finish(60)
-    # rttcp ends in order, which may take its time-out when the box was the first to go: the rest is for `lfp clean`
+    # rttcp shuts down in order, which may last until its time-out if the box has gone first; `lfp clean` ends it
     wait_until(lambda: not lfp.runs("comet-delay"), "the box to die with its parent", 60)
     assert any(f"/{lfp.process.pid}-" in name for name in state_files()), "the record that clean works from"
     clean = Lfp("clean")
@@ -171,7 +171,7 @@ def test_a_window_beyond_the_kernels_limit_is_one_line_and_status_2(tiny: str, t
 
 
 def test_a_box_that_cannot_start_is_the_runs_error(tiny: str, tmp_path: Path) -> None:
-    """The box says what options it has and checks them, so the scenario is valid, and then it cannot start."""
+    """This box lists and checks its options, so the scenario is valid, and then it cannot start."""
     broken = tmp_path / "comet-delay"
     broken.write_text(
         f'#!/bin/sh\ncase "$*" in *--options-json*|*--check*) exec {find("comet-delay")} "$@";; esac\n'

@@ -31,7 +31,7 @@ points = ["snd", "rcv"]
 
 @pytest.mark.parametrize("rival", ["flow", "second"])
 def test_shares_of_a_short_common_span_are_tsharks(rival: str, tmp_path: Path) -> None:
-    """All flows run for about 1.2 s, with an interval of 1 s: shares were 2.3 % wrong by interpolation."""
+    """All flows run together for about 1.2 s, with an interval of 1 s: interpolation once made shares 2.3 % wrong."""
     second = SCENARIO.replace('[flow.rival]\nstart = "1.7s"\ncongestion =', "second =")
     (known,) = ran(tmp_path, SCENARIO if rival == "flow" else second)
     folder = Path(known["path"])
@@ -53,7 +53,7 @@ def test_shares_of_a_short_common_span_are_tsharks(rival: str, tmp_path: Path) -
 
 
 def test_without_captures_samples_bound_a_share_and_seconds_do_not(tmp_path: Path) -> None:
-    """The octets of each flow are known but for those of 10 ms at either end, at the line's rate."""
+    """The octets of each flow are known, except for 10 ms at the line's rate at either end."""
     text = SCENARIO.replace('["snd", "rcv"]', "[]")
     (sampled,) = ran(tmp_path, text)
     assert sampled["metrics"]["flow_share"] is not None
@@ -65,7 +65,7 @@ def test_without_captures_samples_bound_a_share_and_seconds_do_not(tmp_path: Pat
 
 
 def test_a_paced_flow_next_to_one_that_fills_the_line_is_limited_by_its_pace(tmp_path: Path) -> None:
-    """It sends its 5 of 50 Mbit/s throughout; the queue that it meets is the other flow's."""
+    """The paced flow sends its 5 of 50 Mbit/s throughout; the other flow causes the queue that it meets."""
     paced = 'congestion = "cubic"\n[flow.rival]\nstart = "300ms"\npace = "5Mbit"\nduration = "1.5s"'
     text = SCENARIO.replace('congestion = "cubic"\n[flow.rival]\nstart = "1.7s"', paced).replace("bbr", "cubic")
     (known,) = ran(tmp_path, text)

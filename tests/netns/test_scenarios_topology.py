@@ -77,8 +77,8 @@ def test_a_setting_of_one_trial_does_not_stay_for_the_next(namespace: int) -> No
 
 
 def test_profile_linux_is_what_the_kernel_ships(namespace: int) -> None:
-    """In a fresh namespace every value is there already, but for the buffers, which this machine may have changed, and
-    what this kernel's version had as another default."""
+    """A fresh namespace has every value of the profile already, except for the buffers, which this machine may have
+    changed, and keys that this kernel lacks."""
     shipped = {key: value for key, value in profiles.load("linux").sysctls.items() if not key.endswith("mem")}
     shipped.pop("net.ipv4.tcp_congestion_control")
     found = netns.call_in(namespace, sysctls.read_sysctls, shipped)
@@ -123,7 +123,7 @@ def test_mininets_prompt_on_the_running_path(tmp_path: Path) -> None:
     assert "3 received" in said
     least = float(said.partition("min/avg/max")[2].split("=")[1].split("/")[0])
     assert 8.4 <= least < 8.4 + 4
-    wait_until(lambda: strays() <= before, "no strays")  # runs beside this one have theirs for a while
+    wait_until(lambda: strays() <= before, "no strays")  # other runs may have some for a while
     assert not list(tmp_path.iterdir()), "measures nothing, writes nothing"
 
 

@@ -85,12 +85,12 @@ def test_the_clock_jumps_and_is_exact() -> None:
     script = "import time; t = time.monotonic_ns(); time.sleep(3600); print(time.monotonic_ns() - t - 3600 * 10**9)"
     begun = time.monotonic()
     done = program.run([sys.executable, "-c", script], folder=ROOT)
-    assert done.status == 0 and 0 <= int(done.output) < 200_000  # the least slack Python's loop has, one tick of it
+    assert done.status == 0 and 0 <= int(done.output) < 200_000  # at most one tick of its clock
     assert time.monotonic() - begun < 60
 
 
 def test_all_of_a_guest_is_on_one_processor(tmp_path: Path) -> None:
-    """Two would wake each other at every system call: twice the time."""
+    """On two processors, kernel and programs would wake each other at every system call, which doubles the time."""
     job = {"command": ["sleep", "1000000000"], "folder": str(ROOT)}
     with guest.Guest(kernel.require(), tmp_path, memory.BASE_BYTES, 1, job) as one:
 
@@ -103,7 +103,7 @@ def test_all_of_a_guest_is_on_one_processor(tmp_path: Path) -> None:
 
 
 def test_what_is_random_is_the_seeds_alone() -> None:
-    """Not of the names of folders, which are others in each of these guests."""
+    """Random numbers do not depend on folder names, which differ in each of these guests."""
     words = [program.run(["cat", "/proc/sys/kernel/random/uuid"], folder=ROOT, seed=seed).output for seed in (1, 1, 2)]
     assert words[0] == words[1] != words[2] and len(words[0]) > 30
 
@@ -122,8 +122,8 @@ def unequal(one: Any, other: Any, name: str = "") -> set[str]:
 
 
 def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
-    """Loss included: the kernel's least RTT is the model's to 20 µs, and two runs have the same files but for what the
-    manifest names."""
+    """With loss: the kernel's smallest RTT equals the model's to 20 µs, and two runs have the same files, except for
+    what the manifest names."""
     path, found = scenario(tmp_path), []
     for name in ("a", "b"):
         done = lfp("run", path, "--time", "virtual", "--seed", 7, "--runs-dir", tmp_path / name)
@@ -174,8 +174,8 @@ def test_programs_that_open_more_files_as_they_start_change_nothing(
 
 
 def test_whole_super_packets_cost_a_round_trip_at_most(tmp_path: Path) -> None:
-    """They pass whole by the granularity, or are taken apart when it is 0. Coarser ACKs may end slow start a round trip
-    earlier or later, so the goodputs of 3 s differ by 100 ms of them at most."""
+    """With a granularity super-packets pass whole; with 0 they are taken apart. Coarser ACKs may end slow start a round
+    trip earlier or later, so the goodputs of 3 s differ by at most the share of 100 ms."""
     path, found = scenario(tmp_path), {}
     many = ["--set", "path.rate=200Mbit", "--set", "path.queue=2MB", "--set", "path.delay=50ms"]
     for granularity in ("400us", "0"):
@@ -192,8 +192,8 @@ def test_whole_super_packets_cost_a_round_trip_at_most(tmp_path: Path) -> None:
 
 
 def test_without_copies_tcp_does_the_same(tmp_path: Path) -> None:
-    """A window a round trip, to what a packet of the handshake and the last round trip take; and a stream that the
-    kernel tunes is as fast to 0.5 %, although it is read at other times."""
+    """A set window gives a window each round trip, except for the handshake and the last round trip. A stream whose
+    window the kernel tunes is as fast to 0.5 %, although it is read at other times."""
     path = scenario(tmp_path, SCENARIO.replace('loss = "0.1%"', ""))
     found: dict[tuple[str, bool], float] = {}
     for name, window in (("set", ["--set", "transfer.window=8KB"]), ("tuned", [])):
@@ -373,7 +373,7 @@ def signalled(pid: int, number: signal.Signals) -> None:
 
 @pytest.mark.parametrize("looks_away", [True, False])
 def test_a_guest_that_was_frozen_with_its_run_goes_on(monkeypatch: pytest.MonkeyPatch, looks_away: bool) -> None:
-    """A container that is paused stops both; where only the guest stands still, its run ends it."""
+    """A paused container stops both the run and its guest. If only the guest stands still, the run ends the guest."""
     monkeypatch.setattr(guest, "_AWAY_S", 1.0)
     monkeypatch.setattr(guest, "STUCK", 1)
     monkeypatch.setattr(guest, "HANG_S", 1.5)
@@ -416,7 +416,8 @@ print(looks)
 
 
 def test_who_polls_without_pause_finds_what_comes_and_does_so_at_the_same_look_again() -> None:
-    """Within 10 ms: a microsecond a look, after some that are free, and what reading the clock costs."""
+    """The data come after 10 ms: polls take a microsecond each, after some that are free, and each reading of the clock
+    takes its time, too."""
     looks = [program.run([sys.executable, "-c", POLLS], folder=ROOT).output for _ in range(2)]
     assert looks[0] == looks[1] and 8_000 < int(looks[0]) < 10_100
 
@@ -424,7 +425,7 @@ def test_who_polls_without_pause_finds_what_comes_and_does_so_at_the_same_look_a
 def test_a_transfer_beside_programs_that_spin_for_ever_ends_and_the_run_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Two spin beside the sender, in the guest alone."""
+    """Two programs spin next to the sender, in the guest only."""
     monkeypatch.setattr(guest, "BUDGET_MS", 100)
     tool = tmp_path / "rttcp"
     (tmp_path / "spinner").symlink_to("/bin/sh")
@@ -444,7 +445,7 @@ def test_a_transfer_beside_programs_that_spin_for_ever_ends_and_the_run_says_so(
 
 
 def test_a_trial_whose_guest_fails_is_a_failed_trial_with_its_console(tmp_path: Path) -> None:
-    """A program in the place of the transfer tool that cannot be."""
+    """A program that always fails replaces the transfer tool."""
     bad = tmp_path / "rttcp"
     bad.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
     bad.chmod(0o755)

@@ -155,8 +155,8 @@ def trials(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def test_a_gateway_carries_what_theory_says_and_takes_no_processor_time(trials: list[Path]) -> None:
-    """Less what connecting, growing and the end take, a round trip each and one more. What the processes used is the
-    256 ns that each look at the clock takes."""
+    """The throughput is theory's without four round trips for connecting, slow start and the end. The gateways' CPU
+    time consists of readings of the clock, 256 ns each."""
     transfer, gateways = content(trials[LFT], "transfer"), content(trials[LFT], "gateway")
     summary = transfer["summary"]
     theory_bps = LIMIT_BPS * SHARE * (1 - LOSS)
@@ -167,8 +167,8 @@ def test_a_gateway_carries_what_theory_says_and_takes_no_processor_time(trials: 
 
 
 def test_a_gateway_that_rests_reads_all_that_came_meanwhile(tmp_path: Path) -> None:
-    """On a long path it rests for 2 ms, in which 130 frames come one by one. It took 64 of them a turn, so that its
-    socket overflowed, at 331 Mbit/s."""
+    """On a long path the gateway rests for 2 ms, in which 130 frames arrive one by one. It once read only 64 of them a
+    turn, so its socket overflowed, at 331 Mbit/s."""
     (trial,) = run(tmp_path, LONG.format(granularity="0", size="100MB"))
     assert content(trial, "gateway")["far"]["io"]["rx_overflows"] == 0
 
@@ -183,7 +183,7 @@ def test_frames_that_leave_together_stay_together_for_a_granularity(tmp_path: Pa
 
 
 def test_client_gateways_and_server_are_on_one_axis(trials: list[Path]) -> None:
-    """Each byte passes the four places in order; the path lies between the gateways, and nothing else takes time."""
+    """Each byte passes the four capture points in order; only the path between the gateways takes time."""
     folder = trials[LFT]
     near, far = content(folder, "summary"), content(folder / "server", "summary")
     assert pktlogger.pair_flows(near, far)[near["main_flow"]] == far["main_flow"]
@@ -257,7 +257,7 @@ def test_every_frame_of_the_tunnel_is_seen_at_both_ends_and_in_the_box(trials: l
         own = tunnel.filter(pc.and_(pc.equal(tunnel["point"], point), pc.equal(tunnel["dir"], 0)))
         return int(pc.sum(own["parts"]).as_py())
 
-    assert packets(0) - packets(1) == pytest.approx(box["drops"]["loss"], abs=60)  # under way at begin and end
+    assert packets(0) - packets(1) == pytest.approx(box["drops"]["loss"], abs=60)  # in flight at either end
     frames = record.filter(pc.equal(record["direction"], 0))
     lost = pc.equal(frames["fate"], content(trials[PLAIN], "summary")["box"]["fates"].index("loss"))
     assert len(frames) == box["in_packets"] and pc.sum(lost).as_py() == box["drops"]["loss"]
@@ -273,7 +273,7 @@ def arrived(trial: Path) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def granularity_ns(trial: Path) -> int:
-    """The box looks at its ports no more often: what it sees at once may have left in that time."""
+    """How often the box polls its ports: packets that it sees at once may have left the gateway within that time."""
     return content(trial, "params")["granularity_ns"] or 150_000  # a four-hundredth of the round trip
 
 
@@ -304,8 +304,8 @@ def test_the_box_knows_of_every_lost_packet_why(trials: list[Path]) -> None:
 
 
 def test_every_model_carriage_and_family(tmp_path: Path) -> None:
-    """Each carries the transfer whole; lft's take it over, and are as fast as their limit allows: headers of IPv6 take
-    20 bytes more, those of bare ESP 8 less."""
+    """Each kind carries the whole transfer. lft gateways take the connection over, and are as fast as their limit
+    allows: headers of IPv6 take 20 bytes more, those of bare ESP 8 bytes less."""
     for trial in run(tmp_path, KINDS):
         summary, gateway = content(trial, "transfer")["summary"], content(trial, "gateway")
         assert summary["complete"], trial

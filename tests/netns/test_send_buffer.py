@@ -50,8 +50,8 @@ def limits(folder: Path, tool: str, time: str) -> tuple[dict[str, Any], pktlogge
 
 @pytest.mark.parametrize("tool", ["rttcp", "iperf3"])
 def test_in_real_time_the_application_is_not_the_limit(tmp_path: Path, tool: str) -> None:
-    """Both tools always have data once they send their data, so the application limits only where their process got
-    no processor in time. The witness speaks for 99 of 100 moments, which leaves 1 % of the 4 s."""
+    """Both tools always have data from their first data octet on, so the application limits only while their process
+    waits for a processor. The witness vouches for 99 % of the time, which leaves 1 % of the 4 s."""
     with Witness(tolerates_ms=1) as witness:
         _, found = limits(tmp_path, tool, "real")
     names, flow = found.summary["limit_causes"], found.summary["main_flow"]
@@ -68,8 +68,8 @@ def test_in_real_time_the_application_is_not_the_limit(tmp_path: Path, tool: str
 
 @pytest.mark.parametrize("tool", [pytest.param(name, marks=virtual) for name in ("rttcp", "iperf3")])
 def test_in_virtual_time_the_send_buffer_is_the_limit(tmp_path: Path, tool: str) -> None:
-    """Slow start takes seven of the 20 round trips to fill the buffer, from ten segments on, and iperf3's first words
-    two."""
+    """From ten segments on, slow start takes seven of the 20 round trips to fill the buffer; iperf3's first messages
+    take two."""
     metrics, _ = limits(tmp_path, tool, "virtual")
     assert metrics["limited_send_buffer"] > 0.5
     assert metrics["limited_application"] <= 2 / 20

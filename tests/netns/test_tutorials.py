@@ -41,7 +41,7 @@ def test_what_counts_as_the_same_output() -> None:
 
 
 def test_figures_are_renewed_and_words_are_not() -> None:
-    """With their columns, and in blocks of commands alone."""
+    """The pages have tables with all columns, and blocks with nothing but commands."""
     page = "0  9 Mbit/s\n```console\n$ lfp show last\ntrial  rate\n0  9.9 Mbit/s  +0.1\n2 same\n```\n"
     said = "trial      rate\n0      10.1 Mbit/s  -0.25  \n1      9 Mbit/s  0\n3 worse\n"
     wanted = page.replace("0  9.9 Mbit/s  +0.1", "0      10.1 Mbit/s  -0.25").replace("trial  rate", "trial      rate")

@@ -128,7 +128,7 @@ class User:
 
     @property
     def uid(self) -> int:
-        """Which nobody else has: tests side by side must not see each other's processes."""
+        """A user id that nobody else has, because parallel tests must not see each other's processes."""
         return self.home.stat().st_uid
 
 

@@ -45,7 +45,7 @@ duration = "5s"
 
 
 def test_a_share_of_time_is_that_of_the_limits_that_the_text_names(tmp_path: Path) -> None:
-    """Losses at a line that others share are the line's as well; the text must say that they are in its share."""
+    """Losses at a line that other flows share also count for the line; the text must say that they are included."""
     named, found = 0, list(flows(tmp_path, SHARED))
     begin_ns, end_ns = (
         pick(flow[key] for flow in found if flow["bytes"] > 100_000) for pick, key in ((max, "t0_ns"), (min, "t1_ns"))
@@ -58,7 +58,7 @@ def test_a_share_of_time_is_that_of_the_limits_that_the_text_names(tmp_path: Pat
                 causes += ["fast_recovery", "timeout", "congestion_avoidance"]
             named += len(causes) > 1
             wanted = sum(limits.get(cause, 0) for cause in causes) / sum(limits.values())
-            wanted = min(wanted, (end_ns - begin_ns) / flow["elapsed_ns"])  # others are there for so long
+            wanted = min(wanted, (end_ns - begin_ns) / flow["elapsed_ns"])  # how long there are other flows
             assert verdict["share"] == pytest.approx(wanted, abs=1e-9), verdict["text"]
     assert named, "a flow that lost at the shared line"
 
@@ -104,8 +104,7 @@ bidir = true
 
 
 def test_a_box_that_keeps_to_its_granularity_is_not_late(tmp_path: Path) -> None:
-    """In virtual time nothing is late but what granularity and poll ask for, which on a long path is a millisecond and
-    more."""
+    """In virtual time only granularity and poll make packets late, by a millisecond or more on a long path."""
     for flow in flows(tmp_path, FAR):
         assert "emulator_late" not in flow["limits_ns"], flow["limits_ns"]
 

@@ -1,4 +1,4 @@
-"""One seed, one result in virtual time: whatever sets the guest up, and whichever seed, where nothing is drawn."""
+"""One seed gives one result in virtual time, whatever sets the guest up; every seed does where nothing is drawn."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from scenarios.virtual import guest, kernel, program, randomness
 pytestmark = [pytest.mark.netns, *virtual]
 
 ROOT = Path(__file__).resolve().parents[2]
-# What another Python, or a package, does more while it sets a guest up.
+# What another version of Python or of a package might do in addition while it sets a guest up.
 MORE = """
 import os, pathlib, random, subprocess, tempfile, threading, time
 for _ in range({times}):
@@ -114,8 +114,8 @@ def busier(folder: Path, times: int) -> Path:
 
 @pytest.mark.timeout(900)  # twenty-one guests
 def test_whatever_sets_a_guest_up_the_results_are_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python's looks at the clock, its random numbers, processes and files, the number of guests at a time, and folders
-    of PATH, in which programs that pay look for others."""
+    """Varies Python's readings of the clock, its random numbers, processes and files, the number of guests at a time,
+    and the folders of PATH, which programs whose calls have a price search."""
     runs = [run(tmp_path / "plain", PATH + CASES)]
     given = guest._arguments
     for times in (300, 1000):
@@ -151,7 +151,7 @@ def test_results_depend_on_the_seed_where_the_table_says_so_and_nowhere_else(tmp
 
 @pytest.mark.timeout(600)  # eighteen guests
 def test_what_is_drawn_of_path_and_transfer_is_known(tmp_path: Path) -> None:
-    """Ports decide which channel a connection gets; elsewhere they change nothing, nor do a gateway's keys."""
+    """Ports decide which channel a connection gets. Otherwise neither ports nor a gateway's keys change a result."""
     text = (
         PATH.replace('"3s"', '"2s"').replace("40Mbit", "20Mbit")
         + """
@@ -191,7 +191,7 @@ def test_programs_begin_at_a_fixed_time_with_chance_of_their_own(tmp_path: Path)
     show = "date +%s%N; cat /proc/sys/kernel/random/uuid; head -c 8 /dev/urandom | od -An -tx8; echo $$"
     plain = [program.run(["sh", "-c", show], folder=ROOT, seed=seed).output.split() for seed in (1, 1, 2)]
     assert plain[0] == plain[1] and plain[0][1:3] != plain[2][1:3]
-    assert (int(plain[0][0]) - 10**9) % 10**9 < 1_000_000  # shortly after the second, with what starting takes
+    assert (int(plain[0][0]) - 10**9) % 10**9 < 1_000_000  # shortly after a whole second, when the program has started
 
 
 def test_kernels_of_before_linux_7_are_set_up_without_it() -> None:

@@ -47,7 +47,7 @@ time.sleep(0.1)
 after = rdtscp()
 print(after - before, rdtsc() - after, after)
 """
-# A million looks at the clock, through libc and past it, with how far the clock moved
+# A million readings of the clock, through libc and without it, with how far the clock moved
 LOOKS = """
 import ctypes, time
 libc, now = ctypes.CDLL(None), (ctypes.c_long * 2)()
@@ -70,7 +70,7 @@ print(time.time_ns() - time.monotonic_ns())
 time.sleep(1)
 print(time.time_ns() - time.monotonic_ns())
 """
-# How far the clock moves, beside one look, while a program looks for files and sends: four numbers
+# How far the clock moves, without one reading of it, while a program searches for files and sends: four numbers
 NO_TIME = """
 import os, socket, time
 def taken(work, times):
@@ -110,7 +110,7 @@ def test_a_command_has_its_own_time_and_changes_copies_but_where_it_may(tmp_path
 
 
 def test_a_kernel_does_not_say_when_and_where_it_was_built(tmp_path: Path) -> None:
-    """It would put that into its random numbers, so two machines with kernels of their own would have two runs."""
+    """The kernel would mix that into its random numbers, so two machines that each build it would get two results."""
     done = virtual("--", "uname", "--kernel-version", folder=tmp_path)
     assert done.stdout == "#1 Thu Jan  1 00:00:00 UTC 2026\n", done.stderr
 
@@ -153,8 +153,8 @@ def test_netem_of_ones_own_draws_loss_for_each_packet_of_a_super_packet() -> Non
 
 
 def test_the_processors_counter_is_the_guests_clock(tmp_path: Path) -> None:
-    """Programs read it without asking the kernel. One tick is a nanosecond, and a look takes 256 of them,
-    but for the first 16 of a program, whose number differs between C libraries."""
+    """Programs read the counter without asking the kernel. One tick is a nanosecond, and a reading takes 256 of them,
+    except for a program's first 16, because the loader of each C library makes another number of readings."""
     done = virtual("--", sys.executable, "-S", "-c", COUNTER, folder=tmp_path)
     assert done.returncode == 0, done.stderr
     pause, repeated, since_boot = map(int, done.stdout.split())
@@ -164,9 +164,10 @@ def test_the_processors_counter_is_the_guests_clock(tmp_path: Path) -> None:
 
 
 def test_a_look_at_the_clock_moves_it_by_256_ns_with_and_without_the_kernel(tmp_path: Path) -> None:
-    """Programs look at a page that they share with the kernel. What happens meanwhile happens at its time.
+    """Programs read a page that they share with the kernel. Events that are due meanwhile happen at their time.
 
-    A look during which something happens, once in a millisecond at most, takes the kernel's own looks too.
+    A reading during which an event happens, at most once in a millisecond, also takes the time of the kernel's
+    readings.
     """
     looking = f'{sys.executable} -S -c "$LOOKS"'
     script = f"LOOKS='{LOOKS}'; {looking} & for _ in 1 2 3; do sleep 0.05; date +%s.%N; done; wait"
@@ -180,7 +181,7 @@ def test_a_look_at_the_clock_moves_it_by_256_ns_with_and_without_the_kernel(tmp_
 
 
 def test_looking_for_files_and_sending_take_no_time(tmp_path: Path) -> None:
-    """So a seed gives one result in whatever folder the programs and the project are."""
+    """So a seed gives one result, whatever folders the programs and the project are in."""
     done = virtual("--", "bash", "-c", f"ip link set lo up; {sys.executable} -S -c '{NO_TIME}'", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["0"] * 4

@@ -1,5 +1,5 @@
-"""System calls that cost something in virtual time ([cpu]): exactly what was asked for, no one else's time, and a
-gateway that is as slow as its calls."""
+"""System calls with a price in virtual time ([cpu]): they take exactly that price, delay no other program, and make a
+gateway as slow as its calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from support.virtual import in_virtual_time, virtual
 pytestmark = [pytest.mark.netns, *virtual]
 
 ROOT = Path(__file__).resolve().parents[2]
-MS, LATE_NS = 10**6, 50_000  # the latter is what a thread may be ahead of its processor (SCENARIO.md)
+MS, LATE_NS = 10**6, 50_000  # LATE_NS: how far a thread may be ahead of its processor (SCENARIO.md)
 LOOKS_NS = 256 * 300
 SLOW = """
 [scenario]
@@ -52,12 +52,12 @@ def test_a_call_and_a_byte_cost_what_was_said() -> None:
 
 
 def test_a_search_for_files_that_are_not_there_costs_nothing() -> None:
-    """How many folders PATH has, and which of them have the program, is the host's affair."""
+    """The folders of PATH, and which of them have the program, depend on the host."""
     assert in_virtual_time(cpu_measures.searches) <= 3 * MS  # the write of the price, and what Python itself calls
 
 
 def test_the_processor_rests_while_its_thread_waits() -> None:
-    assert in_virtual_time(cpu_measures.rests) <= 3 * 100_000  # what few calls a sleep takes, and not those of 100
+    assert in_virtual_time(cpu_measures.rests) <= 3 * 100_000  # the few calls of one sleep, not those of 100
 
 
 def test_each_program_has_a_processor_and_who_has_no_price_waits_for_nobody() -> None:

@@ -1,4 +1,4 @@
-"""The captures of trials in virtual time are analysed beside the guests that still run, and beside each other."""
+"""The captures of trials in virtual time are analysed while other guests still run, and several at a time."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Disciplines in virtual time, packet for packet: the fates and marks of the box's record are those that are worked out
-from its arrivals and exits, for a policer and for the step of data centres."""
+"""Queue disciplines in virtual time, packet by packet: for a policer and for the step marking of data centres, the
+fates and marks of the box's record equal those that the test computes from arrivals and exits."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def arrivals(folder: str) -> tuple[list[str], dict[str, Any]]:
 
 
 def over(rows: dict[str, Any]) -> list[bool]:
-    """Which packets a bucket that begins full has too few tokens for: in bits times 1e9, without rounding."""
+    """For each packet, whether a bucket that begins full has too few tokens: in bits times 1e9, without rounding."""
     depth = BURST * 8 * 10**9
     tokens, last_ns, found = depth, 0, []
     for t_ns, length in zip(rows["t_arrival_ns"].tolist(), rows["wire_len"].tolist(), strict=True):
@@ -112,8 +112,8 @@ def test_every_packet_has_the_fate_of_a_bucket(shown: dict[str, dict[str, Any]],
 
 
 def test_a_packet_that_finds_the_step_is_marked(shown: dict[str, dict[str, Any]]) -> None:
-    """Those that came before and whose last bit is not out yet are at the bottleneck. Without ECT they
-    are dropped."""
+    """At the bottleneck are the packets that came before and whose last bit has not left yet. A packet without ECT is
+    dropped instead."""
     fates, rows = arrivals(shown["step"]["path"])
     let_in = rows["fate"] == fates.index("sent")
     exits = rows["t_queue_exit_ns"][let_in]
@@ -135,8 +135,8 @@ def test_losses_are_the_policers(shown: dict[str, dict[str, Any]]) -> None:
 
 
 def test_replaced_acknowledgements_are_dropped_and_no_others(shown: dict[str, dict[str, Any]]) -> None:
-    """A way back of 100 Kbit/s carries 240 acknowledgements a second, a third of what 20 Mbit/s cause. Without the
-    filter they stand in its queue, which CoDel is told to leave alone, and delay what they acknowledge."""
+    """A reverse direction of 100 Kbit/s carries 240 acknowledgements a second, a third of those that 20 Mbit/s cause.
+    Without the filter they wait in its queue, which CoDel leaves alone here, and slow the transfer down."""
     for case in ("acks", "filtered"):
         table = parquet.read_table(Path(shown[case]["path"]) / "box.parquet")
         fates = json.loads(table.schema.metadata[b"pktlogger.record"])["fates"]

@@ -55,13 +55,13 @@ def trial(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 
 def test_neither_flow_gets_more_than_twice_what_the_other_gets(trial: dict[str, Any]) -> None:
-    """The windows are 1/p' and 1.68/p' (RFC 9332, section 2.1), over RTTs of 20 and 35 ms: 51 %."""
+    """The windows are 1/p' and 1.68/p' (RFC 9332, section 2.1), over RTTs of 20 and 35 ms: a share of 51 %."""
     assert 1 / 3 < trial["metrics"]["flow_share"] < 2 / 3
 
 
 def test_each_queue_has_its_own_delay(trial: dict[str, Any]) -> None:
-    """From 4 s on. L4S packets wait for the one on the line and for what came with them, at the step of 1 ms in the
-    median at most; classic ones about the target of 15 ms."""
+    """From 4 s on, L4S packets wait for the packet on the line and for those that came with them, in the median at most
+    the step of 1 ms. Classic packets wait about the target of 15 ms."""
     table = parquet.read_table(Path(trial["path"]) / "box.parquet")
     rows = {
         name: table[name].to_numpy()

@@ -82,7 +82,7 @@ CASES = ["dctcp", "cubic", "accecn"]
 
 @pytest.mark.parametrize("case", CASES)
 def test_the_receivers_capture_has_exactly_the_boxs_marks(shown: dict[str, dict[str, Any]], case: str) -> None:
-    """`ecn_marks_box` has those of the tools' control connections, too, which run the same control."""
+    """`ecn_marks_box` also counts marks on the tools' control connections, which use the same congestion control."""
     metrics, folder = shown[case]["metrics"], Path(shown[case]["path"])
     box = parquet.read_table(folder / "box.parquet", columns=["direction", "edits", "flow", "len"])
     rows = {name: box[name].to_numpy() for name in box.column_names}
@@ -105,8 +105,8 @@ def test_the_kernels_counters_are_the_same(shown: dict[str, dict[str, Any]]) -> 
 
 @pytest.mark.parametrize("case", CASES)
 def test_marks_are_reported_and_limit_the_transfer(shown: dict[str, dict[str, Any]], case: str) -> None:
-    """The queue never drops, so every reduction is for marks. AccECN reports each of them exactly, and RFC 3168 once
-    for many."""
+    """The queue never drops, so marks cause every reduction. AccECN reports each mark exactly, and RFC 3168 one for
+    many."""
     metrics = shown[case]["metrics"]
     assert metrics["lost_queue"] == 0
     if case == "accecn":

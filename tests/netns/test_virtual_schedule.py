@@ -30,7 +30,7 @@ loss = "30%"
 [transfer]
 duration = "1s"
 """
-# Two processes echo to each other, and a thread sleeps and looks at the clock meanwhile.
+# Two processes echo to each other, and a thread sleeps and reads the clock meanwhile.
 ECHO = """
 import os, socket, threading, time
 near, far = socket.socketpair()
@@ -119,7 +119,8 @@ def test_a_place_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 
 
 def another_processor(claim: Claim) -> int:
-    """A processor without the guest's kernel: on one, each would look for the other until its time is over."""
+    """A processor other than the guest kernel's: on one processor, kernel and programs would poll for each other until
+    the polling time is over."""
     return next(number for number in claim._order if number != claim.number)
 
 
@@ -127,7 +128,7 @@ def another_processor(claim: Claim) -> int:
 def test_a_processor_of_the_host_for_the_programs_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    empty = tmp_path / "empty"  # Python lists its folder, so what is in there is a part of the record
+    empty = tmp_path / "empty"  # Python lists the script's folder, so its content is part of the record
     empty.mkdir()
     for name, spare in (("shared", lambda _: None), ("apart", another_processor)):
         monkeypatch.setattr(Claim, "_spare", spare)

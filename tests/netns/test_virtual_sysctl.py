@@ -56,7 +56,7 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_small_send_buffer_is_what_limits(tmp_path: Path) -> None:
-    """With what is not copied there would be no send buffer, so virtual time copies here."""
+    """Zero-copy data would not count in the send buffer, so virtual time copies here."""
     assert run(tmp_path).returncode == 0
     (trial,) = tmp_path.glob("buffer-*/trials/0000")
     assert json.loads((trial / "transfer.json").read_text())["sender"]["sndbuf_bytes"] == BUFFER
@@ -70,8 +70,8 @@ def test_a_small_send_buffer_is_what_limits(tmp_path: Path) -> None:
 
 
 def test_a_writer_waits_until_the_kernel_would_wake_it(tmp_path: Path) -> None:
-    """With a third of the buffer free. rttcp's calls end after 100 ms, so here they do so in each round trip; a call
-    that then took any room would send what no other program sends."""
+    """The kernel wakes a writer when a third of the buffer is free. rttcp's calls end after 100 ms, here once a round
+    trip; if a new call took any free space at once, it would send what no other program sends."""
     path = ["--set", "path.delay=100ms", "--set", "path.rate=1Gbit", "--set", "path.queue=12MB"]
     assert run(tmp_path, *path, "--set", "profile.sysctl=net.ipv4.tcp_wmem=4096 16384 4194304").returncode == 0
     assert "application" not in limits(tmp_path)

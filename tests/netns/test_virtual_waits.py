@@ -1,4 +1,4 @@
-"""What TCP senders in virtual time wait for, as their kernel writes it down: it is so, and writing changes nothing."""
+"""The kernel's record of what TCP senders in virtual time wait for is right, and recording changes no result."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scenarios.virtual import waits
 
 pytestmark = [pytest.mark.netns, *virtual, pytest.mark.timeout(300)]
 
-# What a sender waits for most of its time, by what is asked for. Each is the plainest draw but for that.
+# What a sender waits for most of its time, and the settings that cause it. All other settings are the plainest.
 CASES: dict[str, dict[str, Any]] = {
     "congestion": {"path.ab_loss": "1%"},
     "window": {"window": "16KB"},

@@ -82,7 +82,7 @@ class Trains:
         for done in range(0, trains, trains_at_once):
             self.send(min(trains_at_once, trains - done))
             numbers += self.receive(quiet_s)[0]
-        numbers += self.receive(0.5)[0]  # what a machine that was stopped for a while still delivers
+        numbers += self.receive(0.5)[0]  # packets that a machine delivers late because it was stopped for a while
         arrived = np.zeros(trains * TRAIN, dtype=bool)
         arrived[np.array(numbers, dtype=np.int64)] = True
         return arrived
