@@ -34,9 +34,7 @@ class _Packet:
     forward: bool
     number: int  # sequence number of data, else acknowledgement number
     sack: tuple[int, int] | None = None
-    number_of_data: int = (
-        0  # number of data packets before it in this cycle, from which its IPv4 identification follows
-    )
+    number_of_data: int = 0  # data packets sent before it in this cycle: the low part of its IPv4 identification
 
 
 def write(folder: Path, packets: int) -> tuple[Path, Path]:

@@ -22,9 +22,7 @@ from scenarios.plan.transfer import Transfer
 
 PORT = 5010
 DATA_PORT = 5020  # used with a proxy gateway, which has to know the port; without one the port is any free one
-STREAMS_FROM = (
-    7100  # data ports of flows with several streams: four digits, because some products put another digit in front
-)
+STREAMS_FROM = 7100  # data ports of flows with several streams: four digits, as products may put another in front
 _MOST_STREAMS = 128
 _APART = 10  # DATA_PORT - PORT: this many flows have consecutive ports
 SHORT = 1000  # the flow number that gives short transfers their ports; flows have lower numbers
