@@ -17,7 +17,8 @@ FONT_PX = 22
 
 
 def demonstration_figure(shown: Sequence[Demonstrated], say: Messages, height: int) -> go.Figure:
-    """The demonstrations on the path of the last one of `shown`, which has a ring. `say`: the texts of the page."""
+    """The demonstrations of `shown` that have the same path as the last one, which gets a ring. `say`: the texts of the
+    page."""
     last = shown[-1]
     same = [one for one in shown if one.path == last.path]
     figure = go.Figure()

@@ -10,8 +10,8 @@ from dashboard.core.asked import THROUGHPUT
 from dashboard.core.runs import Json, Run
 
 FULL = 0.9  # share of the line's rate that counts as reaching it
-NEAR = 0.7  # share of window ÷ RTT: only whole segments are sent, and they take time on the line
-STILL = 0.1  # share of the time from which stopped sending gets a sentence
+NEAR = 0.7  # share of window ÷ RTT that counts as reaching it: segments are whole, and take time on the line
+STILL = 0.1  # share of the time without sending from which a sentence mentions it
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Demonstrated:
 
     @property
     def path(self) -> tuple[int, int, int, int, int]:
-        """What two demonstrations share whose points belong on one curve."""
+        """The path. Demonstrations with the same one have their points on one curve."""
         own = self.setting
         return own.rtt_ns, own.rate_bps, own.queue_bytes, own.loss_ppb, own.mtu
 

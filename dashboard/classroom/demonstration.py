@@ -2,7 +2,7 @@
 
 Invariants: a setting consists of values that the page offers and of nothing else, so no text from outside gets into a
 scenario or a command line. The server has one state, which all browsers look at. The name of each scenario is unique,
-so its run is found by name. Rejected: running the trial inside the server, which a failing trial would take along.
+so its run is found by name. Rejected: running the trial inside the server, which would crash together with a trial.
 """
 
 from __future__ import annotations

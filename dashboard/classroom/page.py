@@ -1,9 +1,9 @@
 """The page for a class: choose a window and a path, run one transfer, see its curve and its timeline side by side.
 
 There is one state (demonstration.py). Every open page asks for it twice a second, so all browsers show the same.
-Language and theme stand in the address. Invariant: the request that is repeated draws nothing. A page drops
-the answer to a request when it makes the same one again, so on a busy machine it would never show what takes long to
-draw. It asks for a drawing once a result, and the server draws a result once for all.
+Language and theme are part of the address. Invariant: the request that is repeated draws nothing. A page drops the
+answer to a request when it has made the same request again, so on a busy machine a slow drawing would never be shown. A
+page asks for a drawing once per result, and the server draws each result once for all browsers.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from netcommon.errors import LfpError
 
 POLL_MS = 500
 PLOT_PX = 960
-WIDTH_PX = 400  # of the timeline beside the curve, without its axes and legends
+WIDTH_PX = 400  # of the timeline next to the curve, without its axes and legends
 THEMES = ("light", "dark")
 
 
@@ -153,7 +153,8 @@ def drawn(text: Messages, names: tuple[str, ...], run_named: Callable[[str], Run
 
 
 def _drawer(run_named: Callable[[str], Run]) -> Callable[[str, tuple[str, ...]], list[Any]]:
-    """`drawn` by language and runs. Whoever asks for what another browser asks for, too, waits for the same drawing."""
+    """`drawn` by language and runs, kept for the last result. Browsers that ask at the same time wait for one
+    drawing."""
     lock = threading.Lock()
 
     @lru_cache(maxsize=len(languages()))

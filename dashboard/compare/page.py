@@ -37,7 +37,8 @@ def page(base: Run, run: Run, wanted: Choice) -> html.Div:
 
 
 def _across(base: Run, run: Run, wanted: Choice) -> html.Div:
-    """Which settings may differ. Without any that do, it is there for the callback only."""
+    """The choice of settings that may differ. If none differs it is hidden, because the callback needs it all the
+    same."""
     offered = may_differ(base, run)
     listed = list(dict.fromkeys((*offered, *wanted.across)))
     options = [{"label": name, "value": name} for name in listed]

@@ -1,1 +1,1 @@
-"""What two or more of pages, report and server share."""
+"""Code that two or more of pages, report and server share."""

@@ -1,4 +1,4 @@
-"""Runs as files to take away: a tar archive of their folders, and their results as CSV.
+"""Runs as files to download: a tar archive of their folders, and their results as CSV.
 
 The archive is made while it is sent, so a run of many gigabytes needs no room here, neither in memory nor on disk. Left
 out are trials that are not complete, and timelines that older versions kept in the run. Rejected: tar(1), because the
@@ -26,8 +26,8 @@ LEFT_OUT = ("trials/.*", "trials/*/timeline-*")  # `timeline`: older versions ke
 
 
 def archive(runs: Sequence[Run]) -> Iterator[bytes]:
-    """A tar archive with a folder for each run, piece by piece. A run may be under way, so what has gone meanwhile is
-    left out."""
+    """A tar archive with a folder for each run, piece by piece. A run may be under way, so files that disappear
+    meanwhile are left out."""
     for run in runs:
         folder = run.path.resolve()
         for path in (folder, *_inside(folder, folder)):
@@ -51,8 +51,8 @@ def _inside(folder: Path, run: Path) -> Iterator[Path]:
 
 
 def _member(path: Path, name: str) -> Iterator[bytes]:
-    """A folder or a file of the archive: its head, and its content as long as the head says, though the file may grow
-    or shrink meanwhile. Nothing else is put in, and no link is followed."""
+    """A folder or a file of the archive: its head, and content of the length in the head, even if the file grows or
+    shrinks meanwhile. Entries of other types are left out, and no link is followed."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:

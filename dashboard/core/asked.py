@@ -1,8 +1,8 @@
 """What the scenario's [report] asks for, as columns of the results: axes, value and series.
 
-A report may use the scenario's name or the column's: `path.queue` and `queue_bytes` mean the same. A name that is no
-column is not ignored silently: a note of one line reports it. Rejected: an error. A run that took an hour has its
-figure, and whatever can be drawn is drawn.
+A report may use the scenario's name or the column's: `path.queue` and `queue_bytes` mean the same. A name that is not a
+column is reported in a note of one line. Rejected: an error. A run that took an hour has its figure, and whatever can
+be drawn is drawn.
 
 Where a report names no x, the settings that trials differ in are the axes: two numeric settings make a matrix, one
 makes curves, and where there is none the setting with most values is the axis of curves. Rejected: a table alone, which
@@ -20,7 +20,7 @@ from dashboard.core.runs import Json, Run
 from scenarios.plan import cells, columns
 
 THROUGHPUT = "short_term_bps"
-NO_AXIS = ("trial", "repeat")  # the scenario model's default x, and what a scenario says that wants no figure
+NO_AXIS = ("trial", "repeat")  # the scenario model's default x, and the x of a scenario that asks for no figure
 THEORY, PAPER = "theory", "paper"  # what a reader may hide of a figure
 _UNNAMED = (None, "", NO_AXIS[0])  # an x that no scenario has named
 _FALLBACK = {"x": "", "y": THROUGHPUT, "value": THROUGHPUT, "series": ""}
@@ -73,8 +73,8 @@ def _only_axis(run: Run, x: str, y: str) -> str:
 def chosen_axes(run: Run, series: Sequence[str] = ()) -> tuple[str, ...]:
     """The axes for a report that names none: the two numeric settings with most values, x before y; or the only numeric
     one; or, without numeric ones, the setting with most values. Empty when trials differ in no setting. `series`:
-    columns that are no axis because they name lines or panels. A setting that follows from others, or that some trials
-    lack, is no axis either."""
+    columns that cannot be axes because they name lines or panels. A setting that follows from others, or that some
+    trials lack, cannot be an axis either."""
     telling = [name for name in cells.telling(run.rows, series, cells.preferred(run.sweep)) if name not in series]
     whole = [name for name in telling if all(row.get(name) is not None for row in run.rows)]
     numeric = [name for name in whole if columns.is_number(name)]
@@ -83,7 +83,8 @@ def chosen_axes(run: Run, series: Sequence[str] = ()) -> tuple[str, ...]:
 
 
 def _column(run: Run, name: str, given: Any, axis: bool, notes: list[str]) -> str:
-    """The column that the report names under `name`. `axis`: it places trials; otherwise it is what trials measured."""
+    """The column that the report names under `name`. `axis`: whether it has to be an axis; otherwise it has to be a
+    measured value."""
     if given in (None, ""):
         return _FALLBACK[name] if not axis else ""
     text = str(given)
@@ -99,14 +100,14 @@ def _column(run: Run, name: str, given: Any, axis: bool, notes: list[str]) -> st
 
 
 def _filled(rows: Sequence[Json], candidates: Sequence[str]) -> str:
-    """The candidate that most rows have. Of a number and its text (`path.loss`) this is the number, unless some rows
-    have only the text."""
+    """The candidate that most rows have. For a setting with a number and a text (`path.loss`) this is the number,
+    unless some rows have only the text."""
     most = [sum(row.get(name) is not None for row in rows) for name in candidates]
     return candidates[most.index(max(most))]
 
 
 def _no_place(run: Run, column: str) -> str:
-    """The reason why a column cannot place trials; empty when it can."""
+    """The reason why a column cannot be an axis; empty when it can."""
     return "" if any(row.get(column) is not None for row in run.rows) or not run.rows else "no trial has a value there"
 
 

@@ -17,8 +17,8 @@ from dashboard.core.intervals import finite
 from dashboard.core.runs import Run
 from scenarios.plan import cells, columns
 
-NO_SECOND = "none"  # the second axis of a figure that has only one
-EVERY = "all"  # every setting that differs makes lines
+NO_SECOND = "none"  # value of `by` for a figure with only one axis
+EVERY = "all"  # value of `series`: every setting that differs makes lines
 
 
 @dataclass(frozen=True)

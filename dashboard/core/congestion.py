@@ -140,7 +140,7 @@ class Chosen:
 def chosen(run: Run) -> Chosen | None:
     """One trial for each congestion control: its first repeat at the largest window. All of them have the same other
     settings. None when the run has only one congestion control. Trials with gateways do not count, because their
-    senders see only the way to the near gateway."""
+    senders see only the path to the near gateway."""
     plain = [row for row in run.rows if not behind_gateway(row)]
     rows = sorted(listed(plain), key=lambda row: -(row.get("window_bytes") or 0))
     telling = cells.telling(rows, (), ["congestion", *cells.preferred(run.sweep)])

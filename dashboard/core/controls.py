@@ -32,26 +32,26 @@ class _Control(Component):
 
 
 class Select(_Control):
-    """One of many: `id`, `options`, `value`. Its label is an html.Label with `htmlFor`."""
+    """A select, one of many: `id`, `options`, `value`. Its label is an html.Label with `htmlFor`."""
 
     _type = "Select"
 
 
 class Slider(_Control):
-    """One of many in order, moved by a pointer or the arrow keys: `id`, `options`, `value`. The value that is chosen is
-    written beside it."""
+    """A slider, one of many in order, moved by a pointer or the arrow keys: `id`, `options`, `value`. The chosen value
+    is written next to it."""
 
     _type = "Slider"
 
 
 class Radios(_Control):
-    """One of a few, all in view: `id`, `legend`, `options`, `value`. None: not yet chosen."""
+    """Radio buttons, one of a few: `id`, `legend`, `options`, `value`. None: not yet chosen."""
 
     _type = "Radios"
 
 
 class Checks(_Control):
-    """Any of a few: `id`, `legend`, `options`, and as `value` a list."""
+    """Checkboxes, any of a few: `id`, `legend`, `options`, and as `value` a list."""
 
     _type = "Checks"
 

@@ -47,7 +47,8 @@ def thin_line(line: Series, t0: int, t1: int, points: int) -> Points:
 
 def with_corners(steps: Points, wide_ns: int) -> Points:
     """The points of a line that keeps each value until the next point, and a corner before each point that comes more
-    than `wide_ns` after the one before it. Joined by straight lines they show every level that lasts so long."""
+    than `wide_ns` after the one before it. Joined by straight lines they show every level that lasts at least that
+    long."""
     late = np.flatnonzero(np.diff(steps.t_ns) > wide_ns) + 1
     rows, values = (np.insert(of, late, of[late - 1]) for of in (steps.rows, steps.value))
     return Points(rows, np.insert(steps.t_ns, late, steps.t_ns[late]), values)

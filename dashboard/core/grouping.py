@@ -1,7 +1,7 @@
 """Divides the trials of a run into series, so that no series has two settings at one place of an axis.
 
 Two trials of a series that agree in the axes differ in nothing but repeat and seed: every other swept setting makes
-series of its own. Rejected: series by the report's names alone. That took three queues for three repeats.
+series of its own. Rejected: series by the report's names alone. That counted three queue sizes as three repeats.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 For each block of rows it knows four points: the first and the last row, and those of the least and the greatest value.
 A level's blocks are FACTOR times as long as those of the level below. A range is read on the coarsest level that still
-has enough blocks in it, so at most a few points for each one that is drawn, and these lie side by side. Invariant: the
-points that a level gives contain the extremes of every block, so a spike of one packet survives.
+has enough blocks in it, so at most a few points are read for each one that is drawn, and they are neighbours in the
+file. Invariant: the points that a level gives contain the extremes of every block, so a spike of one packet survives.
 Rejected: thinning all visible rows, which took 5 ms for each million. Rejected: an index of rows alone. Its points were
 read all over the line's files, and a first view of a hundred million segments took half a minute from a cold disk.
 """
@@ -82,7 +82,8 @@ class Levels:
 
 
 def _joined(*runs: Points) -> Points:
-    """Runs of points as one. A row that occurs twice, as an end and as an extreme of its block, is used once."""
+    """Consecutive lists of points, joined. A row that occurs twice, as an end and as an extreme of its block, is used
+    once."""
     names = ("rows", "t_ns", "value")
     joined = Points(*(np.concatenate([getattr(run, name) for run in runs]) for name in names))
     return joined.of(np.append(True, joined.rows[1:] > joined.rows[:-1]))

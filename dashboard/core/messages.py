@@ -1,9 +1,8 @@
 """Texts in several languages: a table of messages stands in the folder that shows them (messages.toml), with a row for
 each text, its key and the text in every language.
 
-A text may have placeholders as str.format has them. tests/py/dashboard/test_dashboard_class.py holds the languages
-against each other. Rejected: gettext, whose keys are English sentences, so that a better sentence loses its
-translation.
+A text may have placeholders as str.format has them. tests/py/dashboard/test_dashboard_class.py compares the languages
+with each other. Rejected: gettext, whose keys are English sentences, so that a better sentence loses its translation.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ class Messages:
         return self.of(counted(key, number, **values))
 
     def of(self, said: Said) -> str:
-        """The text of what was said by keys."""
+        """The text of a message that is given by keys."""
         key, values = said
         return self(key, **{name: self.of(value) if isinstance(value, list) else value
                             for name, value in values.items()})  # fmt: skip

@@ -57,14 +57,14 @@ def _module(text: str, kind: str) -> str:
 
 
 def _defined_before(text: str, words: str) -> str:
-    """The module in which the only `words` of the script stand."""
+    """The module with the script's only occurrence of `words`."""
     before = text[: text.find(words)][-2000:] if text.count(words) == 1 else ""
     names: list[str] = _DEFINED.findall(before)
     return names[-1] if names else ""
 
 
 def _called_at_once(text: str) -> str:
-    """The script with its outermost function in parentheses, as functions are that are called where they stand."""
+    """The script with its outermost function in parentheses, which marks it as a function that is called at once."""
     if text.count(_HEAD) != 1 or not text.rstrip().endswith(_TAIL):
         return text
     start = text.rindex(_TAIL)

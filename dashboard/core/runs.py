@@ -18,8 +18,8 @@ from pktlogger import between
 
 Json = dict[str, Any]
 SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
-REVERSE = "reverse"  # folder of what the receivers sent: responses, and the other way of both at once
-SAMPLES, FLOWS = "tcp_info.parquet", "flows"  # a flow's file, and the folder of those of flows beside [transfer]'s
+REVERSE = "reverse"  # folder of what the receivers sent: responses, and the reverse direction of `bidir`
+SAMPLES, FLOWS = "tcp_info.parquet", "flows"  # a flow's file, and the folder of other flows' files
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Trial:
         return (self.home / REVERSE / "segments.parquet").is_file()
 
     def turned(self) -> Trial:
-        """What the receivers of the trial sent: responses, or the other way of both at once. The path's parameters are
-        those of that direction. Raises LfpError (status 2) where no tables of it are there."""
+        """The trial's data from the receivers: responses, or the reverse direction of `bidir`. The path's parameters
+        are those of that direction. Raises LfpError (status 2) where no tables of it are there."""
         if not self.has_both_ways:
             why = "they sent nothing but acknowledgements, or both ends of their connection were not captured"
             raise LfpError(f"trial {self.number} has no tables of what its receivers sent: {why}", 2)
@@ -125,7 +125,7 @@ class Trial:
 
 
 def _sent_back(end: Json) -> Json:
-    """The last object of a sender with the account of the end that receives, in the sender's place."""
+    """A sender's last object, in which the account of the receiving end replaces the sender's."""
     return {"sender": (end.get("reverse") or {}).get("sender") or end.get("receiver") or {}}
 
 

@@ -28,8 +28,8 @@ class _Module:
 
 
 def without_unreached(text: str) -> str:
-    """The script with empty modules in the places of those that are not reached from the code before the first module
-    or from the last one, behind which the script goes on."""
+    """The script with the unreached modules emptied. A module is reached from the code before the first module, or from
+    the last module, which is followed by the rest of the script."""
     forms = [found.findall(text) for found in (_COMMON, _LAZY)]
     if any(len(names) != 1 for names in forms):
         return text
@@ -65,6 +65,6 @@ def _reached(head: str, modules: list[_Module], lazy: str) -> set[str]:
 
 
 def _emptied(module: _Module) -> str:
-    """The module without what is in it; the whole module where its end is not where the next one starts."""
+    """The module without its content; the whole module if its end is not directly before the next one."""
     end = _END.search(module.text)
     return f"{module.name}={module.form}(()=>{{}}){end[1]}" if end else module.text

@@ -57,7 +57,7 @@ def _panel(panel: Panel, asked: Asked, number: int, runs_dir: Path) -> list[Any]
     place = len(found.head) - 1 - history.RUN_AT
     rows: list[list[Any]] = [list(row) for row in found.rows]
     for row in rows:
-        if (runs_dir / row[place] / "manifest.json").is_file():  # a run in a folder of the folder has no page
+        if (runs_dir / row[place] / "manifest.json").is_file():  # a run in a subfolder has no page
             row[place] = dcc.Link(row[place], href=f"/run/{row[place]}")
     figure = panel_figure(panel, asked.metric).update_layout(title_text="", margin_t=20)  # the heading says it
     says = f"{columns.label(asked.metric)}: {heading}. The table under it has its numbers."

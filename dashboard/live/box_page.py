@@ -1,7 +1,7 @@
 """The page of a running delay box: rates, queue, lateness and drops of each direction, and new values for its path.
 
 Fields are empty, and only what is entered is sent, in one request that the box takes as a whole or not at all. So the
-page takes back no change that was made elsewhere.
+page does not undo changes that were made elsewhere.
 """
 
 from __future__ import annotations

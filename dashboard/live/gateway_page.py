@@ -1,7 +1,7 @@
 """The page of a running gateway: state, goodput, and the changes that its control socket takes.
 
-Each setting has a button of its own, so a page that was opened before another browser's change does not take that
-change back. Stopping and draining end the process, so the page asks first.
+Each setting has a button of its own, so a page that was opened before another browser's change does not undo that
+change. Stopping and draining end the process, so the page asks first.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the pages of running tools share: the line of state, facts, the plot, all numbers, and the answers to buttons.
 
-Each open page asks the server for what the server has, once a second. Controls are not drawn again, so what a reader is
+Each open page asks the server for its latest sample, once a second. Controls are not drawn again, so what a reader is
 typing stays. A button's request is a POST, which dashboard/server/auth.py refuses to pages of other sites.
 """
 
@@ -56,13 +56,13 @@ class LiveView(Generic[S]):
         )
 
     def parts(self, seen: Seen[S]) -> tuple[Any, ...]:
-        """What a look changes: line, facts, plot, numbers."""
+        """The parts that are updated every second: line, facts, plot, numbers."""
         numbers = [] if seen.state is None else [table(numbers_table(self.numbers(seen.state)))]
         figure = live_figure(seen.samples, seen.now_s, self.lines, "Rate")
         return self.line(seen), self.facts(seen), figure, numbers
 
     def register(self, app: Dash, watcher: Watcher[S, Any]) -> None:
-        """Registers the look of an open page."""
+        """Registers the callback by which an open page updates itself every second."""
         app.callback(
             Output(f"{self.name}-state", "children"), Output(f"{self.name}-facts", "children"),
             Output(f"{self.name}-plot", "figure"), Output(f"{self.name}-numbers", "children"),

@@ -1,8 +1,8 @@
 """The last ten minutes of a running tool, as rates between one answer of its control socket and the next.
 
-Invariants: a rate is growth over the tool's own uptime, so a late look does not change it. Where there is no answer, or
-where the tool restarted, there is a gap and no rate. Nothing here reads a clock. Rejected: keeping whole answers. They
-are a hundred times as large.
+Invariants: a rate is growth over the tool's own uptime, so a late sample does not change it. Where there is no answer,
+or where the tool restarted, there is a gap and no rate. Nothing here reads a clock. Rejected: keeping whole answers.
+They are a hundred times as large.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Seen(Generic[S]):
     now_s: float
 
     def per_s(self, counter: str) -> float | None:
-        """Growth of a counter per second at the last look; None where it is not known."""
+        """Growth of a counter per second at the last sample; None where it is unknown."""
         return self.samples[-1].per_s.get(counter) if self.samples else None
 
 

@@ -63,7 +63,7 @@ def _lines(one: Grown, panel: int, colour: str) -> Iterator[dict[str, Any]]:
 
 
 def _marks(one: Grown) -> dict[str, Any]:
-    """A mark at each sample since whose predecessor something was sent again."""
+    """A mark at each sample that has more retransmissions than the sample before."""
     again = np.diff(one.figures["retransmits"], prepend=one.figures["retransmits"][:1])
     rows = np.flatnonzero(again > 0)
     rows = rows[thin((one.t_s[rows] * 1e9).astype(np.int64), again[rows], 0, 1 << 62, MARKS)]

@@ -1,7 +1,7 @@
 """Heat maps over two swept settings, a panel for each series (comet-2004/fig1). All panels share one logarithmic scale
 of colours, which spans a factor of ten at least: otherwise a tenth less would look like a collapse. Each cell contains
-its median, and under it the paper's value where the paper has one. A panel of so many cells that no text fits into one
-has none: the hover text says the same."""
+its median, and under it the paper's value where the paper has one. A panel with too many cells for texts has none; the
+hover text says the same."""
 
 from __future__ import annotations
 

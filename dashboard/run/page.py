@@ -69,7 +69,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
 
 
 def _certificate(run: Run) -> list[Any]:
-    """The way to the run's certificate, where it has one."""
+    """A link to the run's certificate, if it has one."""
     if not run.has_route or run.state == "running":
         return []
     link = dcc.Link("Land Speed Record: certificate and record plot", href=f"/run/{run.name}/certificate")

@@ -1,9 +1,9 @@
 """How far a run is that is under way: its progress.json, and the figures that grow while a trial runs
 (docs/reference/interfaces.md, "Run directory").
 
-Invariants: a file is read on from where the last look ended, and one state serves all browsers. A connection has at
-most `MOST_SAMPLES`: beyond that every second one goes, so a long trial is kept whole and coarser. Rejected: reading the
-captures of a running trial. Indexing them again and again takes the processor from what is being measured.
+Invariants: a file is read from where the last reading ended, and one state serves all browsers. A connection keeps at
+most `MOST_SAMPLES`: beyond that every second one is dropped, so a long trial is kept as a whole, but coarser. Rejected:
+reading the captures of a running trial. Indexing them again and again takes the processor from what is being measured.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIVE = "live.jsonl"
 FIGURES = ("t_ns", "acked_bytes", "sent_bytes", "retransmits", "cwnd_bytes", "rtt_ns")
 MOST_SAMPLES = 8000
 _MOST_FILES = 16
-_MOST_BYTES = 8 << 20  # read at one look
+_MOST_BYTES = 8 << 20  # read at a time
 F64 = NDArray[np.float64]
 
 
@@ -61,13 +61,14 @@ class Grown:
     figures: dict[str, F64]
 
     def goodput_bps(self) -> F64:
-        """What was acknowledged since the sample before; not known at the first one."""
+        """The rate of acknowledged data since the previous sample; NaN at the first one."""
         grown, spent_s = np.diff(self.figures["acked_bytes"]), np.maximum(np.diff(self.t_s), 1e-6)
         return np.concatenate([[np.nan], 8 * grown / spent_s])
 
 
 def under_way(run: Path, now_realtime_ns: int) -> UnderWay | None:
-    """How far the run is now; None when no process works on it. What was written some time ago is moved on to now."""
+    """How far the run is now; None when no process works on it. Remaining times are reduced by the time since they were
+    written."""
     if not _has_runner(run):
         return None
     try:

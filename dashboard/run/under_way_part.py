@@ -50,8 +50,8 @@ def part(run: Run) -> list[Any]:
 
 
 def seen(run: Run) -> list[Any]:
-    """What makes the page another one when it changes: the run's state, and the trials that have ended with their
-    attempts."""
+    """When these values change, the whole page is made again: the run's state, the number of trials that have ended,
+    and how many of them are valid."""
     return [run.state, len(run.trial_numbers()), sum(row.get("valid") is True for row in run.rows)]
 
 
@@ -69,7 +69,8 @@ def _running(now: UnderWay | None, grown: dict[int, list[Grown]]) -> list[Any]:
 
 
 def register(app: Dash, run_named: Callable[[str], Run], whole_page: Callable[[str, str], Any]) -> None:
-    """Registers the look of an open page. `whole_page` makes the page from the run's name and the address's search."""
+    """Registers the callback by which an open page updates itself. `whole_page` makes the page from the run's name and
+    the address's search."""
 
     def look(_: int | None, pathname: str, search: str | None, before: list[Any]) -> tuple[Any, ...]:
         name = pathname.split("/")[2] if pathname.startswith("/run/") else ""

@@ -51,8 +51,9 @@ def _clock(one: TrialUnderWay) -> tuple[str, ...]:
 
 
 def _figures(connections: Sequence[Grown]) -> tuple[str, ...]:
-    """The last figures: of all connections together what was sent again, of those that still run the goodput, and of
-    the first of these the rest. The last rate of one that has ended is of another time."""
+    """The latest figures: retransmissions of all connections together, goodput of those that still run, cwnd and RTT of
+    the first of these. Connections that have ended do not count in the goodput, because their last rate is from an
+    earlier time."""
     if not connections:
         return (readable.NOTHING,) * 4
     now_s = max(float(one.t_s[-1]) for one in connections)

@@ -24,7 +24,7 @@ def run_rows(runs: Sequence[Run]) -> list[dict[str, str]]:
 
 
 def _rows(runs: Sequence[Run]) -> Iterator[dict[str, str]]:
-    """A run in which somebody put another kind of value than there should be hides no other."""
+    """A run with a value of a wrong type is left out, so that the others are shown all the same."""
     for run in runs:
         with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
             yield _row(run)

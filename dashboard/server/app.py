@@ -118,7 +118,7 @@ def _links(live: Live) -> list[dcc.Link]:
 
 def page_or_problem(runs: Runs, pathname: str, search: str, live: Live = NOTHING_LIVE) -> html.Div:
     """The page of an address, or one that says in a line why there is none. A table may be damaged, or be deleted while
-    it is read, and somebody else may have written any value in the place of any."""
+    it is read, and in somebody else's run any value may be of any type."""
     try:
         return page_at(runs, pathname, search, live)
     except LfpError as error:

@@ -1,5 +1,6 @@
-"""Who may ask. Every request must bring the token, on loopback too, because all users of a machine reach it; after the
-first request a cookie brings it. And no request that another site's page makes the reader's browser send.
+"""Which requests are answered. Every request must bring the token, on loopback too, because all users of a machine
+reach it; after the first request a cookie brings it. Requests that another site's page makes the reader's browser send
+are refused.
 
 The token comes once in the URL (`?token=…`). It is moved to a cookie, and the address is reloaded without it, so that
 it does not stay in the address bar on a projector.
@@ -43,8 +44,8 @@ def require_token(server: Flask, token: str, cookie: str) -> None:
 
 
 def refuse_other_sites(server: Flask, host: str) -> None:
-    """Refuses (status 403) a POST that a page of another site sends, and, on loopback, a request under a name that is
-    not loopback's: a foreign name that was made to lead here would count as the same site.
+    """Refuses (status 403) a POST that a page of another site sends, and, on loopback, a request under a host name that
+    is not loopback's: a browser would treat a foreign name that resolves to loopback as the same site.
 
     A browser names the page's site in `Origin` with every POST. Programs send none.
     """

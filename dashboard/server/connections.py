@@ -1,4 +1,4 @@
-"""How many connections a stranger may hold, before anybody asks for a token: a share for every source.
+"""Bounds the connections that a stranger may hold, before any token is checked: a share for every source.
 
 A source is an IPv4 address or an IPv6 /64. One that has more than its share, or the one that has most when all places
 are taken, loses the connection that it has not used for longest. So a new connection is always served. Rejected:
@@ -25,7 +25,7 @@ SETTINGS: dict[str, Any] = {
 
 
 class Channel(HTTPChannel):  # type: ignore[misc]
-    """A connection that makes room for itself."""
+    """A connection. When it is accepted and there are too many, another one is closed."""
 
     def __init__(self, server: Any, sock: Any, addr: Any, adj: Any, map: Any = None) -> None:
         super().__init__(server, sock, addr, adj, map=map)
@@ -35,8 +35,8 @@ class Channel(HTTPChannel):  # type: ignore[misc]
 
 
 def _one_too_many(new: Channel, channels: list[Channel]) -> Channel | None:
-    """The connection that must go now that ``new`` is there; None while there is room. One that is waiting for an
-    answer stays."""
+    """The connection to close because of ``new``; None while there is room. One that is waiting for an answer is not
+    closed."""
     held = Counter(map(_source, channels))
     most = _source(new) if held[_source(new)] > SHARE else held.most_common(1)[0][0]
     if held[most] <= SHARE and len(channels) <= MOST:

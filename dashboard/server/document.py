@@ -66,8 +66,8 @@ def _preload(address: str) -> str:
 
 
 def needed(scripts: str, *, runs_table: bool) -> tuple[str, list[str]]:
-    """The scripts that pages need, the largest first: ours in the place of plotly's; and the addresses of those that
-    come later. `runs_table`: whether the scripts of the table of runs are among the first."""
+    """The scripts that pages need, the largest first: ours instead of plotly's; and the addresses of those that come
+    later. `runs_table`: whether the scripts of the table of runs are among the first."""
     ours = f'<script src="{PLOTLY_ADDRESS.replace("<fingerprint>", plotly_js.fingerprint())}"></script>\n'
     later = [] if runs_table else [address for address in _SCRIPT.findall(scripts) if RUNS_TABLE in address]
     left_out = (PLOTLY, *NOT_SHOWN, *later)

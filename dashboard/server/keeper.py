@@ -157,7 +157,9 @@ def keep(channel: socket.socket, allowed: TypeAdapter[Any], act: Act) -> None:
 def main() -> None:
     """The argument says where things are, and the descriptor of each channel."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, lambda *_: None)  # the server ends, and this process after it; what it starts hears them
+        signal.signal(
+            number, lambda *_: None
+        )  # ignored: this process ends after the server; a demonstration gets the signals itself
     given = json.loads(sys.argv[1])
     read_only, sockets = bool(given["read_only"]), given["sockets"]
     changes = Changes(Path(given["runs_dir"]))

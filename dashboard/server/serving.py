@@ -91,13 +91,14 @@ def _announce(url: str) -> None:
 
 
 def _linked(runs_dir: Path) -> list[Path]:
-    """What links among the runs lead to: the folder is the user's own, so its links are."""
+    """The targets of links in the folder of runs, which may be read: the folder is the user's own, and so are its
+    links."""
     entries = sorted(runs_dir.iterdir()) if runs_dir.is_dir() else []
     return [entry.resolve() for entry in entries if entry.is_symlink() and entry.is_dir()]
 
 
 def _private() -> bool:
-    """Whether runs that are made from now on are closed to other users."""
+    """Whether new runs will be unreadable for other users."""
     os.umask(mask := os.umask(0o077))
     return bool(mask & 0o005)
 

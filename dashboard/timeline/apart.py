@@ -1,9 +1,9 @@
 """Work that needs many times the memory of its caller, in a process of its own: to prepare the timeline of a long
 transfer.
 
-Elsewhere that is a new interpreter. The dashboard's server may not start a program (server/serving.py), so before it
-has threads it forks a process, `Forks`, which waits and forks another for each request. All are confined as the server
-is. Rejected: forking the server itself, whose threads may hold any lock at that moment.
+Usually the process is a new interpreter. But the dashboard's server may not start a program (server/serving.py), so
+before it has threads it forks a process, `Forks`, which waits and forks another one for each request. All are confined
+as the server is. Rejected: forking the server itself, whose threads may hold any lock at that moment.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PROGRAM = "dashboard.timeline.prepare"
 
 
 class Forks:
-    """A process that forks one for each request. It ends when the process ends that made this object."""
+    """A process that forks another one for each request. It ends when the process that made this object ends."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -35,7 +35,7 @@ class Forks:
         os.close(answers)
 
     def prepare(self, run: Path, trial: int, flow: int, *way: str) -> None:
-        """Returns when the process for it has ended, whatever came of it."""
+        """Returns when the forked process has ended, whether or not it succeeded."""
         with self._lock:
             os.write(self._asks, json.dumps([str(run), str(trial), str(flow), *way]).encode() + b"\n")
             os.read(self._answers, len(_DONE))
@@ -45,13 +45,13 @@ _FORKS: list[Forks] = []  # of this process: one at most
 
 
 def begin() -> None:
-    """From now on this process, which has one thread, starts no program and forks instead."""
+    """From now on this process forks instead of starting programs. It must have only one thread."""
     _FORKS.append(Forks())
 
 
 def prepare(run: Path, trial: int, flow: int, *way: str) -> None:
-    """Makes the files of a flow (`dashboard.timeline.prepare`), if it can: whoever wants them looks whether they are
-    there. ``way``: `reverse` for what the receivers sent."""
+    """Makes the files of a flow (`dashboard.timeline.prepare`), if it can: a caller has to check whether they exist
+    afterwards. ``way``: `reverse` for what the receivers sent."""
     if _FORKS:
         _FORKS[0].prepare(run, trial, flow, *way)
         return
@@ -78,7 +78,7 @@ def _serve(asked: int, answers: int) -> NoReturn:
 
 
 def _prepare(request: bytes) -> NoReturn:
-    """In a process of its own, as the new interpreter would do it. What goes wrong is seen in what is missing then."""
+    """Runs in the forked process, and does what a new interpreter would do. Errors show by the missing files."""
     try:
         sys.argv[1:] = json.loads(request)
         runpy.run_module(_PROGRAM, run_name="__main__")

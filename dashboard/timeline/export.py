@@ -19,7 +19,7 @@ MOST_ROWS = 2_000_000
 
 
 def segments_csv(flow: Flow, t0: int, t1: int) -> bytes:
-    """Every segment that was sent in [t0, t1] (ns from the first one). Raises LfpError where that are too many."""
+    """Every segment that was sent in [t0, t1] (ns from the first one). Raises LfpError if there are too many."""
     rows = _rows(flow, t0, t1)
     received = taken(flow.received_ns, rows)
     table = pa.table({

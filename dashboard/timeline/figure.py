@@ -74,8 +74,8 @@ def timeline_sheet(
 
 
 def _name_axis(sheet: Sheet, panel: Panel, row: int, say: Messages) -> None:
-    """Gives a panel its unit. `meta` tells the page which size it has: a vertical zoom is in that unit. A vertical zoom
-    that the browser keeps ends where the unit changes."""
+    """Gives a panel its unit. `meta` has the unit's size for the page, because vertical zooms are in that unit. The
+    browser keeps a vertical zoom until the unit changes."""
     title, name = say(panel.title), ""
     if panel.base:
         unit = scale(sheet.traces_of(row), "y", panel.base)
@@ -128,7 +128,7 @@ def _between(visit: Stop, say: Messages) -> str:
 
 
 def _title(timeline: Timeline, say: Messages) -> str:
-    """The headline without the text about the slowest span, of which the span's label has more than the rate."""
+    """The headline without the text about the slowest span, because the span's label says more."""
     if timeline.stops or not timeline.slow_spans:
         return headline(timeline, say)
     slowest, held = timeline.slow_spans[0], _held_back(timeline, say)

@@ -74,7 +74,7 @@ class LostAcks:
 @dataclass(frozen=True)
 class Losses:
     """The rows of losses.parquet of a flow, in order of time, ns from the origin. `cause` counts in `names`.
-    ``ruled_out``: those of them that the path cannot have by its parameters."""
+    ``ruled_out``: the causes that the path cannot have by its parameters."""
 
     t_ns: I64
     seq: I64
@@ -271,25 +271,25 @@ class Flow:
 
     @kept
     def sent_stream(self) -> tuple[I64, I64]:
-        """What a `Stream` of `sent_ns` has besides these times."""
+        """The arrays of a `Stream` of `sent_ns`, except these times."""
         found = Stream.of(self.sent_ns, self.length)
         return found.bytes_until, found.marks_ns
 
     @kept
     def arrived_stream(self) -> tuple[I64, I64, I64]:
-        """What the `Stream` of arrivals is made of."""
+        """The arrays of the `Stream` of arrivals."""
         rows = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
         found = Stream.of(self.received_ns[rows], self.length[rows])
         return found.t_ns, found.bytes_until, found.marks_ns
 
     @kept
     def box_queue(self) -> Series:
-        """Bytes of this flow's data in the delay box's queue: those that have come in less those that have left the
+        """Bytes of this flow's data in the delay box's queue: those that have come in minus those that have left the
         bottleneck. A segment that the queue refused never came in."""
         assert self.box
         rows = np.flatnonzero((self.box.in_ns >= 0) & (self.box.exit_ns >= 0))
         came, left = self.box.in_ns[rows], self.box.exit_ns[rows]
-        t = np.concatenate([left, came])  # who leaves at the same time leaves first
+        t = np.concatenate([left, came])  # at equal times, leaving comes before coming
         change = np.concatenate([-self.length[rows], self.length[rows]])
         order = np.argsort(t, kind="stable")
         return Series(t[order], np.cumsum(change[order]))

@@ -2,7 +2,7 @@
 dashboard that root started is another user, and writes into a cache of its own (`OWN`); it reads root's, too.
 
 Each trial has a folder there, named by a digest of its path, with a file that says the path. The cache has a limit:
-before a timeline is written, trials that no longer exist go, and then those that were written longest ago.
+before a timeline is written, those of trials that no longer exist are removed, and then the oldest ones.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from netcommon.ledger import cache_directory
 from netcommon.strangers import write_text
 
 MOST_BYTES = 32 << 30
-OWN = "LFP_TIMELINES"  # environment variable: the folder that takes the place of the user's
+OWN = "LFP_TIMELINES"  # environment variable: the folder to use instead of the user's
 _OF = "trial"  # the file that says which trial a folder belongs to
 
 

@@ -1,8 +1,8 @@
 """A timeline from the capture of one end, although timelines need the times of both ends.
 
-At the sender nobody saw the packets arrive, so `UNKNOWN` stands for the time of arrival, and those are lost that
-losses.parquet has, which rests on the acknowledgements. At the receiver nobody saw the packets leave, so they are drawn
-when they arrived, and acknowledgements when they were sent. Rejected: times that are worked out from half the round
+At the sender nobody saw the packets arrive, so `UNKNOWN` stands for the time of arrival, and the lost packets are those
+of losses.parquet, which is inferred from the acknowledgements. At the receiver nobody saw the packets leave, so they
+are drawn when they arrived, and acknowledgements when they were sent. Rejected: times computed from half the round
 trip, which a reader would take for measured ones.
 """
 

@@ -1,8 +1,8 @@
-"""Makes the files of which the timeline of a long transfer is read (`python -m dashboard.timeline.prepare RUN TRIAL
+"""Makes the files from which the timeline of a long transfer is read (`python -m dashboard.timeline.prepare RUN TRIAL
 FLOW`, with `reverse` behind it for what the receivers sent).
 
-Whoever first loads such a timeline starts it: as a rule the report at the end of a run. It is a process of its own, for
-it needs many times the memory of the server. Invariant: a folder with the mark DONE has everything.
+The first program that loads such a timeline starts it: usually the report at the end of a run. It is a process of its
+own, because it needs many times the memory of the server. Invariant: a folder with the mark DONE has everything.
 """
 
 from __future__ import annotations

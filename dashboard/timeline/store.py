@@ -1,8 +1,8 @@
-"""Arrays of one flow in a folder, memory-mapped: what a long transfer's timeline is made of.
+"""Arrays of one flow in a folder, memory-mapped: the data of a long transfer's timeline.
 
 A view then costs the pages of the files that it touches, however long the transfer was. Such pages count as resident in
 the server until the kernel wants them back. An array is written once, under a temporary name, and renamed. Rejected:
-Parquet as it is, of which a view would decode whole row groups.
+the Parquet files themselves, because a view would decode whole row groups.
 """
 
 from __future__ import annotations

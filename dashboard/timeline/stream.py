@@ -1,7 +1,8 @@
 """Bytes that passed a point, in order of time, and their rate in any bins.
 
-Every APART-th time is kept by itself. So a bin's edge costs one page of a file, however long the transfer was: where a
-search began with the whole file's middle, a view of a hundred million segments read 4,000 pages for its two rates.
+Every APART-th time is kept in an array of its own. So finding a bin's edge reads one page of a file, however long the
+transfer was. A binary search in the whole file read 4,000 pages for the two rates of a view of a hundred million
+segments.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ APART = 512  # rows; a page of times
 
 @dataclass(frozen=True)
 class Stream:
-    """The times of packets, sorted; the bytes of all rows before each one, and of all; every APART-th time."""
+    """The times of packets, sorted; the bytes of all rows before each one, and last the total; every APART-th time."""
 
     t_ns: I64
     bytes_until: I64

@@ -210,7 +210,7 @@ def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int, whol
 
 
 def _ends(trial: Trial, client: Timeline | None, flow: int) -> str:
-    """The ends at which a connection was captured. Analyses of before say it of all connections together."""
+    """The ends at which a connection was captured. Older analyses say it for all connections together."""
     summary = trial.summary if client is None else trial.server_summary
     return str(flow_summary(summary, flow).get("ends") or summary.get("ends") or one_end.BOTH)
 

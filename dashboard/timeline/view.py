@@ -82,9 +82,9 @@ class View:
         return self.say(f"{self.leg.key}.where", name=self.say(key, **values))
 
     def line(self, series: Series, thinned_to: int | None = None) -> Steps:
-        """The points of a dense line that are drawn: all, or where they are more than `points` so many and corners. A
-        thinned line gets the corners that a screen can show as points of their own, which halves a browser's work:
-        plotly.js would make one for every point."""
+        """The points of a dense line that are drawn: all of them, or if they are more than `points`, that many and
+        corners. In a thinned line the corners of steps are points of their own, but only those that a screen can show.
+        That halves a browser's work: plotly.js would make a corner for every point."""
         span = visible(series.t_ns, self.t0, self.t1)
         rows = span.stop - span.start
         drawn = thin_line(series, self.t0, self.t1, thinned_to or self.points if rows > self.points else rows)
@@ -114,8 +114,8 @@ class View:
         return t[order], value[order]
 
     def rising(self, series: Series) -> Steps:
-        """The same for a line that only rises. Between two points it cannot leave their box, so where it is thinned
-        half as many show it."""
+        """The same for a line that only rises. Between two points it cannot leave the rectangle between them, so a
+        thinned line needs only half as many points."""
         return self.line(series, self.points // 2)
 
     def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:

@@ -32,8 +32,8 @@ class Flow:
 
 @dataclass(frozen=True)
 class Seconds:
-    """The flows in order; the same of all together; and Jain's index of those that ran all through a second, NaN where
-    that were fewer than two. Times count from the first flow's first second."""
+    """The flows in order; their total; and Jain's index of those that ran all through a second, NaN if these are fewer
+    than two. Times count from the first flow's first second."""
 
     flows: tuple[Flow, ...]
     total: Flow

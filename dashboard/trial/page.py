@@ -70,21 +70,21 @@ def page(run: Run, trial: Trial, search: str = "", *, back: bool = False) -> htm
 
 
 def _failure(trial: Trial) -> list[Any]:
-    """Why a trial failed of which there is a timeline nevertheless."""
+    """Why a trial failed, if it has a timeline nevertheless."""
     error = trial.status.get("error")
     return [html.P(f"This trial failed: {error}. What follows is what was measured until then.")] if (
         error and trial.captured) else []  # fmt: skip
 
 
 def direction_names(trial: Trial) -> tuple[str, str]:
-    """What is sent to the receivers, and what they send."""
+    """The names of the two directions: to the receivers, and from them."""
     if trial.params.get("request_bytes"):
         return "requests, sender to receiver", "responses, receiver to sender"
     return "sender to receiver", "receiver to sender"
 
 
 def _directions(run: Run, trial: Trial) -> list[Any]:
-    """Links to the timelines of both directions, where there are two; the one that is shown is no link."""
+    """Links to the timelines of both directions, where there are two; the one that is shown is not a link."""
     if not trial.has_both_ways:
         return []
     forth, back = direction_names(trial)
