@@ -1,5 +1,5 @@
-/* Where a connection comes from, as far as shares go: an IPv4 address, or the first 64 bits of an IPv6 address, because
- * one host usually has all addresses of such a network. */
+/* The origin of a connection, among which resources are shared: an IPv4 address, or the first 64 bits of an IPv6
+ * address, because one host usually has all addresses of such a network. */
 #ifndef RTTCP_ORIGIN_H
 #define RTTCP_ORIGIN_H
 

@@ -100,7 +100,8 @@ int rttcp_pending_take(struct rttcp_pending *pending, size_t i)
     return fd;
 }
 
-/* The socket would stay readable with a part of a message in it, so poll waits until one octet more has arrived. */
+/* With a part of a message in it the socket would stay readable, so this makes poll wait until one more octet has
+ * arrived. */
 static void wait_for_more(int fd)
 {
     uint8_t peeked[PEEKED];
@@ -109,7 +110,8 @@ static void wait_for_more(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
 }
 
-/* The peer has closed after a part of a message, so no more will come, and the socket would stay readable for ever. */
+/* True when the first octets cannot begin a message, or when the peer has closed after a part of a message: no more
+ * will arrive, and the socket would stay readable for ever. */
 static bool is_hopeless(const struct pollfd *polled, enum rttcp_first first)
 {
     return first == FIRST_INVALID || (first == FIRST_PART && polled->revents & (POLLRDHUP | POLLHUP | POLLERR));

@@ -27,12 +27,12 @@ struct rttcp_pending {
 /* Adds a connection. Closes another one when the list, or the origin's share of it, is full. */
 void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Closes the oldest connection of the origin that has most; false when there is none. */
+/* Closes the oldest connection of the origin that has the most; false when there is none. */
 bool rttcp_pending_close_one(struct rttcp_pending *pending);
 
-/* Call it after poll. Chooses the connection to serve next among those whose whole first message has arrived: its
- * origin has the fewest places, and it is the oldest of those. With `full` it chooses among connections for which there
- * is no place, otherwise among those for which there is one. Returns its index, or -1. */
+/* Call it after poll. Chooses the connection to serve next among those whose whole first message has arrived: the
+ * oldest of the origin that has the fewest places. With `full` it chooses among connections for which no place is free,
+ * otherwise among those for which one is. Returns its index, or -1. */
 int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places, bool full);
 
 /* Removes connection i and returns its descriptor. */

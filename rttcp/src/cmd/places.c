@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SHARE 4 /* an origin may have 1/SHARE of all places waiting, and of the memory; N = 1: all of it */
-#define KEPT 2  /* and all places except 1/KEPT of them */
+#define SHARE 4 /* waiting places and memory that one origin may have: 1/SHARE of all; all with --sessions 1 */
+#define KEPT 2  /* and of all places it may have all except 1/KEPT */
 
 static int state_of(const struct rttcp_places *places, uint64_t i)
 {
@@ -76,8 +76,8 @@ uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rt
     return n;
 }
 
-/* How many waiting places the origin of place i has, when that exceeds its share and the connecting peer is from
- * another origin; 0 otherwise. */
+/* The number of waiting places of place i's origin if that exceeds its share and the connecting peer is from another
+ * origin; otherwise 0. */
 static uint64_t count_over_share(const struct rttcp_places *places, uint64_t i, const struct rttcp_origin *newcomer)
 {
     const struct rttcp_origin *origin = &places->at[i].origin;
@@ -102,7 +102,8 @@ static bool is_idle(const struct rttcp_place_state *state, uint64_t now_ns)
     return atomic_load(&state->moved_ns) + RTTCP_IDLE_NS < now_ns;
 }
 
-/* The session that has been idle longest, among origins that have used up their share of places; -1: none. */
+/* The place of the session that has been idle longest, among origins that have used up their share of places; -1:
+ * none. */
 static int64_t idle_loser(const struct rttcp_places *places, const struct rttcp_origin *newcomer, uint64_t now_ns)
 {
     int64_t loser = -1;

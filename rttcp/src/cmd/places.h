@@ -1,21 +1,23 @@
-/* The places for sessions, --sessions of them. A place is waiting until its session has begun: until its data
- * connections are there or, with a key, until the peer has shown the key. A session that has begun keeps its place
- * while data move in it. When all places are taken and another peer connects, one session may lose its place. So peers
- * that send a hello and nothing else, or begin and then send nothing, cannot hold all places. These lose a place, in
- * this order:
+/* A place is a slot for one session; the receiver has --sessions of them. A place is waiting until its session has
+ * begun: until the data connections are established or, with a key, until the peer has proved that it has the key. A
+ * session that has begun keeps its place while data move in it. When all places are taken and another peer, the
+ * newcomer, connects, one session may lose its place. So peers that send a hello and nothing else, or begin and then
+ * send nothing, cannot hold all places. The place to lose is, in this order:
  *
- *   - the session that has been idle for longest, when that is more than RTTCP_IDLE_NS, its origin has its half of
- *     all places, and the peer at the door is from elsewhere;
- *   - the oldest of the origin with most waiting places, when these are more than a quarter of all, the peer at the
- *     door is from elsewhere, and the place is older than RTTCP_SHARE_GRACE_NS;
+ *   - that of the session idle for longest, if that is more than RTTCP_IDLE_NS, its origin has half of all places, and
+ *     the newcomer is from another origin;
+ *   - the oldest waiting place of the origin with the most waiting places, if these are more than a quarter of all
+ *     places, the newcomer is from another origin, and the place is older than RTTCP_SHARE_GRACE_NS;
  *   - otherwise the oldest waiting place that is older than RTTCP_GRACE_NS.
  *
- * So many honest sessions that begin at once keep their places for as long as a handshake takes.
- * The state of a place is shared with the session's process; whoever changes it from waiting first has decided. So is
- * the memory that the session uses: what a peer proposes must not use up the machine's.
- * No origin gets more than half (rounded up) of the places, so that a peer from elsewhere need not wait for the end of
- * a session that is at work: k others then find (k + 1) / 2k of an equal part each, which is half of it at least.
- * No origin gets more than a quarter of the memory: nobody waits for memory, so what one leaves is for whoever comes.
+ * So many honest sessions that begin at the same time keep their places for as long as a handshake takes.
+ * The state of a place is shared with the session's process: the first of the two processes to change it from waiting
+ * decides. The amount of memory that the session uses is shared, too, so that peers' proposals cannot use up the
+ * machine's memory.
+ * No origin gets more than half (rounded up) of the places, so that a peer from another origin need not wait for a
+ * running session to end: with k other origins each finds (k + 1) / 2k of an equal share, which is at least half of it.
+ * No origin gets more than a quarter of the memory, because a session is refused when memory is short instead of
+ * waiting for it; the rest is for other origins.
  * Rejected: an equal share for each address. Measurements of many sessions come from one address, too. */
 #ifndef RTTCP_PLACES_H
 #define RTTCP_PLACES_H
@@ -27,7 +29,7 @@
 
 #include "origin.h"
 
-/* A handshake takes four round trips, so these allow for round trips of 0.25 s and 0.75 s. */
+/* A handshake takes four round trips, so the first two allow for round trips of 0.25 s and 0.75 s. */
 #define RTTCP_SHARE_GRACE_NS UINT64_C(1000000000)
 #define RTTCP_GRACE_NS UINT64_C(3000000000)
 #define RTTCP_IDLE_NS UINT64_C(5000000000)
@@ -37,7 +39,7 @@ enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
 struct rttcp_place_state {
     _Atomic int is; /* enum rttcp_place_is */
     _Atomic uint64_t memory_bytes;
-    _Atomic uint64_t network; /* the origin, which the processes of earlier sessions cannot see otherwise */
+    _Atomic uint64_t network; /* the origin; processes of earlier sessions cannot read it in `at` */
     _Atomic bool ipv4;
     _Atomic uint64_t moved_ns; /* when data last moved in a session that has begun */
 };
@@ -58,35 +60,37 @@ struct rttcp_places {
 int rttcp_places_create(struct rttcp_places *places, uint64_t n);
 void rttcp_places_release(struct rttcp_places *places);
 
-/* Takes a free place for a session that waits; there must be one. Returns its index. */
+/* Takes a free place, of which there must be one, for a session that has not begun. Returns its index. */
 uint64_t rttcp_places_take(struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Frees the place of a process that has ended. Returns what the place was, PLACE_FREE when the process had none. */
+/* Frees the place of a process that has exited. Returns the state that the place had, PLACE_FREE when the process had
+ * none. */
 enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid);
 
-/* The places that an origin has, and those of them that are waiting. */
+/* The number of places that an origin has, and how many of them are waiting. */
 uint64_t rttcp_places_taken(const struct rttcp_places *places, const struct rttcp_origin *origin);
 uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
-/* Chooses the place to give to a peer of `origin` when no place is free for it; -1 when none may be taken. Where the
- * free places are reserved for other origins, it is a waiting place of the same origin. `origin` NULL: a peer of any
- * other origin. */
+/* Chooses the place that a session must give up to a peer of `origin` when no place is free for that peer; -1 when
+ * there is none. If the free places are reserved for other origins, it is a waiting place of the same origin. `origin`
+ * NULL: a peer of any other origin. */
 int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Whether there is no place for an origin: all are taken, or it has so many that the rest is reserved for other
+/* Whether no place is free for an origin: all are taken, or it has so many that the rest is reserved for other
  * origins. */
 bool rttcp_places_full_for(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
-/* Takes a place from a session that waits or is idle; false when the session has just begun or its data move again. */
+/* Takes a place away from a session that has not begun or is idle; false when the session has just begun or its data
+ * move again. */
 bool rttcp_place_lose(struct rttcp_place_state *state, uint64_t now_ns);
 
-/* In the session's process: true when the session keeps its place from now on, false when it has lost it. */
+/* For the session's process: true when the session keeps its place from now on, false when it has lost it. */
 bool rttcp_place_begin(struct rttcp_place_state *state);
 
-/* In the session's process: takes memory for the session of place i, until its process has ended. Returns
- * `wanted_bytes`. When less is left for the origin, takes nothing and returns what is left. Two sessions that ask at
- * the same moment may both be refused; together they never get more than `most_bytes`, and those of one origin never
- * more than its share. */
+/* For the session's process: reserves memory for the session of place i until its process exits. Returns
+ * `wanted_bytes`. When less is left for the origin, reserves nothing and returns what is left. Two sessions that ask at
+ * the same moment may both be refused; all sessions together never get more than `most_bytes`, and an origin's sessions
+ * never more than its share. */
 uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes,
                               uint64_t most_bytes);
 

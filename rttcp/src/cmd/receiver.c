@@ -30,7 +30,7 @@ struct receiver {
     FILE *samples; /* NULL: none are wanted */
 };
 
-/* For a peer that already knows the reason. Returns the status of a process that had no session. */
+/* Prints the reason, which the peer already knows. Returns the status of a process that had no session. */
 static int note_refusal(struct receiver *r)
 {
     rttcp_output_refused(r->s->output, r->peer, &r->s->error);
@@ -52,8 +52,8 @@ static int drop(struct receiver *r)
     return RTTCP_NO_SESSION;
 }
 
-/* Begins TLS when there is a key. The first octet says whether the peer has one: only TLS begins with it, and the
- * whole first message is there (pending.h). Returns 0 or RTTCP_NO_SESSION. */
+/* Begins TLS when there is a key. The first octet shows whether the peer uses TLS, that is, has a key; the whole first
+ * message has already arrived (pending.h). Returns 0 or RTTCP_NO_SESSION. */
 static int secure(struct receiver *r, uint64_t deadline)
 {
     uint8_t first = 0;
@@ -73,7 +73,7 @@ static int secure(struct receiver *r, uint64_t deadline)
     return rttcp_tls_join_key(channel, &s->join, &s->error) < 0 ? drop(r) : 0;
 }
 
-/* Returns 0 or RTTCP_NO_SESSION. A peer whose first message is no hello gets no answer. */
+/* Returns 0 or RTTCP_NO_SESSION. A peer whose first message is not a hello gets no answer. */
 static int take_hello(struct receiver *r, uint64_t deadline)
 {
     struct rttcp_session *s = r->s;
@@ -116,11 +116,11 @@ static int listen_all(struct receiver *r)
     return 0;
 }
 
-/* Memory for a session of one stream. This much is always available, so nobody can use up --memory to keep others out.
- * With all --sessions this adds at most 256 MB to the default limit. */
+/* Memory for a session of one stream. This much is always granted, so nobody can use up --memory to keep others out.
+ * With the maximum number of sessions this adds at most 256 MB to the default limit. */
 #define SMALL_BYTES (UINT64_C(2) << 20)
 
-/* The peer chooses the buffers' sizes; a session takes its part of --memory before it maps any. */
+/* The peer chooses the buffers' sizes, so a session reserves its part of --memory before it maps any buffer. */
 static int reserve_memory(struct receiver *r)
 {
     char want[40], left[40], most[40];
@@ -141,7 +141,7 @@ static int reserve_memory(struct receiver *r)
                    nc_quantity_format(NC_UNIT_BYTES, limit, most, sizeof most));
 }
 
-/* A sender chooses how long its session waits and lasts, within what this end allows. */
+/* A sender chooses the time-out and the duration of its session, within this end's limits. */
 static int check_duration(struct receiver *r)
 {
     char want[40], most[40];
@@ -219,7 +219,7 @@ static int open_data(struct receiver *r)
     return 0;
 }
 
-/* Returns 0, or -1 after it has said why. */
+/* Returns 0, or -1 after it has reported the reason. */
 static int write_samples(struct receiver *r)
 {
     struct nc_error error;
@@ -241,7 +241,7 @@ static int serve(struct receiver *r)
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
     int status = rttcp_session_settle(s, open_data(r) < 0 ? -1 : rttcp_session_move(s));
-    int written = write_samples(r); /* before `end`, because users read the samples after it */
+    int written = write_samples(r); /* before the `end` event, after which users read the samples */
     rttcp_output_end(s->output, &s->report);
     const char *text = s->report.error[0] ? s->report.error : s->report.mismatch;
     if (text[0])
@@ -249,7 +249,7 @@ static int serve(struct receiver *r)
     return status < 0 || written < 0 || text[0] ? NC_EXIT_FAILED : NC_EXIT_OK;
 }
 
-/* Keepalive: a peer whose machine vanished is noticed after two minutes. */
+/* Keepalive: a peer whose machine has vanished is noticed after two minutes. */
 static void notice_dead_peer(int fd)
 {
     int on = 1, idle_s = 60, interval_s = 15, probes = 4;

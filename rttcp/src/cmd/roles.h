@@ -8,13 +8,13 @@
 #include "places.h"
 #include "settings.h"
 
-/* Exit status of a receiver's child process that had no session: garbage on the port, or a proposal refused. */
+/* Exit status of a receiver's child process that had no session: it got garbage or refused the proposal. */
 #define RTTCP_NO_SESSION 4
 
 /* The sender (sender.c): runs --repeat sessions. Returns the exit status. */
 int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
 
-/* The receiver (server.c): listens and forks a process for each session until it is told to stop. Returns the exit
+/* The receiver (server.c): listens and forks a process for each session until a stop is requested. Returns the exit
  * status. */
 int rttcp_server_run(const struct rttcp_settings *settings, const struct rttcp_output *output);
 

@@ -1,6 +1,6 @@
-/* The proposing end (-t): propose, connect, move the bytes, exchange accounts. It usually sends; with --reverse it
- * receives. The clock of short_term_bps starts before connect() of the data connections. It stops when the receiver's
- * confirmation arrives or, where this end receives, when the last stream ends. */
+/* The proposing end (-t): proposes, connects, moves the bytes and exchanges accounts. It usually sends; with --reverse
+ * it receives. The clock of short_term_bps starts before connect() of the data connections. It stops when the
+ * receiver's confirmation arrives or, if this end receives, when the last stream ends. */
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -42,7 +42,7 @@ static int check_machine(struct sender *sender)
     return file || !settings->samples ? 0 : -1;
 }
 
-/* Begins TLS when there is a key. No message was sent before, so none is unprotected. */
+/* Begins TLS when there is a key, before any message is sent, so that none is unprotected. */
 static int secure(struct sender *sender)
 {
     bool stranger;
@@ -93,8 +93,8 @@ static int say_hello(struct sender *sender)
     return status < 0 ? -1 : check_host(sender, host);
 }
 
-/* The receiver may refuse what was proposed, and may not change it: the session goes on with the parameters that this
- * end proposed. */
+/* The receiver may refuse the proposal but not change it: the session continues with the parameters that this end
+ * proposed. */
 static int check_answer(struct sender *sender, const json_t *answer)
 {
     struct rttcp_session *s = sender->s;
@@ -147,7 +147,7 @@ static int negotiate(struct sender *sender)
     return fd < 0 || secure(sender) < 0 || say_hello(sender) < 0 || propose(sender) < 0 ? -1 : 0;
 }
 
-/* All streams take the proxy's steps side by side. */
+/* All streams take the proxy's steps in parallel. */
 static int pass_proxy(struct sender *sender, uint64_t deadline)
 {
     struct rttcp_session *s = sender->s;
@@ -163,7 +163,7 @@ static int pass_proxy(struct sender *sender, uint64_t deadline)
     return 0;
 }
 
-/* Connects every stream; the clock runs from before the first connect. */
+/* Connects every stream; the clock starts before the first connect. */
 static int open_streams(struct sender *sender)
 {
     struct rttcp_session *s = sender->s;
@@ -207,7 +207,7 @@ static int connect_all(struct sender *sender)
     return 0;
 }
 
-/* Describes the sockets of the first stream of each direction, which `start` prints. */
+/* Describes the sockets of the first stream of each direction, for the `start` event. */
 static void describe(struct rttcp_session *s)
 {
     for (int d = 0; d < DIRECTIONS; d++) {
@@ -285,7 +285,7 @@ int rttcp_sender_run(const struct rttcp_settings *settings, const struct rttcp_o
         int status = run_once(settings, output);
         worst = status > worst ? status : worst;
         if (status > NC_EXIT_FAILED)
-            break; /* a repetition would not cure wrong usage or a missing feature */
+            break; /* a repetition would not help after a usage error or without a feature */
     }
     return worst;
 }

@@ -1,5 +1,5 @@
-/* The receiver's main loop: accept a control connection, keep it pending until its first message is there (pending.h),
- * fork a session, reap it. There are no threads here, so fork is safe. */
+/* The receiver's main loop: accepts a control connection, keeps it pending until its first message has arrived
+ * (pending.h), forks a session, and reaps it. There are no threads here, so fork is safe. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -31,11 +31,11 @@ struct server {
     const struct rttcp_output *output;
     int listen_fd;
     struct rttcp_places places; /* of the sessions' processes */
-    uint64_t closed_until_ns;   /* before this time no place can be taken for a waiting peer */
+    uint64_t closed_until_ns;   /* before this time no session can lose its place to a waiting peer */
     uint64_t served, failed;
     int last_status;
     struct rttcp_pending *pending;
-    FILE *samples; /* of the session; NULL: none are wanted */
+    FILE *samples; /* of the session; NULL: no samples are wanted */
 };
 
 static void reap(struct server *server, int flags)
@@ -80,7 +80,7 @@ static void begin_session(struct server *server, int fd, const struct rttcp_orig
     }
 }
 
-/* Running out of descriptors is handled like a full list: the origin with most connections loses one. Otherwise the
+/* Running out of descriptors is handled like a full list: the origin with the most connections loses one. Otherwise the
  * listener would stay readable, and the loop would spin. */
 static void take_connections(struct server *server)
 {
@@ -101,8 +101,8 @@ static bool has_room(const struct server *server)
     return server->places.taken < server->places.n;
 }
 
-/* The place that may be taken for a peer of `origin` (NULL: of any) when none is free for it, or -1. Only one place is
- * taken at a time: it is free when the process of the session that lost it has exited. */
+/* The place that a session must give up to a peer of `origin` (NULL: of any) when none is free for it, or -1. Only one
+ * session loses its place at a time; the place is free when that session's process has exited. */
 static int64_t find_loser(const struct server *server, const struct rttcp_origin *origin)
 {
     const struct rttcp_places *places = &server->places;
@@ -112,20 +112,21 @@ static int64_t find_loser(const struct server *server, const struct rttcp_origin
     return rttcp_places_loser(places, origin, now);
 }
 
-/* Whether a pending connection is polled: not if no place is free for it and none may be taken. */
+/* The events for which a pending connection is polled: none while no place is free for it and no session may lose
+ * one. */
 static short events_of(const struct server *server, const struct rttcp_origin *origin)
 {
     bool waits = rttcp_places_full_for(&server->places, origin) && find_loser(server, origin) < 0;
     return waits ? 0 : POLLIN | POLLRDHUP;
 }
 
-/* While there is no room and no place may be lost, pending connections are not polled: the end of a session's process
- * or the age of a waiting one wakes the loop. Returns whether they were polled. */
+/* While no place is free and no session may lose its place, pending connections are not polled: the exit of a session's
+ * process, or a time-out, wakes the loop. Returns whether they were polled. */
 static bool wait_for_something(struct server *server, const sigset_t *signals)
 {
     struct rttcp_pending *pending = server->pending;
     bool open = has_room(server) || find_loser(server, NULL) >= 0;
-    bool timed = pending->n > 0; /* a place may be taken when its session has been idle for long enough */
+    bool timed = pending->n > 0; /* a session that becomes idle for long enough may lose its place */
     struct timespec patience = {.tv_sec = PATIENCE_NS / NC_NS_PER_S, .tv_nsec = PATIENCE_NS % NC_NS_PER_S};
     pending->fds[pending->n] = (struct pollfd){.fd = server->listen_fd, .events = POLLIN};
     for (size_t i = 0; i <= pending->n; i++)
@@ -139,8 +140,8 @@ static bool wait_for_something(struct server *server, const sigset_t *signals)
     return open;
 }
 
-/* Ends a session that has not begun or is idle, for a peer that waits at the door. SIGKILL, because nothing of such a
- * session is worth an orderly end, which may take seconds. */
+/* Ends a session that has not begun or is idle, in favour of a waiting peer. It sends SIGKILL, because an orderly end
+ * may take seconds and such a session has nothing to save. */
 static void make_room(struct server *server)
 {
     char text[RTTCP_ORIGIN_TEXT];
@@ -177,7 +178,7 @@ static void loop(struct server *server, const sigset_t *signals)
         reap(server, WNOHANG);
         begin_sessions(server, signals);
         make_room(server);
-        if (polled) /* a connection that waits for a place may wait longer */
+        if (polled) /* connections that wait for a place may wait longer than others */
             rttcp_pending_sweep(server->pending, &server->places, nc_now_ns(), RTTCP_HANDSHAKE_NS);
         if (knocked)
             take_connections(server);
@@ -209,8 +210,8 @@ static void say_ready(struct server *server, json_t *sandbox)
     rttcp_output_ready(server->output, rttcp_local_port(server->listen_fd), where, sandbox);
 }
 
-/* Binds to the processor and the port, allocates the lists, and opens the file of samples, which the sandbox would not
- * allow. Returns 0 or -1; close_server is allowed after either. */
+/* Binds to the processor and the port, allocates the lists, and opens the file of samples, which the sandbox would
+ * prevent later. Returns 0 or -1; close_server is allowed after either. */
 static int open_server(struct server *server, struct nc_error *error)
 {
     const struct rttcp_settings *settings = server->settings;

@@ -127,7 +127,7 @@ static const struct nc_usage usage = {
               "  rttcp -r --key rttcp.key                                   serve only who has it",
 };
 
-/* Options that request and response exclude: each says how bytes flow one way, or is made for that. */
+/* Options that --request and --response exclude, because they apply to a one-way flow of bytes only. */
 static const char *const not_with_request[] = {"bytes",        "buffers",  "reverse",      "bidir",
                                                "verify",       "zerocopy", "skip-rx-copy", "pace",
                                                "pace-packets", "window",   "length"};
@@ -140,8 +140,8 @@ static bool was_given(const char *name, const bool *given)
     return false;
 }
 
-/* Options of a section that only the other role has are an error and not ignored: a window given to the receiver would
- * seem to be in force. */
+/* Options that only the other role has are an error; if they were ignored, a window given to the receiver would seem to
+ * be in force. */
 static int refuse_section(const char *title, const bool *given, struct nc_error *error)
 {
     const char *section = "";

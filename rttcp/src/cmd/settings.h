@@ -44,8 +44,8 @@ struct rttcp_settings {
     bool parent_death;
 };
 
-/* Parses argv. For --help and for bad values it prints and exits (nc_options.h). Options that contradict each other
- * give -1 and the error. */
+/* Parses argv. For --help and for bad values it prints and exits (nc_options.h). Returns -1 with the error when options
+ * contradict each other. */
 int rttcp_settings_parse(struct rttcp_settings *settings, int argc, char **argv, struct nc_error *error);
 
 /* The parameters that the sender proposes. */

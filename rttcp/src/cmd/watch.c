@@ -20,8 +20,8 @@
 #include "stop.h"
 #include "watched.h"
 
-#define ANSWER_BYTES (1 << 16) /* the kernel puts at most half of it into one answer */
-#define ANSWER_S 10            /* time that the kernel may take for one answer */
+#define ANSWER_BYTES (1 << 16) /* the kernel uses at most half of it for one answer */
+#define ANSWER_S 10            /* the longest wait for one answer of the kernel */
 
 struct watch_settings {
     uint64_t port, sample_ns;
@@ -63,7 +63,7 @@ static int open_diag(struct nc_error *error)
     return fd;
 }
 
-/* Asks about the connections of one family, and adds what the kernel answers. */
+/* Asks the kernel about the connections of one family, and adds the samples that it returns. */
 static int look(int fd, uint8_t family, uint16_t port, struct rttcp_watched *watched, uint8_t *buffer,
                 struct nc_error *error)
 {
@@ -93,7 +93,7 @@ static int look_at_all(int fd, uint16_t port, struct rttcp_watched *watched, uin
     return look(fd, AF_INET6, port, watched, buffer, error);
 }
 
-/* Samples once a period, and once more when it is to stop. Signals are unblocked only while it waits. */
+/* Takes samples once per period, and once more when it stops. Signals are unblocked only while it waits. */
 static int watch(int fd, const struct watch_settings *settings, struct rttcp_watched *watched, uint8_t *buffer,
                  struct nc_error *error)
 {
@@ -130,7 +130,7 @@ static int write_samples(const struct rttcp_watched *watched, const char *path, 
     return 0;
 }
 
-/* Makes the file before anything is watched, so that a wrong name is known then. */
+/* Creates the file before anything is watched, so that a wrong name is reported at once. */
 static int run(const struct watch_settings *settings, struct rttcp_watched *watched, uint8_t *buffer,
                struct nc_error *error)
 {

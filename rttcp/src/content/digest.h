@@ -1,4 +1,4 @@
-/* XXH3-128 at the full vector width of the processor. The distribution's library is built for the first x86-64, whose
+/* XXH3-128 at the full vector width of the processor. The distribution's library is built for baseline x86-64, whose
  * vectors are half as wide. States and results are the same. */
 #ifndef RTTCP_DIGEST_H
 #define RTTCP_DIGEST_H

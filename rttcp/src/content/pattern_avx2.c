@@ -1,5 +1,5 @@
 /* Makes four words of the content at a time; compiled with -mavx2 (CMakeLists.txt). Rejected: the compiler's
- * vectoriser. It multiplies 64 by 64 bits, although 32 bits are known to be enough. */
+ * vectoriser. It multiplies 64 by 64 bits, although 32 bits are enough here. */
 #include "pattern_words.h"
 
 #ifdef __AVX2__

@@ -1,4 +1,4 @@
-/* Makes words of the content many at a time; pattern.h says what they are. Only pattern.c uses this header. */
+/* Makes many words of the content at a time; pattern.h defines them. Only pattern.c uses this header. */
 #ifndef RTTCP_PATTERN_WORDS_H
 #define RTTCP_PATTERN_WORDS_H
 

@@ -7,7 +7,7 @@
 
 #include "digest.h"
 
-#define CACHED ((size_t)32 << 10) /* octets checked and then digested, while they are still in the nearest caches */
+#define CACHED ((size_t)32 << 10) /* octets checked, then digested, while they are in the L1 or L2 cache */
 
 struct rttcp_verify *rttcp_verify_create(uint64_t seed, uint64_t stream)
 {

@@ -1,6 +1,6 @@
 /* The verification of one stream: the content at either end, a digest over every octet, and at the receiver the first
- * wrong octet. The check of the content is exact and finds the errors. The digest (XXH3-128 of libxxhash) is there so
- * that others can write it down and compare it; it costs a tenth of a copy. */
+ * wrong octet. The check of the content is exact and finds the errors. The digest (XXH3-128 of libxxhash) allows others
+ * to record and compare the content; it costs a tenth of a copy. */
 #ifndef RTTCP_VERIFY_H
 #define RTTCP_VERIFY_H
 
@@ -30,7 +30,7 @@ struct rttcp_verify {
 struct rttcp_verify *rttcp_verify_create(uint64_t seed, uint64_t stream);
 void rttcp_verify_release(struct rttcp_verify *verify);
 
-/* Sender: takes in the octets that went to the kernel. */
+/* Sender: adds the octets that the kernel has accepted. */
 void rttcp_verify_sent(struct rttcp_verify *verify, const uint8_t *data, size_t size);
 
 /* Receiver: checks the octets that arrived at `offset` of the stream. */

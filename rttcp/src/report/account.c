@@ -1,4 +1,4 @@
-/* Makes this end's account from a flow that has ended; report.h has the interface. */
+/* Makes this end's account of a flow that has ended; report.h has the interface. */
 #include <stdio.h>
 #include <string.h>
 
@@ -56,7 +56,7 @@ static struct rttcp_stream_account account_of(const struct rttcp_transfer *strea
     return account;
 }
 
-/* The average from the end of the omitted time to the last byte; when nothing is omitted, from the first byte. */
+/* The average rate from the end of the omitted time to the last byte; when nothing is omitted, from the first byte. */
 static uint64_t steady_bps(const struct rttcp_side *side, const struct rttcp_meter *meter)
 {
     uint64_t from = meter->omitted_ns ? meter->omitted_ns : side->first_byte_ns;

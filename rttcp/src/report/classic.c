@@ -1,8 +1,8 @@
 /* The text of the ttcp family, as the rttcp of the lfp-1995 experiment printed it. Its "Mbit" is 2^20 bits; the line
  * says so and also gives bit/s. In lfp-1995, 819,200,000 bytes in 68.89 s are 90.72 Mbit/sec, which is 95.13e6 bit/s.
  * ttcp also counts 1,024 msec per second: it prints 0.71 msec/call for that transfer, which is 0.689 ms. The line says
- * so, too. The paper prints the socket's options as a list from SO_DEBUG to SO_TYPE; the line of options here has those
- * that matter to TCP, by their names in C. */
+ * this, too. The paper prints the socket's options as a list from SO_DEBUG to SO_TYPE; the line of options here has
+ * those that matter to TCP, by their names in C. */
 #include <inttypes.h>
 
 #include "nc_clock.h"
@@ -19,8 +19,8 @@ static double per(double amount, double over)
     return amount / (over > 1e-6 ? over : 1e-6);
 }
 
-/* The socket's options by their names in C. TCP_NODELAY is set where data is sent: with request and response at both
- * ends. */
+/* The socket's options by their names in C. TCP_NODELAY is set at an end that sends: with request and response at
+ * both. */
 static void print_options(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side)
 {
     bool sends = letter == 't' || params->request_bytes;

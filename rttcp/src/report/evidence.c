@@ -44,7 +44,7 @@ static bool has_wrong_octet(const struct rttcp_side *receiver, struct rttcp_evid
     return false;
 }
 
-/* Compares the digests of every stream. Two missing ones are not equal ones. */
+/* Compares the digests of every stream. Two missing digests do not count as equal. */
 static const char *compare_digests(const struct rttcp_accounts *accounts, struct rttcp_evidence *evidence)
 {
     for (size_t i = 0; i < accounts->n; i++) {
@@ -103,7 +103,7 @@ static void compare_bytes(const struct rttcp_accounts *accounts, struct rttcp_ev
                  sent, received);
 }
 
-/* Checks that an account of request and response names as many exchanges as its bytes are requests. */
+/* Checks that the number of exchanges in an account of request and response matches its bytes. */
 static void check_exchanges(const struct rttcp_accounts *accounts, const struct rttcp_side *side, const char *whose,
                             struct rttcp_evidence *evidence)
 {
@@ -117,7 +117,7 @@ static void check_exchanges(const struct rttcp_accounts *accounts, const struct 
              whose, requests, exchange->exchanges, exchange->response_bytes);
 }
 
-/* The order is by certainty: a wrong octet, then differing numbers of bytes, then an incomplete account. */
+/* Reports the most certain fault: a wrong octet, then differing numbers of bytes, then an incomplete account. */
 struct rttcp_evidence rttcp_evidence_judge(const struct rttcp_accounts *accounts)
 {
     struct rttcp_evidence evidence = {.verified = "off"};

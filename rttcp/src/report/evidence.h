@@ -1,5 +1,5 @@
-/* What the two ends' accounts of a finished direction show about its octets. One account is this end's own and is
- * trusted. The other one is the peer's claim, which must be complete and must agree. Both ends judge with this code, so
+/* Derives from the two ends' accounts of a finished direction whether its octets arrived intact. This end's own account
+ * is trusted. The peer's account is a claim, which must be complete and must agree. Both ends judge with this code, so
  * honest ends come to the same verdict, and neither end adopts a better verdict from its peer. */
 #ifndef RTTCP_EVIDENCE_H
 #define RTTCP_EVIDENCE_H
@@ -12,11 +12,11 @@
 #define RTTCP_WRONG_TEXT 240
 
 struct rttcp_evidence {
-    const char *verified;         /* "off", "ok", "mismatch", "unknown" (something that would show it is missing) */
+    const char *verified;         /* "off", "ok", "mismatch", "unknown" (the accounts lack what would show it) */
     char wrong[RTTCP_WRONG_TEXT]; /* what is wrong or missing; "" when nothing is */
 };
 
-/* The accounts of one direction, whose streams are numbers first … first + n - 1 of the proposal. */
+/* The accounts of one direction; its streams have the numbers first … first + n - 1 in the proposal. */
 struct rttcp_accounts {
     const struct rttcp_side *sender, *receiver;
     uint64_t first, n;

@@ -1,4 +1,4 @@
-/* Tables for people, shaped like iperf3's, which they know. */
+/* Tables for people, in the familiar form of iperf3's. */
 #include <inttypes.h>
 
 #include "nc_clock.h"
@@ -42,7 +42,7 @@ void rttcp_human_heading(FILE *out, bool sends, bool exchanges)
             sends ? "   retr        cwnd       rtt" : "");
 }
 
-/* What a sender's TCP did in an interval: all its streams together, and their mean round-trip time. */
+/* Columns about a sender's TCP in an interval: sums over its streams, and their mean round-trip time. */
 static void print_details(FILE *out, const json_t *streams)
 {
     size_t i, n = json_array_size(streams);

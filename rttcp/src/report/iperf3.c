@@ -1,7 +1,8 @@
-/* A session as the JSON document of iperf3 3.12, so that programs that read iperf3's document read ours: the same keys
- * with the same meaning, and everything else under the one key `rttcp` (the `end` object). As in iperf3, the sums at
- * the end count what each end's application moved in its own time: a sender's ends with its last write. `sum_received`
- * includes the bytes of the omitted time, and, unlike iperf3's, those that were under way when the time was over. */
+/* A session as the JSON document of iperf3 3.12, so that programs that read iperf3's document can read ours: the same
+ * keys with the same meaning, and everything else under the one key `rttcp` (the `end` object). As in iperf3, the final
+ * sums count the bytes that each end's application moved during its own time; a sender's time ends with its last write.
+ * `sum_received` includes the bytes of the omitted time and, unlike iperf3's, the bytes that were in flight when the
+ * time was over. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -52,7 +53,7 @@ static json_t *connected(const json_t *stream)
                      "local_host", local, "local_port", local_port, "remote_host", remote, "remote_port", remote_port);
 }
 
-/* A direction as the document shows it. */
+/* A direction in the terms of the document. */
 struct shown {
     const struct rttcp_way *way;
     const json_t *details;
@@ -115,7 +116,8 @@ static json_t *start_of(const struct rttcp_report *report, const struct shown *s
                      "test_start", test);
 }
 
-/* How long a sender wrote, which is iperf3's time of a sender; ours goes on until the receiver has confirmed all. */
+/* How long a sender wrote. This is iperf3's time of a sender; our elapsed time includes the wait for the receiver's
+ * confirmation. */
 static uint64_t written_ns(const struct rttcp_side *sender)
 {
     return sender->elapsed_ns > sender->drain_ns ? sender->elapsed_ns - sender->drain_ns : sender->elapsed_ns;
@@ -129,8 +131,8 @@ static json_t *rate_object(uint64_t start_ns, uint64_t end_ns, uint64_t bytes, b
                      length > 0 ? (double)bytes * 8 / length : 0.0, "sender", sends);
 }
 
-/* Adds interval i of a direction to `interval`, with this end's row for each stream (meter.h). Where the direction has
- * ended by then, nothing moved in the time of `other`. */
+/* Adds interval i of a direction to `interval`, with this end's row for each stream (meter.h). When the direction has
+ * ended before interval i, the row has the times of `other` and no bytes. */
 static void add_interval(json_t *interval, const struct rttcp_report *report, const struct shown *shown, size_t i,
                          const json_t *other, const char *sum_key)
 {

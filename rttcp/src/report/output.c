@@ -15,8 +15,8 @@ int rttcp_output_lock_create(void)
     return memfd_create("rttcp-output", MFD_CLOEXEC);
 }
 
-/* A POSIX record lock belongs to a process. So forked children exclude each other on one inherited descriptor, and a
- * crash releases the lock. */
+/* Takes or releases a POSIX record lock, which belongs to a process: forked children exclude each other on one
+ * inherited descriptor, and a crash releases the lock. */
 static void lock(const struct rttcp_output *output, short type)
 {
     fflush(stdout);
@@ -34,7 +34,7 @@ static void event(const struct rttcp_output *output, const char *name, json_t *f
 void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where, json_t *sandbox)
 {
     if (output->format == FORMAT_IPERF3)
-        nc_log("ready at %s", where); /* stdout carries nothing but the documents */
+        nc_log("ready at %s", where); /* stdout contains only the documents */
     else if (output->format == FORMAT_JSON)
         event(output, "ready", json_pack("{s:i, s:s, s:O}", "port", port, "address", where, "sandbox", sandbox));
     else

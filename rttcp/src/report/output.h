@@ -24,7 +24,7 @@ int rttcp_output_lock_create(void);
 void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where, json_t *sandbox);
 /* The sender is connected. */
 void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report);
-/* `sends`: this end. `streams`: the interval's details (meter.h), or NULL. */
+/* `sends`: whether this end sends. `streams`: the interval's details (meter.h), or NULL. */
 void rttcp_output_interval(const struct rttcp_output *output, const struct rttcp_interval *interval, bool sends,
                            const json_t *streams);
 void rttcp_output_end(const struct rttcp_output *output, const struct rttcp_report *report);
@@ -35,14 +35,14 @@ void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, 
 /* The tool failed; this is its last line. */
 void rttcp_output_error(const struct rttcp_output *output, const struct nc_error *error);
 
-/* … and there was no session, so nothing has been printed yet. */
+/* The same before a session began, when nothing has been printed yet. */
 void rttcp_output_no_session(const struct rttcp_output *output, const struct nc_error *error);
 
-/* classic.c: one side's account as the tool of 1995 printed it; `letter` t or r. */
+/* classic.c: one side's account in the form of the tool of 1995; `letter` t or r. */
 void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side);
 /* iperf3.c: the session as iperf3's document. */
 json_t *rttcp_iperf3_encode(const struct rttcp_report *report);
-/* … of a tool that failed before there was a session. */
+/* The same for a tool that failed before a session began. */
 json_t *rttcp_iperf3_error(const char *text);
 /* human.c */
 void rttcp_human_heading(FILE *out, bool sends, bool exchanges);
@@ -52,8 +52,8 @@ void rttcp_human_exchange(FILE *out, const char *lead, const struct rttcp_params
                           const struct rttcp_exchange_account *account);
 void rttcp_human_end(FILE *out, const struct rttcp_report *report);
 
-/* At the end of a process: `status`, or NC_EXIT_FAILED with a line on stderr when stdout could not take everything:
- * results that were not written are a failure, however well the transfer went. */
+/* Call it at the end of a process. Returns `status`, or NC_EXIT_FAILED with a line on stderr when writing to stdout
+ * failed: lost results are a failure even after a successful transfer. */
 int rttcp_output_check(int status);
 
 #endif

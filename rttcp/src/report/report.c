@@ -42,7 +42,7 @@ static uint64_t info_number(const struct rttcp_side *side, const char *name)
 }
 
 /* The bytes that the receiver read. When its account is missing, the best known number is what its TCP acknowledged,
- * but only of a session with one stream; bytes_acked counts the SYN too. */
+ * but only in a session with one stream; bytes_acked also counts the SYN. */
 static uint64_t bytes_known(const struct rttcp_way *way, bool finished)
 {
     if (finished || way->receiver.bytes)
@@ -97,8 +97,9 @@ static enum rttcp_ended ended_from(const char *name)
     return ENDED_ERROR;
 }
 
-/* The claim of the proposing end that contradicts this end's account; "" when there is none. The proposing end's clock
- * starts before this end's and stops after it, so its time cannot be the shorter one; 1 % is allowed for the clocks. */
+/* Writes a claim of the proposing end that contradicts this end's account to `text`; "" when there is none. The
+ * proposing end's clock starts before this end's and stops after it, so its time cannot be shorter; 1 % is allowed for
+ * differences of the clocks. */
 static void doubt(const struct rttcp_report *report, int direction, const struct rttcp_summary *theirs,
                   char text[RTTCP_WRONG_TEXT])
 {
@@ -144,15 +145,15 @@ static void give_reason(json_t *reasons, const char *format, uint64_t a, uint64_
     json_array_append_new(reasons, json_string(text));
 }
 
-/* The kernel may offer one or two segments more for a moment, or super-packets (window.c, step 3). For a long window
- * this excess is too small to show in any figure. */
+/* The largest window that may have been offered. For a moment the kernel may offer one or two segments, or
+ * super-packets, more (window.c, step 3). For a long window this excess is too small to show in any figure. */
 static uint64_t most_offered(const struct rttcp_side *sender)
 {
     uint64_t segments = 2 * sender->mss_bytes, share = sender->window_granted_bytes / 512;
     return sender->window_granted_bytes + (segments > share ? segments : share);
 }
 
-/* A kernel may run another control than the socket was given: Reno in place of DCTCP when ECN was not agreed on. */
+/* A kernel may run another congestion control than requested: Reno instead of DCTCP when ECN was not negotiated. */
 static void compare_congestion(json_t *reasons, const struct rttcp_report *report, const struct rttcp_side *sender)
 {
     size_t i;
@@ -208,7 +209,7 @@ double rttcp_report_exchanges_per_s(const struct rttcp_exchange_account *account
     return account->elapsed_ns ? (double)account->exchanges * NC_NS_PER_S / (double)account->elapsed_ns : 0;
 }
 
-/* The exchanges as the client measured them. */
+/* The exchanges, as measured by the client. */
 static json_t *exchange_summary(const struct rttcp_way *way)
 {
     const struct rttcp_exchange_account *account = &way->sender.exchange;

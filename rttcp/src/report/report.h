@@ -1,4 +1,4 @@
-/* Everything that one end knows about a session, and how the `end` line is made from it. output.h prints it. */
+/* Everything that one end knows about a session, from which the `end` line is made. output.h prints it. */
 #ifndef RTTCP_REPORT_H
 #define RTTCP_REPORT_H
 
@@ -40,20 +40,21 @@ struct rttcp_side *rttcp_report_theirs(struct rttcp_report *report, int directio
  * socket, the final TCP_INFO, the streams. The meter's intervals become the side's. */
 void rttcp_report_side(struct rttcp_side *side, struct rttcp_flow *flow);
 
-/* At the receiving end, once connected: notes the requested window and the one that the window scale makes of it. */
+/* At the receiving end, once connected: records the requested window and the window after rounding by the window
+ * scale. */
 void rttcp_report_window(struct rttcp_side *side, int fd, uint64_t window_bytes);
 
 /* Makes the summary of a direction from both sides or, when incomplete, from this end's. The caller has set connect_ns
  * and elapsed_ns. */
 void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rttcp_ended ended);
 
-/* At the serving end, which received the proposing end's summary: keeps the values that only that end can know
- * (connect_ns, elapsed_ns, ended_by), computes the rest from the accounts, and takes the worse of the two verdicts.
- * report->mismatch says why when it is worse than the proposing end's. */
+/* At the serving end, after it has received the proposing end's summary: keeps the values that only the proposing end
+ * can know (connect_ns, elapsed_ns, ended_by), computes the rest from the accounts, and takes the worse of the two
+ * verdicts. If its own verdict is the worse one, report->mismatch has the reason. */
 void rttcp_report_adopt(struct rttcp_report *report, int direction);
 
-/* {"valid":…, "reasons":[…]}. Reasons: an incomplete session, sides that disagree, wrong octets, digests that are
- * missing, a window larger than granted. */
+/* {"valid":…, "reasons":[…]}. Reasons: an incomplete session, sides that disagree, wrong octets, missing digests, a
+ * window larger than granted. */
 json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
 
 /* The `end` line's object. */

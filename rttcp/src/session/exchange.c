@@ -1,4 +1,4 @@
-/* The exchange of accounts, which is the same at both ends. Intervals and streams are sent in messages of their own,
+/* The exchange of accounts, which is the same at both ends. Intervals and streams are sent in separate messages,
  * because a message has at most 64 KB. */
 #include <string.h>
 
@@ -86,7 +86,7 @@ static int take_result(struct rttcp_session *s, const json_t *message, struct nc
     const char *type = rttcp_message_type(message);
     if (strcmp(type, "progress") == 0 || strcmp(type, "confirm") == 0 || strcmp(type, "stop") == 0 ||
         (strcmp(type, "abort") == 0 && s->error.text[0]))
-        return 1; /* the peer sent it before it had our last message */
+        return 1; /* the peer sent it before our last message arrived */
     int status = -1;
     if (strcmp(type, "result") == 0)
         status = decode_result(s, message, &wrong);

@@ -9,7 +9,7 @@
 #include "session.h"
 #include "stop.h"
 
-#define PROGRESS_NS NC_NS_PER_S         /* between two progress messages, which are all the peer knows if we die */
+#define PROGRESS_NS NC_NS_PER_S         /* between progress messages, which are all the peer knows if we die */
 #define EXPLAIN_NS (2 * RTTCP_SLICE_NS) /* time for the peer to explain why a data connection broke */
 
 /* `context`: the session. Called by the meter of its main direction, which has just added the interval's details. */
@@ -56,7 +56,7 @@ static json_t *number_message(const char *type, int direction, uint64_t bytes)
 
 static void send_progress(struct rttcp_session *s)
 {
-    struct nc_error ignored; /* a peer that takes no messages is noticed elsewhere */
+    struct nc_error ignored; /* a peer that reads no messages is noticed elsewhere */
     for (int d = 0; d < DIRECTIONS; d++)
         if (s->flows[d].n)
             rttcp_control_connection_send(&s->control, number_message("progress", d, rttcp_flow_bytes(&s->flows[d])),
@@ -73,8 +73,9 @@ static void take_progress(struct rttcp_session *s, int direction, const json_t *
     theirs->partial = true;
 }
 
-/* The clock stops now, although the worker that shut its connection down may not have reported its end yet. A receiver
- * that confirms while this end is still sending has not read our stream. */
+/* Handles the receiver's confirmation and stops the clock, although the worker that shut its connection down may not
+ * have reported its end yet. If a confirmation arrives while this end is still sending, the receiver has read somebody
+ * else's stream. */
 static int confirm(struct rttcp_session *s, int direction, const json_t *message)
 {
     struct rttcp_flow *flow = &s->flows[direction];
@@ -123,7 +124,8 @@ static int take_messages(struct rttcp_session *s, uint64_t deadline_ns)
         if (got == GOT_CLOSED)
             return nc_fail(&s->error, NC_EXIT_FAILED, "the %s went away before the transfer was confirmed",
                            s->report.serving ? "sender" : "receiver");
-        bool confirmed = strcmp(rttcp_message_type(message), "confirm") == 0; /* the next one may be for settle */
+        bool confirmed = strcmp(rttcp_message_type(message), "confirm") == 0; /* the next message may be for
+                                                                               * rttcp_session_settle */
         int status = handle(s, message);
         json_decref(message);
         if (status < 0 || confirmed)

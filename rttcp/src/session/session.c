@@ -1,4 +1,4 @@
-/* The life of a session: its memory, its clock, and how it settles after the bytes were moved. */
+/* The life of a session: its memory, its clock, and the exchange of results after the bytes were moved. */
 #include "session.h"
 
 #include <stdlib.h>
@@ -76,7 +76,7 @@ static void summarise(struct rttcp_session *s)
     }
 }
 
-/* The serving end has the proposing end's summaries and makes its own of them. */
+/* At the serving end: makes its own summaries from those of the proposing end. */
 static void adopt(struct rttcp_session *s)
 {
     for (int d = 0; d < DIRECTIONS; d++)

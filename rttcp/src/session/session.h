@@ -1,5 +1,5 @@
 /* One session at one end, from the agreed parameters to the exchange of results; PROTOCOL.md has the sequence. Both
- * ends do the same here: some flows send, some receive. The roles (cmd/roles.h) negotiate before. */
+ * ends do the same here: some flows send, some receive. The roles (cmd/roles.h) have negotiated before. */
 #ifndef RTTCP_SESSION_H
 #define RTTCP_SESSION_H
 
@@ -8,14 +8,14 @@
 #include "output.h"
 #include "report.h"
 
-/* Time limit of each step of the handshake and of the exchange of results. A message that the path loses is sent again
- * after 1, 3, 7 and 15 s, so a loss of a fifth ends one session in 3,000 here. */
+/* Time limit of each step of the handshake and of the exchange of results. TCP repeats a lost message 1, 3, 7 and 15 s
+ * after it was first sent, so at a loss of 20 % one session in 3,000 fails here. */
 #define RTTCP_HANDSHAKE_NS (30 * UINT64_C(1000000000))
 
 struct rttcp_session {
     const struct rttcp_output *output;
-    uint64_t sample_ns; /* time between samples of TCP_INFO: at the proposing end of all streams, at the serving end of
-                           those that it sends on; 0: none */
+    uint64_t sample_ns; /* period of TCP_INFO samples: of all streams at the proposing end, of the streams that it sends
+                         * on at the serving end; 0: none */
     struct rttcp_control_connection control;
     struct rttcp_join_key join; /* of the data connections' tokens */
     struct rttcp_accept accept;
@@ -23,8 +23,8 @@ struct rttcp_session {
     struct rttcp_flow flows[DIRECTIONS];
     struct rttcp_report report;
     uint64_t t0_ns, t0_realtime_ns, connect_ns;
-    uint64_t end_ns;            /* the serving end's limit of the whole session; 0: none */
-    _Atomic uint64_t *moved_ns; /* where the serving end notes when data last moved; NULL: nowhere */
+    uint64_t end_ns;            /* the serving end's limit on the duration of a session; 0: none */
+    _Atomic uint64_t *moved_ns; /* where the serving end records when data last moved; NULL: nowhere */
     int wake_fd;
     bool finishing; /* an orderly end was requested */
     enum rttcp_ended ended[DIRECTIONS];
@@ -44,19 +44,19 @@ struct rttcp_transfer *rttcp_session_stream(struct rttcp_session *session, uint6
 /* Starts the session's clock. */
 void rttcp_session_clock(struct rttcp_session *session);
 
-/* Moves the bytes until every flow is confirmed or something fails, and puts this end's accounts into the report
- * (move.c). All streams must be connected. Returns 0, or -1 with session->error. */
+/* Moves the bytes until every flow is confirmed or one fails, and puts this end's accounts into the report (move.c).
+ * All streams must be connected. Returns 0, or -1 with session->error. */
 int rttcp_session_move(struct rttcp_session *session);
 
-/* Exchanges the accounts and makes the summaries. After a failure (`status` -1) the peer is told the reason first and
- * has little time to answer. Returns `status`, or -1. */
+/* Exchanges the accounts and makes the summaries. After a failure (`status` -1) it first sends the reason to the peer,
+ * which then has little time to answer. Returns `status`, or -1. */
 int rttcp_session_settle(struct rttcp_session *session, int status);
 
-/* Makes the summaries and verdicts of the accounts that both ends have by now: a part of rttcp_session_settle.
- * `status` -1: the session failed with session->error. */
+/* Makes summaries and verdicts from the accounts of both ends: a part of rttcp_session_settle. `status` -1: the session
+ * failed with session->error. */
 void rttcp_session_judge(struct rttcp_session *session, int status);
 
-/* Writes the samples of this end, and closes the file, whose name is `path`. Returns 0 or -1. */
+/* Writes the samples of this end and closes the file. `path`: its name. Returns 0 or -1. */
 int rttcp_session_write_samples(const struct rttcp_session *session, FILE *file, const char *path,
                                 struct nc_error *error);
 

@@ -1,4 +1,4 @@
-/* SIGINT and SIGTERM end the tool in order. A second signal ends it at once, because the first one removes the
+/* SIGINT and SIGTERM end the tool with its results. A second signal kills it, because the first one removes the
  * handler. */
 #ifndef RTTCP_STOP_H
 #define RTTCP_STOP_H

@@ -1,4 +1,4 @@
-/* Lets the right connection be a stream. Without a key the first one from the peer's address is taken. With a key
+/* Chooses the connection that becomes a stream. Without a key it is the first one from the peer's address. With a key
  * every connection from there is a candidate until its token has arrived, so that a silent or forged connection keeps
  * nobody out. When there are too many candidates, the oldest is closed. sock.h has the interface. */
 #include <errno.h>
@@ -20,7 +20,7 @@ struct door {
     struct pollfd fds[CANDIDATES_MAX + 2]; /* candidates, oldest first; the listener; the control connection */
 };
 
-/* Takes a candidate off the list and returns its descriptor. */
+/* Removes a candidate from the list and returns its descriptor. */
 static int remove_candidate(struct door *door, nfds_t i)
 {
     int fd = door->fds[i].fd;
@@ -68,7 +68,7 @@ static enum rttcp_join look_at(const struct door *door, int fd)
     return join;
 }
 
-/* Returns the descriptor of the candidate that has shown its token, or -1. */
+/* Returns the descriptor of the candidate whose token is valid, or -1. */
 static int take_candidate(struct door *door)
 {
     for (nfds_t i = door->n; i-- > 0;) {
@@ -87,7 +87,7 @@ static int take_candidate(struct door *door)
     return -1;
 }
 
-/* Returns the stream's descriptor, or -1 with the error. A signal is a stop (session/stop.h). */
+/* Returns the stream's descriptor, or -1 with the error. A signal requests a stop (session/stop.h). */
 static int wait_at(struct door *door, uint64_t deadline_ns, struct nc_error *error)
 {
     for (uint64_t now; (now = nc_now_ns()) < deadline_ns;) {

@@ -13,7 +13,7 @@
 
 #define STACK_BYTES (256 << 10)
 
-/* Stream i's share of params->bytes, in whole requests where there are any. */
+/* Stream i's share of params->bytes; with requests a whole number of them. */
 static uint64_t share_of(const struct rttcp_params *params, uint64_t n, uint64_t i)
 {
     uint64_t unit = params->request_bytes ? params->request_bytes : 1, units = params->bytes / unit;
@@ -48,7 +48,7 @@ static void serve_meter(struct rttcp_flow *flow, const struct rttcp_transfer *st
         rttcp_meter_sample_due(&flow->meter, i);
 }
 
-/* Sleeps for more than a slice, unless the transfer ends meanwhile. */
+/* Sleeps until the pace allows a write, unless the transfer ends meanwhile. */
 static enum rttcp_ended rest_on(struct rttcp_flow *flow, struct rttcp_transfer *stream, enum rttcp_ended ended)
 {
     do {
@@ -64,7 +64,7 @@ static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer 
     rttcp_pace_begin(stream, flow->n);
     enum rttcp_ended ended = rttcp_transfer_open(stream, error);
     if (!rttcp_pace_small(stream))
-        rttcp_pace_begin(stream, flow->n); /* bursts are paced from here on */
+        rttcp_pace_begin(stream, flow->n); /* bursts are paced from now on */
     if (stream == flow->streams && ended == ENDED_N)
         atomic_store(&flow->meter.watch_window, true);
     while (ended == ENDED_N) {

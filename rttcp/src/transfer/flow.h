@@ -1,9 +1,9 @@
 /* One direction of a session at one end: its streams, each with a thread of its own, and the meter that watches them. A
  * thread ends by itself and signals its end on an event descriptor; no thread is ever killed.
- * Rejected: one thread with epoll over all streams. It carries 31 Gbit/s where four threads carry 55 (veth pair, two
+ * Rejected: one thread with epoll over all streams. It reaches 31 Gbit/s where four threads reach 55 (veth pair, two
  * processors), because the sending side costs the most and then has only one processor.
- * Rejected: one thread for each processor with epoll over a share of the streams. It carries the same with copying and
- * a fifth less without, because it wakes up ten times as often. */
+ * Rejected: one thread for each processor with epoll over a share of the streams. It reaches the same rate with copying
+ * and a fifth less without, because it wakes up ten times as often. */
 #ifndef RTTCP_FLOW_H
 #define RTTCP_FLOW_H
 
@@ -42,11 +42,11 @@ struct rttcp_flow {
     struct rusage before;
 };
 
-/* Allocates n streams, the first of which is number `first` of the proposal. Returns 0 or -1. */
+/* Allocates n streams; the first one has number `first` in the proposal. Returns 0 or -1. */
 int rttcp_flow_create(struct rttcp_flow *flow, bool sending, uint64_t n, uint64_t first,
                       const struct rttcp_params *params, struct rttcp_orders *orders, struct nc_error *error);
 
-/* Starts the meter and the threads. All streams must be connected; `t0_ns` is where the clock starts. */
+/* Starts the meter and the threads. All streams must be connected; `t0_ns` is when the clock starts. */
 int rttcp_flow_start(struct rttcp_flow *flow, uint64_t t0_ns, int wake_fd, struct nc_error *error);
 
 /* True when all threads have ended, or none was started. */
@@ -55,7 +55,7 @@ bool rttcp_flow_finished(const struct rttcp_flow *flow);
 /* True when a worker has failed, although others may still run. */
 bool rttcp_flow_failed(const struct rttcp_flow *flow);
 
-/* How the finished flow ended: the first error, else as its first stream did. */
+/* How the finished flow ended: the first error, otherwise the end of its first stream. */
 enum rttcp_ended rttcp_flow_ended(const struct rttcp_flow *flow, struct nc_error *error);
 
 /* Waits for the threads and stops the meter. To end the threads early, set orders->cancel first. */

@@ -7,7 +7,7 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
-#define GRACE_NS UINT64_C(200000)    /* time for a stream's thread to take its sample: longer than most calls */
+#define GRACE_NS UINT64_C(200000)    /* time that a stream's thread has to take its sample: longer than most calls */
 #define UNRUSHED UINT64_C(100000000) /* without samples the window is still read every 100 ms */
 
 uint64_t rttcp_bps(uint64_t bytes, uint64_t elapsed_ns)
@@ -130,8 +130,8 @@ static bool wait_until(struct rttcp_meter *meter, uint64_t at_ns)
     return ending;
 }
 
-/* Asks the streams' threads for their samples. A thread that takes none within the grace time is asleep in a call; its
- * socket is free, so its sample is taken here. */
+/* Asks the streams' threads for their samples. A thread that takes no sample within the grace time sleeps in a call;
+ * its socket is then not locked, so the meter takes the sample itself. */
 static void take_samples(struct rttcp_meter *meter, uint64_t now_ns)
 {
     for (uint64_t i = 0; i < sampled(meter); i++) {

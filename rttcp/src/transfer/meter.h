@@ -1,10 +1,10 @@
 /* The meter of a flow: a thread that closes intervals and takes TCP_INFO samples on an absolute monotonic schedule, so
  * that a blocked send or recv never delays either. It ends at once when it is stopped.
- * Where a stream's own thread is between two calls in time, that thread takes the sample. A busy thread holds the lock
- * of its socket and releases it only for a moment between two calls. A meter that waited for the lock would be woken at
- * each of those moments, mostly in vain.
- * Rejected: reading the clock in the transfer loop. A transfer that stands still for a second would have no samples of
- * the very second that matters. */
+ * If a stream's thread reaches the point between two of its calls soon enough, that thread takes the sample. A busy
+ * thread holds the lock of its socket and releases it only for a moment between two calls. If the meter waited for the
+ * lock, it would be woken at each of those moments, mostly in vain.
+ * Rejected: reading the clock in the transfer loop. A transfer that stalls for a second would have no samples of that
+ * second, which matters most. */
 #ifndef RTTCP_METER_H
 #define RTTCP_METER_H
 
@@ -20,7 +20,7 @@
 struct rttcp_interval {
     uint64_t start_ns, end_ns; /* from t0 */
     uint64_t bytes;
-    bool full;          /* false where it is shorter than requested, as the last interval often is */
+    bool full;          /* false when it is shorter than requested, as the last interval often is */
     bool has_exchanges; /* with request and response: */
     uint64_t exchanges; /* … that were completed in it */
 };
@@ -36,8 +36,8 @@ enum {
     DETAIL_WINDOW
 };
 
-/* State of a stream's sample. A sample in progress is finished before the next may be due, so a stream's samples are in
- * order of time whichever thread takes them. */
+/* State of a stream's sample. A sample in progress is finished before the next one can become due, so a stream's
+ * samples are in order of time whichever thread takes them. */
 enum rttcp_due { RTTCP_NOT_DUE, RTTCP_DUE, RTTCP_BEING_TAKEN };
 
 struct rttcp_meter {
@@ -47,13 +47,13 @@ struct rttcp_meter {
     uint64_t t0_ns; /* CLOCK_MONOTONIC */
     uint64_t interval_ns;
     uint64_t sample_ns; /* 0: none */
-    uint64_t omit_ns;   /* end of the omitted time: the bytes moved until then are noted */
+    uint64_t omit_ns;   /* end of the omitted time, when the bytes moved so far are recorded */
     bool with_details;
     void (*on_interval)(void *context, const struct rttcp_interval *interval); /* may be NULL; called by the meter */
     void *context;
     /* results, to be read after rttcp_meter_stop */
     json_t *intervals;
-    json_t *details; /* for each interval a list with a row for each stream, columns DETAIL_… */
+    json_t *details; /* for each interval a list with a row for each stream, whose columns are DETAIL_… */
     uint64_t intervals_dropped, peak_bps;
     uint64_t omitted_ns, omitted_bytes; /* end of the omitted time, from t0, and the bytes until then; 0: none */
     uint64_t window_seen_max_bytes;     /* largest snd_wnd of the first stream while `watch_window` is set */
@@ -62,7 +62,7 @@ struct rttcp_meter {
     _Atomic enum rttcp_due due[RTTCP_STREAMS_MAX]; /* a sample of this stream */
     /* private */
     uint64_t closed_ns, closed_bytes;
-    uint64_t moved_bytes[RTTCP_STREAMS_MAX]; /* when all streams were read last */
+    uint64_t moved_bytes[RTTCP_STREAMS_MAX]; /* when the counters of all streams were last read */
     uint64_t stream_bytes[RTTCP_STREAMS_MAX], stream_retransmits[RTTCP_STREAMS_MAX]; /* when the last interval closed */
     pthread_t thread;
     pthread_mutex_t lock;
@@ -70,7 +70,7 @@ struct rttcp_meter {
     bool ending;
 };
 
-/* Starts the thread; false when the system gives none. */
+/* Starts the thread; false when the system cannot create one. */
 bool rttcp_meter_start(struct rttcp_meter *meter);
 
 /* For the thread of stream i, between its calls: takes the sample that is due, if one is. */

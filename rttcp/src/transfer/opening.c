@@ -1,4 +1,4 @@
-/* How a sender with a window begins; transfer.h says why. */
+/* The opening of a sender with a window; transfer.h explains it. */
 #include <errno.h>
 #include <time.h>
 
@@ -11,7 +11,7 @@
 #define OPENING_ROUNDS_MAX 64
 
 /* Waits until everything sent is acknowledged. It sleeps for a 64th of a round trip at a time, so it does not spin and
- * is late by no more than that. */
+ * is late by at most that time. */
 static enum rttcp_ended await_acknowledged(struct rttcp_transfer *transfer, struct nc_error *error)
 {
     enum rttcp_ended ended = ENDED_N;
@@ -54,8 +54,8 @@ static uint64_t first_flight_of(int fd)
     return rttcp_tcpinfo_get(&info, "snd_cwnd") * rttcp_tcpinfo_get(&info, "snd_mss");
 }
 
-/* Sends up to `total` bytes in long writes, or as a low pace allows. ENDED_N: all were sent, and the transfer is not
- * over. */
+/* Sends up to `total` bytes in long writes, or in small ones at a low pace. ENDED_N: all were sent, and the transfer is
+ * not over. */
 static enum rttcp_ended send_part(struct rttcp_transfer *transfer, uint64_t total, struct nc_error *error)
 {
     bool small = rttcp_pace_small(transfer);
@@ -88,7 +88,7 @@ enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_
         flight = offer - window < window ? offer - window : window;
     }
     transfer->opening_bytes = rttcp_transfer_moved(transfer);
-    /* one long write, so that segments are full however short the later writes are: the receiver's kernel judges by
-     * the first segments */
+    /* one long write, so that the first segments are full even if later writes are short: the receiver's kernel
+     * estimates the segment size from them */
     return ended == ENDED_N ? send_part(transfer, window, error) : ended;
 }

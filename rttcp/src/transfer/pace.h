@@ -1,4 +1,4 @@
-/* The pacer of a stream at work: looks at the clock, and sleeps (pacer.h decides). */
+/* Runs the pacer of a stream: reads the clock and sleeps as pacer.h decides. */
 #ifndef RTTCP_PACE_H
 #define RTTCP_PACE_H
 
@@ -7,11 +7,11 @@
 /* For a sender that is one of `streams`, before its first write. */
 void rttcp_pace_begin(struct rttcp_transfer *stream, uint64_t streams);
 
-/* Whether the writes are small because the pace is low (pacer.h). */
+/* Whether writes are small because of a low pace (pacer.h). */
 bool rttcp_pace_small(const struct rttcp_transfer *stream);
 
-/* After a write of `bytes`. Sleeps for as long as the pace asks, and for a slice at most. Returns whether the pace asks
- * for more sleep: then the caller does not write, but calls again with 0. */
+/* After a write of `bytes`. Sleeps for as long as the pace requires, but for a slice at most. Returns true when more
+ * sleep is required: then the caller must not write, but call again with 0. */
 bool rttcp_pace_rest(struct rttcp_transfer *stream, uint64_t bytes);
 
 #endif

@@ -1,13 +1,13 @@
 /* Request and response: one end of a connection that carries dependent exchanges. The client sends a request; the
  * server answers when it has all of it; the client sends the next request when it has all of the answer. So at most one
- * message is under way, and light alone bounds how fast exchanges follow each other (netperf's TCP_RR is the model).
+ * message is in flight, and the speed of light alone bounds the rate of exchanges (netperf's TCP_RR is the model).
  *
  *     client   send request ──► receive response ──► …      a latency is the time from one send to the end of
  *     server   receive request ──► send response ──► …      its response, where the next exchange begins
  *
  * Octets beyond a message are an error of the peer, because it must wait for its turn. Nothing here reads a clock or
- * knows a socket; rr_io.c does both. Rejected: several requests under way (netperf's burst mode), which measures the
- * rate again. */
+ * uses a socket; rr_io.c does both. Rejected: several requests in flight (netperf's burst mode); with them the result
+ * depends on the rate, which other transfers measure. */
 #ifndef RTTCP_RR_H
 #define RTTCP_RR_H
 
@@ -20,10 +20,11 @@
 struct rttcp_rr {
     bool client;
     uint64_t request_bytes, response_bytes;
-    bool answering;             /* the response is under way, not the request */
+    bool answering;             /* the response is being transferred, not the request */
     uint64_t left_bytes;        /* of the message under way */
     uint64_t exchanges;         /* exchanges completed; at the server: those whose response the kernel has accepted */
-    uint64_t begun_ns, last_ns; /* client: the first request; the end of the last response, where the next one begins */
+    uint64_t begun_ns, last_ns; /* client: time of the first request; end of the last response, when the next request
+                                 * begins */
     uint64_t measured_ns;       /* client: latency counts the exchanges that began at this time or later */
     struct nc_spread latency;   /* client */
 };
@@ -37,10 +38,10 @@ void rttcp_rr_begin(struct rttcp_rr *rr, uint64_t now_ns, uint64_t omit_ns);
 /* Whether it is this end's turn to send. */
 bool rttcp_rr_sends(const struct rttcp_rr *rr);
 
-/* Whether no octet of the next exchange has moved: an end of the stream is in order here. */
+/* Whether no octet of the next exchange has moved, so that the stream may end here. */
 bool rttcp_rr_between(const struct rttcp_rr *rr);
 
-/* `bytes` were sent or received. False, and nothing changes, when the message has not that many left. */
+/* `bytes` were sent or received. Returns false without a change when the message has fewer octets left. */
 bool rttcp_rr_moved(struct rttcp_rr *rr, uint64_t bytes, uint64_t now_ns);
 
 #endif

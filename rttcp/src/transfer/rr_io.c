@@ -39,7 +39,7 @@ static enum rttcp_ended send_message(struct rttcp_transfer *transfer, struct nc_
     return n > 0 ? account(transfer, (size_t)n, error) : may_go_on(transfer, "the peer took nothing", error);
 }
 
-/* Reads more than the message has left, so that octets beyond it show at once. */
+/* Reads more than the message has left, so that octets beyond it are detected at once. */
 static enum rttcp_ended receive_message(struct rttcp_transfer *transfer, struct nc_error *error)
 {
     ssize_t n = recv(transfer->fd, transfer->buffer, transfer->buffer_size, 0);

@@ -6,8 +6,8 @@
 #include "transfer.h"
 
 /* One call of send or recv, whichever end's turn it is. It blocks for a slice at most. ENDED_N: continue. The client
- * ends between two exchanges, the server with the client's stream. transfer->bytes counts the requests of complete
- * exchanges, so the meter never sees a part of one. */
+ * ends between two exchanges, the server at the end of the client's stream. transfer->bytes counts the requests of
+ * complete exchanges, so the meter never sees a part of one. */
 enum rttcp_ended rttcp_rr_once(struct rttcp_transfer *transfer, struct nc_error *error);
 
 /* After the end: shuts the connection down. The client then awaits the server's end of the stream. Returns `ended`, or

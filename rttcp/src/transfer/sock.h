@@ -17,18 +17,18 @@ int rttcp_family(bool ipv4, bool ipv6);
 /* Listens on bind_to (NULL: any address, both families) and port. Returns the descriptor or -1. */
 int rttcp_listen(const char *bind_to, int family, uint16_t port, struct nc_error *error);
 
-/* Connects to host and port and tries the host's addresses in turn. Each attempt waits at most timeout_ns. `option`
- * gave the host: "--transmit". */
+/* Connects to host and port and tries the host's addresses in turn. Each attempt waits at most timeout_ns. `option` is
+ * the option that named the host, for the error. */
 int rttcp_connect(const char *host, const char *option, const char *bind_to, int family, uint16_t port,
                   uint64_t timeout_ns, struct nc_error *error);
 
-/* Makes a data socket with its options (sockopt.c). TCP settles the window scale of a receiver in the handshake, so the
+/* Makes a data socket with its options (sockopt.c). TCP fixes the window scale of a receiver in the handshake, so the
  * buffer is set here, before listen() or connect(). Accepted sockets inherit the options of their listener. Returns a
  * descriptor or -1. */
 int rttcp_data_socket(int family, const struct rttcp_params *params, bool sending, struct nc_error *error);
 
-/* Sets what needs an established connection: the window clamp of a receiver, or the pacing of a sender that is one of
- * `streams`. */
+/* Sets options that need an established connection: the window clamp of a receiver, or the pacing of a sender that is
+ * one of `streams`. */
 int rttcp_data_established(int fd, const struct rttcp_params *params, bool sending, uint64_t streams,
                            struct nc_error *error);
 
@@ -37,13 +37,13 @@ int rttcp_data_established(int fd, const struct rttcp_params *params, bool sendi
 int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *params, bool sending,
                       struct nc_error *error);
 
-/* Whether the two addresses are one host's; ports do not count. */
+/* Whether the two addresses belong to the same host; ports are ignored. */
 bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
 /* Whether the address is one of this host and namespace. */
 bool rttcp_is_here(const struct sockaddr_storage *address);
 
-/* How fast each of `streams` sends on average where the parameters pace it; bytes_per_s is 0 where they do not. */
+/* The average pace of each of `streams`; bytes_per_s is 0 when the parameters set no pacing. */
 struct rttcp_pace {
     uint64_t bytes_per_s, mss;
 };
@@ -60,16 +60,17 @@ int rttcp_data_connect(int fd, int control_fd, uint16_t port, struct nc_error *e
 /* Waits until `fd` is connected, and makes it blocking. */
 int rttcp_data_connected(int fd, uint64_t deadline_ns, struct nc_error *error);
 
-/* With a key: sends the token of the stream, the first octets of its connection. Where this end is `sending`, the token
- * waits for the first data and shares their segment, so that it costs no segment and Nagle's algorithm holds nothing
- * back for its sake. Without a key nothing is sent. */
+/* With a key: sends the token of the stream, the first octets of its connection. If this end is `sending`, the token
+ * waits for the first data and shares their segment, so that it costs no segment and Nagle's algorithm does not delay
+ * data because of it. Without a key nothing is sent. */
 int rttcp_data_join(int fd, const struct rttcp_join_key *key, uint64_t stream, bool sending, struct nc_error *error);
 
-/* Makes blocking send and recv return EAGAIN after this time, so that their loops can check for other things. */
+/* Makes blocking send and recv return EAGAIN after this time, so that their loops can check for a stop or a
+ * time-out. */
 void rttcp_set_slice(int fd, uint64_t slice_ns);
 
-/* The names of a socket's two ends. Asked for while it is connected: the kernel forgets the peer's name when both ends
- * have closed. */
+/* The addresses of a socket's two ends. Call it while the socket is connected: the kernel forgets the peer's address
+ * when both ends have closed. */
 void rttcp_socket_names(int fd, char local[RTTCP_NAME_SIZE], char remote[RTTCP_NAME_SIZE]);
 
 /* Fills in the members of the account that describe a socket: buffers, mss, congestion. */

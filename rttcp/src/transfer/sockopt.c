@@ -37,9 +37,9 @@ static int set_sending(int fd, const struct rttcp_params *params, struct nc_erro
     return set_mss(fd, params->mss_bytes, error);
 }
 
-/* A receiver takes the congestion control too, where its kernel has it. A control such as DCTCP needs it there: Linux
- * accepts ECN from an ECT SYN only at a listener with such a control, and the receiver echoes marks as the control
- * wants them. Where the kernel refuses the name, the results say which control ran (`congestion`). */
+/* A receiver also sets the congestion control, if its kernel has it. A control such as DCTCP needs this: Linux accepts
+ * ECN from an ECT SYN only at a listener with such a control, and the receiver must echo marks in the control's way. If
+ * the kernel refuses the name, the results say which control ran (`congestion`). */
 static int set_receiving(int fd, const struct rttcp_params *params, struct nc_error *error)
 {
     struct nc_error ignored;
@@ -84,10 +84,10 @@ struct rttcp_pace rttcp_pace_of(int fd, const struct rttcp_params *params, uint6
     return pace;
 }
 
-/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments a second. Where the
- * writes are paced, the rate is given and taken back. The kernel then paces by window and round-trip time alone,
- * and CUBIC's HyStart, which mistakes the acknowledgements of an unpaced sender for a full path, ends slow start a
- * window later. */
+/* The kernel's pacing counts payload, so pps times the MSS gives exactly pps full segments per second. When the writes
+ * are paced, a rate is set and then removed: the kernel then still paces, but by window and round-trip time only.
+ * Without any pacing CUBIC's HyStart takes the bunched acknowledgements for a full path and ends slow start a window
+ * earlier. */
 static void set_pacing(int fd, const struct rttcp_params *params, uint64_t streams)
 {
     struct rttcp_pace pace = rttcp_pace_of(fd, params, streams);

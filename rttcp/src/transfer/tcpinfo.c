@@ -116,8 +116,8 @@ static uint64_t value_of(const struct rttcp_tcpinfo *info, const struct info_fie
     }
 }
 
-/* Linux 7.0 made bits of what were two fields of AccECN. The struct is as long as before, so its length does not say
- * which layout it has. */
+/* Linux 7.0 turned two fields of AccECN into bit fields. The struct has the same length as before, so its length does
+ * not show which layout it has. */
 static bool is_of_this_kernel(enum layout layout)
 {
     struct utsname kernel;

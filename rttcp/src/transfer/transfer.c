@@ -22,8 +22,8 @@
 #define READ_BYTES (UINT64_C(1) << 20)  /* buffers of all receiving streams: few wake-ups, and they fit the caches */
 #define READ_MIN (UINT64_C(256) << 10)  /* least buffer of one receiving stream */
 #define SEND_BUFFER_MIN 65536           /* the writes of the opening are long */
-#define TUNE_CALLS 64                   /* number of reads after which the wake-ups are tuned again */
-#define WAKE_NS NC_NS_PER_MS            /* time there should be between two wake-ups of the receiver */
+#define TUNE_CALLS 64                   /* number of reads after which the low-water mark is set again */
+#define WAKE_NS NC_NS_PER_MS            /* intended time between two wake-ups of the receiver */
 #define WAKE_MAX_NS (10 * NC_NS_PER_MS) /* the longest such time when the receiver does not copy */
 #define LOWAT_UNCOPIED_MAX (UINT64_C(8) << 20)
 #define READ_UNCOPIED ((size_t)1 << 30)
@@ -87,8 +87,8 @@ int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct
     return 0;
 }
 
-/* Without the reset the kernel would go on sending abandoned data for minutes after the close. A confirmed transfer has
- * no data left; at most an ACK is missing. */
+/* Makes close() reset the connection. Otherwise the kernel would go on sending abandoned data for minutes after the
+ * close. A confirmed transfer has no data left; at most an ACK is missing. */
 static void reset_if_unacknowledged(int fd)
 {
     struct linger at_once = {.l_onoff = 1, .l_linger = 0};
@@ -181,7 +181,7 @@ size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t
     return 0;
 }
 
-/* With verify: returns the content from the stream's present offset on, at most *want octets, and sets *want to their
+/* With verify: returns the content from the stream's current offset on, at most *want octets, and sets *want to their
  * number. The rest of a short write is sent before new content is made. */
 static const uint8_t *next_content(struct rttcp_transfer *transfer, size_t *want)
 {
@@ -195,7 +195,7 @@ static const uint8_t *next_content(struct rttcp_transfer *transfer, size_t *want
     return transfer->buffer + (at - transfer->held_from);
 }
 
-/* Sets *want to what is asked of the kernel, which may be less. */
+/* Sets *want to the octets offered to the kernel, which may be fewer. */
 static ssize_t send_some(struct rttcp_transfer *transfer, size_t *want)
 {
     if (transfer->source_fd >= 0)
@@ -207,8 +207,9 @@ static ssize_t send_some(struct rttcp_transfer *transfer, size_t *want)
     return n;
 }
 
-/* Waits for a slice at most until the kernel would wake a writer: when a third of the send buffer is free. A send whose
- * slice has ended would use any free room, which a program without slices would not do. */
+/* Waits, for a slice at most, until a third of the send buffer is free, which is when the kernel wakes a writer.
+ * Without this wait a send after the end of a slice would use any free room, which a program without slices would not
+ * do. */
 static bool may_write(struct rttcp_transfer *transfer)
 {
     struct pollfd socket = {.fd = transfer->fd, .events = POLLOUT};
@@ -245,8 +246,8 @@ static void set_lowat(struct rttcp_transfer *transfer, uint64_t bytes)
     transfer->lowat_bytes = bytes;
 }
 
-/* The time between two wake-ups of the receiver. Without copying, one read may take any number of bytes. The limit of a
- * 64th of the round-trip time is short enough that it does not change the window that TCP offers. */
+/* The time between two wake-ups of the receiver. It is longer without copying, where one read may take any number of
+ * bytes. The limit of a 64th of the round-trip time is short enough not to change the window that TCP offers. */
 static uint64_t wake_ns(const struct rttcp_transfer *transfer)
 {
     struct tcp_info info = {0};
@@ -257,10 +258,10 @@ static uint64_t wake_ns(const struct rttcp_transfer *transfer)
     return share < WAKE_NS ? WAKE_NS : share > WAKE_MAX_NS ? WAKE_MAX_NS : share;
 }
 
-/* Sets SO_RCVLOWAT so that this thread wakes up once each wake_ns() and not once a packet, when packets come faster
+/* Sets SO_RCVLOWAT so that this thread wakes up once per wake_ns() and not for each packet, when packets arrive faster
  * than that. With --window it does nothing, because unread octets reduce the offered window. A read that returns less
- * than the low-water mark ended with its slice: the path has slowed down, so the mark goes back to 1. The mark is at
- * most half of the buffer, so that the other half can arrive meanwhile. */
+ * than the low-water mark was ended by its slice: the path has slowed down, so the mark becomes 1 again. The mark is at
+ * most half of the buffer, so that the other half can fill meanwhile. */
 static void tune_wakeups(struct rttcp_transfer *transfer, size_t got)
 {
     uint64_t calls = transfer->calls - transfer->tuned_calls;

@@ -1,8 +1,8 @@
-/* Moves the bytes of one stream, one call of send or recv at a time: a socket and one prefaulted aligned buffer. A call
- * blocks for a slice at most, so that the end of the duration, a stop and a dead peer are noticed. flow.c has the
- * loops. Nothing here knows the control connection.
- * Nothing spins: a stream without work sleeps in the kernel, and on a fast path the receiver wakes up once a
- * millisecond and not once a packet (SO_RCVLOWAT). */
+/* Moves the bytes of one stream, one call of send or recv at a time, between a socket and a prefaulted aligned buffer.
+ * A call blocks for a short time, the slice, at most, so that the end of the duration, a stop and a dead peer are
+ * noticed. flow.c has the loops. Nothing here uses the control connection.
+ * Nothing spins: a stream without work sleeps in the kernel, and on a fast path the receiver wakes up once per
+ * millisecond and not for each packet (SO_RCVLOWAT). */
 #ifndef RTTCP_TRANSFER_H
 #define RTTCP_TRANSFER_H
 
@@ -25,7 +25,7 @@ extern const char *const rttcp_ended_names[ENDED_N];
 
 /* Orders of the session to its streams. Any thread may set one. */
 struct rttcp_orders {
-    atomic_bool finish; /* senders: stop in order; what was sent still counts */
+    atomic_bool finish; /* senders: stop, and let the bytes already sent be confirmed */
     atomic_bool cancel; /* all: give up */
 };
 
@@ -44,9 +44,9 @@ struct rttcp_transfer {
     size_t buffer_size;
     int source_fd;                               /* zero-copy: a file in memory that holds the buffer; -1 */
     uint64_t held_from, held_to;                 /* sender, verify: offsets of what the buffer holds */
-    uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the present count of wake-ups began */
+    uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the current count of wake-ups began */
     uint64_t lowat_bytes;
-    bool full;                /* the last send did not take all: the send buffer was full for a slice */
+    bool full;                /* the last send did not accept all bytes: the send buffer was full for a slice */
     uint64_t idle_since_ns;   /* 0: the last call moved something */
     struct rttcp_pacer pacer; /* sender */
     uint64_t write_bytes;     /* sender: size of one write; less than length_bytes at a low pace */
@@ -58,12 +58,13 @@ struct rttcp_transfer {
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
     uint64_t window_clamp_resets;         /* receiver */
     _Atomic uint64_t opening_bytes;       /* sender; 0 until its opening is over */
-    _Atomic uint64_t waiting_bytes;       /* bytes that the program has to send now and the kernel has not accepted */
-    char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE]; /* the two ends, as they were when the flow started */
+    _Atomic uint64_t waiting_bytes;       /* bytes that the program has to send now and the kernel has not accepted
+                                           * yet */
+    char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE]; /* addresses of the two ends when the flow started */
 };
 
-/* Octets of the buffer that a stream's sender or receiver maps. The proposing end chooses them, so the serving end asks
- * before it maps any. */
+/* Size of the buffer that a stream's sender or receiver maps. The proposing end chooses it, so the serving end checks
+ * it before it maps any buffer. */
 uint64_t rttcp_transfer_memory(const struct rttcp_params *params, uint64_t stream, bool sending);
 
 /* Maps and prefaults the buffer, aligned as the parameters say, and fills it with a pseudo-random pattern. With
@@ -71,16 +72,17 @@ uint64_t rttcp_transfer_memory(const struct rttcp_params *params, uint64_t strea
 int rttcp_transfer_prepare(struct rttcp_transfer *transfer, bool sending, struct nc_error *error);
 void rttcp_transfer_release(struct rttcp_transfer *transfer);
 
-/* The sender's opening, when a window is set (opening.c). A new connection offers more than a small window, and an
- * offer is never taken back (window.c). So the sender sends the first flight and awaits its acknowledgement. This loses
- * no time, since the congestion window allows no more. While the offer is still larger than the window, it sends one
- * window at a time, which is one window each round trip, as intended. It returns with one window in flight.
+/* The sender's opening, when a window is set (opening.c). A new connection may offer more than W, the window that was
+ * set, and the kernel never takes an offer back (window.c). So the sender sends the first flight and awaits its
+ * acknowledgement. This loses no time, since the congestion window allows no more. While the offer is still larger than
+ * W, it sends W bytes and awaits their acknowledgement, which is one window per round trip, as intended. It returns
+ * with one window in flight.
  * ENDED_N: continue with rttcp_transfer_send_once. */
 enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_error *error);
 
 /* One call of send with at most `most` bytes, or one call of recv. It blocks for a slice at most.
- * ENDED_N: continue, whether or not anything moved. Sending ends with the quota or the duration and does not shut the
- * connection down. Receiving ends with the stream (ENDED_BYTES). */
+ * ENDED_N: continue, whether or not anything moved. Sending ends when the quota or the duration is used up, without
+ * shutting the connection down. Receiving ends with the stream (ENDED_BYTES). */
 enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct nc_error *error);
 enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, struct nc_error *error);
 
@@ -95,9 +97,9 @@ bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *i
                               struct nc_error *error);
 uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer);
 
-/* Updates the bytes that the program has to send and the kernel has not accepted. They are the rest of the transfer, of
- * one write where a duration ends the transfer, or of the message whose turn it is. They are 0 while the program awaits
- * the peer or its own pace, and at the end. Only the stream's thread notes it. */
+/* Updates the number of bytes that the program has to send and the kernel has not accepted: the rest of the transfer,
+ * of one write if a duration ends the transfer, or of the current message. It is 0 while the program awaits the peer or
+ * its own pace, and at the end. Only the stream's thread calls this. */
 static inline void rttcp_transfer_note_waiting(struct rttcp_transfer *transfer, uint64_t bytes)
 {
     atomic_store_explicit(&transfer->waiting_bytes, bytes, memory_order_relaxed);

@@ -12,7 +12,7 @@
 #include "nc_range.h"
 
 #define WITH(attribute) (1 << ((attribute) - 1))
-/* Connections that may have data to send or to repeat. */
+/* The states of connections that may have data to send or to retransmit. */
 #define STATES                                                                                                         \
     (1U << TCP_ESTABLISHED | 1U << TCP_FIN_WAIT1 | 1U << TCP_CLOSE_WAIT | 1U << TCP_LAST_ACK | 1U << TCP_CLOSING)
 
@@ -97,7 +97,7 @@ static bool decode(const uint8_t *at, const uint8_t *end, struct rttcp_tcpinfo *
     return info->local_port != 0;
 }
 
-/* The number of a connection; RTTCP_WATCHED_MAX for one too many. */
+/* The index of a connection; RTTCP_WATCHED_MAX when there are too many. */
 static uint32_t stream_of(struct rttcp_watched *watched, uint64_t cookie)
 {
     uint32_t stream = 0;

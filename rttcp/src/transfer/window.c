@@ -1,7 +1,7 @@
-/* How the TCP window itself becomes W, and not a buffer of which the kernel offers a part.
+/* How the TCP window itself is set to W; setting a buffer is not enough, because the kernel offers only a part of it.
  *
- * 1. The listener's SO_RCVBUF is about 2 W. That switches autotuning off, and the connection begins with an offer of
- *    about W, because the kernel offers half of the buffer (recent kernels, 6.18 among them, without a cap at 64 KB).
+ * 1. The listener's SO_RCVBUF is about 2 W. This switches autotuning off, and the connection begins with an offer of
+ * about W, because the kernel offers half of the buffer (recent kernels, such as 6.18, without a cap at 64 KB).
  *    The kernel never takes an offer back. SO_RCVBUF is at least 256 KB, so that the window scale is 1 or more: with
  *    scale 0 Linux rounds the offer down to a multiple of the MSS (__tcp_select_window), so that 8 KB would become
  *    4,300. Setting TCP_WINDOW_CLAMP on the listener would have the same effect.
@@ -11,13 +11,15 @@
  *    changes (tcp_measure_rcv_mss). This undoes step 2 at the first full-sized segment and sometimes later. So the
  *    receiving loop checks the clamp after every recv() and sets it again; the results count this
  *    (window_clamp_resets).
- * 4. The excess that steps 1 and 3 offered has to be used up, so the sender begins a window at a time (opening.c).
+ * 4. The excess over W that steps 1 and 3 offered has to be used up, so the sender begins by sending one window at a
+ * time (opening.c).
  * 5. Root of a user namespace may not set buffers beyond net.core.rmem_max. It sets the namespace's net.ipv4.tcp_rmem
- *    instead, and the listener begins with 4 W. There TCP_WINDOW_CLAMP on the listener keeps the first offer at W. It
- *    does no harm there: such windows exceed half of rmem_max, so their scale is 1 or more. Scale, offer and buffers
- *    are the same as for root.
+ * instead, and the listener begins with 4 W. In this case TCP_WINDOW_CLAMP on the listener keeps the first offer at W.
+ * The clamp does not make the scale 0 here: such windows exceed half of rmem_max, so their scale is 1 or more. Scale,
+ * offer and buffers are the same as for root.
  * Rejected: a buffer sized so that the kernel's share of it is W. The share depends on packet sizes and changes.
- * Rejected: a window in the route (`ip route … window W`). It needs a route that is ours, and has scale 0 too. */
+ * Rejected: a window in the route (`ip route … window W`). It needs a route that we may change, and it has scale 0,
+ * too. */
 #include "window.h"
 
 #include <errno.h>
@@ -33,9 +35,9 @@
 
 /* bytes of buffer for each byte of window: the kernel's first estimate is 3.94 */
 #define MEMORY_A_WINDOW 4
-#define UNSENT_SLACK (UINT64_C(1) << 20)         /* so that short windows do not mean short send queues */
+#define UNSENT_SLACK (UINT64_C(1) << 20)         /* so that send queues are not short when windows are */
 #define BEGIN_A_WINDOW 2                         /* the same at the listener, which offers half of its buffer */
-#define BUFFER_MIN (UINT64_C(256) << 10)         /* even a quarter of it is 64 KB, so the scale is 1 or more */
+#define BUFFER_MIN (UINT64_C(256) << 10)         /* a quarter of it is 64 KB, so the scale is 1 or more */
 #define BUFFER_MAX ((UINT64_C(1) << 31) - 65536) /* socket buffers are int */
 
 static uint64_t share_of(uint64_t factor, uint64_t window)
@@ -43,7 +45,7 @@ static uint64_t share_of(uint64_t factor, uint64_t window)
     return factor * window < BUFFER_MIN ? BUFFER_MIN : factor * window;
 }
 
-/* The socket's present buffer as getsockopt reports it. */
+/* The socket's current buffer, as getsockopt reports it. */
 static uint64_t buffer_of(int fd, int option)
 {
     int got = 0;
@@ -52,7 +54,7 @@ static uint64_t buffer_of(int fd, int option)
 }
 
 /* Sets the buffer to `bytes` as getsockopt reports it (the kernel doubles the given value), beyond the kernel's limit
- * where privileged. Returns what the buffer has become. */
+ * if privileged. Returns the resulting size. */
 static uint64_t set_buffer(int fd, int option, uint64_t bytes)
 {
     int half = (int)((bytes > BUFFER_MAX ? BUFFER_MAX : bytes) / 2);
@@ -62,7 +64,7 @@ static uint64_t set_buffer(int fd, int option, uint64_t bytes)
     return buffer_of(fd, option);
 }
 
-/* The buffer that set_buffer would reach, tried on a socket of its own, because the given one may have more already. */
+/* The size that set_buffer would reach, tried on a new socket, because the given one may already have more. */
 static uint64_t settable(int option, uint64_t bytes)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -72,16 +74,16 @@ static uint64_t settable(int option, uint64_t bytes)
     return got;
 }
 
-/* True when the socket began with a buffer of `bytes` that set_buffer could not reach. Its buffer is then kept and
- * autotuning switched off. Root of a user namespace may not exceed net.core.rmem_max, but sets in net.ipv4.tcp_rmem the
- * buffer with which its sockets begin. */
+/* Returns true when the socket began with a buffer of `bytes` that set_buffer could not reach; then it keeps the buffer
+ * and switches autotuning off. Root of a user namespace may not exceed net.core.rmem_max, but may set the initial
+ * buffer of its sockets in net.ipv4.tcp_rmem. */
 static bool keeps_buffer(int fd, int option, uint64_t bytes)
 {
     if (buffer_of(fd, option) < bytes || settable(option, bytes) >= bytes)
         return false;
     int locks = 0;
     getsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &locks, &(socklen_t){sizeof locks});
-    locks |= option == SO_RCVBUF ? SOCK_RCVBUF_LOCK : SOCK_SNDBUF_LOCK; /* no autotuning, as if it had been set */
+    locks |= option == SO_RCVBUF ? SOCK_RCVBUF_LOCK : SOCK_SNDBUF_LOCK; /* no autotuning, as after SO_RCVBUF */
     return setsockopt(fd, SOL_SOCKET, SO_BUF_LOCK, &locks, sizeof locks) == 0;
 }
 
@@ -122,8 +124,9 @@ int rttcp_window_reserve(int fd, uint64_t window_bytes, struct nc_error *error)
 }
 
 /* The kernel charges a packet's whole memory to the buffer, 2,280 bytes for 1,448 of data, and wakes the writer when a
- * third of the buffer is free. With 2 W a flight of single packets from 3 MB on fell short of W, at 8 MB by a tenth.
- * What waits to be sent has a bound of its own, or super-packets would fill the buffer with three windows of it. */
+ * third of the buffer is free. With a buffer of 2 W and single packets, the flight stayed below W from W = 3 MB on, at
+ * 8 MB by a tenth. Unsent data have a limit of their own; otherwise super-packets would fill the buffer with three
+ * windows of unsent data. */
 int rttcp_window_sndbuf(int fd, uint64_t window_bytes, struct nc_error *error)
 {
     uint64_t wanted = MEMORY_A_WINDOW * window_bytes + UNSENT_SLACK;

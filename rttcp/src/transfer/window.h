@@ -20,16 +20,16 @@
  * below what the window will need. The error then names the largest possible window and the limit to change. */
 int rttcp_window_reserve(int fd, uint64_t window_bytes, struct nc_error *error);
 
-/* Before connect(): sets a send buffer so large that it never limits the flight. */
+/* Before connect(): sets a send buffer that is large enough never to limit the flight. */
 int rttcp_window_sndbuf(int fd, uint64_t window_bytes, struct nc_error *error);
 
 /* After accept(): makes room for the window, and offers at most window_bytes from now on. */
 int rttcp_window_set(int fd, uint64_t window_bytes, struct nc_error *error);
 
-/* Sets the clamp again if the kernel has moved it; true when it had. Cheap enough for every recv. */
+/* Sets the clamp again if the kernel has changed it, and then returns true. Cheap enough for every recv. */
 bool rttcp_window_hold(int fd, uint64_t window_bytes);
 
-/* The present TCP_WINDOW_CLAMP in bytes. */
+/* The current TCP_WINDOW_CLAMP in bytes. */
 uint64_t rttcp_window_clamp(int fd);
 
 /* The window that will be offered: window_bytes rounded up to the granularity of the scale (RFC 7323, 2.3). */

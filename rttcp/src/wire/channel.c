@@ -36,7 +36,7 @@ static long plain_write(struct rttcp_channel *channel, const uint8_t *from, size
 
 static void plain_close(struct rttcp_channel *channel)
 {
-    (void)channel; /* the end of the stream says goodbye */
+    (void)channel; /* closing the connection ends it */
 }
 
 struct rttcp_channel rttcp_channel_plain(int fd)

@@ -1,5 +1,5 @@
-/* The octets of a control connection, plain or through TLS (tls.h). Nothing here blocks: a call that cannot go on
- * returns CHANNEL_WAIT and leaves in `events` what poll(2) has to wait for.
+/* The octets of a control connection, plain or through TLS (tls.h). Nothing here blocks: a call that cannot proceed
+ * returns CHANNEL_WAIT and sets `events` to the events for poll(2).
  * Rejected: a thread that copies between a TLS connection and a pair of plain sockets. It would need no interface, but
  * it would need a second thread, two buffers and a way to end both. */
 #ifndef RTTCP_CHANNEL_H
@@ -19,7 +19,8 @@ struct rttcp_channel;
 struct rttcp_channel_kind {
     long (*read)(struct rttcp_channel *channel, uint8_t *to, size_t size, struct nc_error *error);
     long (*write)(struct rttcp_channel *channel, const uint8_t *from, size_t size, struct nc_error *error);
-    void (*close)(struct rttcp_channel *channel); /* says goodbye; the descriptor is closed afterwards */
+    void (*close)(struct rttcp_channel *channel); /* notifies the peer of the end; the caller closes the descriptor
+                                                   * afterwards */
 };
 
 struct rttcp_channel {
@@ -31,8 +32,8 @@ struct rttcp_channel {
 
 struct rttcp_channel rttcp_channel_plain(int fd);
 
-/* Read or write at least one octet, unless they return one of the values above. After a write that returned
- * CHANNEL_WAIT the next one must offer the same octets again. */
+/* Read or write at least one octet, unless they return one of the values above. After a write has returned
+ * CHANNEL_WAIT, the next write must offer the same octets again. */
 long rttcp_channel_read(struct rttcp_channel *channel, uint8_t *to, size_t size, struct nc_error *error);
 long rttcp_channel_write(struct rttcp_channel *channel, const uint8_t *from, size_t size, struct nc_error *error);
 

@@ -7,8 +7,8 @@
 #include "message.h"
 #include "nc_clock.h"
 
-/* The first octet of a message's length is at most this. So another protocol shows by its first octet, even if it sends
- * no more: an iperf3 server sends one octet and waits. */
+/* The first octet of a message's length is at most this, so another protocol is usually recognised by its first octet,
+ * even if it sends no more: an iperf3 server sends one octet and waits. */
 #define LENGTH_BEGINS_MAX (RTTCP_FRAME_MAX >> 24)
 #define IPERF3_PARAM_EXCHANGE 9 /* what its server says first */
 
@@ -58,7 +58,7 @@ size_t rttcp_frame_encode(const json_t *message, uint8_t *buf)
     return RTTCP_FRAME_HEADER + length;
 }
 
-/* Writes what is left of the present frame. */
+/* Writes the rest of the current frame. */
 static int flush(struct rttcp_control_connection *control, uint64_t deadline_ns, struct nc_error *error)
 {
     while (control->sent < control->to_send) {
@@ -151,7 +151,7 @@ json_t *rttcp_control_connection_expect(struct rttcp_control_connection *control
                                         uint64_t deadline_ns, struct nc_error *error)
 {
     json_t *message = NULL;
-    bool stopping = is_stopping(control); /* if so, this exchange is part of the orderly end */
+    bool stopping = is_stopping(control); /* if a stop was requested before, this exchange is part of the orderly end */
     while (nc_now_ns() < deadline_ns && is_stopping(control) == stopping) {
         switch (rttcp_control_connection_poll(control, deadline_ns, &message, error)) {
         case GOT_MESSAGE:

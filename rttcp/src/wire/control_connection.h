@@ -1,6 +1,6 @@
 /* The control connection: framed JSON messages on a channel (channel.h), which is plain or TLS. A frame is a 32-bit
  * big-endian length, 2 … 65536, and that many octets of one JSON object with a "type". Every wait has a deadline.
- * Rejected: JSON lines. With the length in front garbage is refused after four octets, before anything is parsed. */
+ * Rejected: JSON lines. With a length first, garbage is refused after four octets, before anything is parsed. */
 #ifndef RTTCP_CONTROL_CONNECTION_H
 #define RTTCP_CONTROL_CONNECTION_H
 
@@ -23,7 +23,7 @@ enum rttcp_frame rttcp_frame_decode(const uint8_t *at, const uint8_t *end, json_
                                     struct nc_error *error);
 
 /* Encodes into buf, which has 4 + RTTCP_FRAME_MAX octets. Returns the number of octets used. Asserts that the message
- * fits, because everything this end says is bounded by design. */
+ * fits: all messages of this end are bounded by design. */
 size_t rttcp_frame_encode(const json_t *message, uint8_t *buf);
 
 struct rttcp_control_connection {
@@ -31,7 +31,7 @@ struct rttcp_control_connection {
     bool (*stop_requested)(void); /* ends a wait for a message; NULL: never */
     size_t held;
     uint8_t buf[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
-    size_t sent, to_send; /* what a deadline left of a frame goes out before the next frame */
+    size_t sent, to_send; /* the rest of a frame whose deadline passed is sent before the next frame */
     uint8_t out[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
 };
 
@@ -47,7 +47,7 @@ enum rttcp_got rttcp_control_connection_poll(struct rttcp_control_connection *co
                                              json_t **message, struct nc_error *error);
 
 /* Waits for the next message, which must be of this type. Returns NULL with `error` for anything else. A `refuse` or
- * `abort` of the peer becomes the error it carries. A stop that is requested meanwhile ends the wait. */
+ * `abort` of the peer becomes the error it carries. A stop that is requested during the wait ends it. */
 json_t *rttcp_control_connection_expect(struct rttcp_control_connection *control, const char *type,
                                         uint64_t deadline_ns, struct nc_error *error);
 

@@ -1,5 +1,6 @@
 /* Whether the whole first message of a new connection has arrived: a frame of control_connection.h, or with --key the
- * record of TLS in which a hello is. The first octet tells them apart, because a frame's length begins with 0. */
+ * TLS record that contains the ClientHello. The first octet distinguishes them, because a frame's length begins with
+ * 0. */
 #ifndef RTTCP_FIRST_MESSAGE_H
 #define RTTCP_FIRST_MESSAGE_H
 

@@ -1,11 +1,11 @@
-/* The first octets of a data connection when there is a key: which stream it is, and a token that only the peer of the
- * control connection can make. So a stranger who connects to a data port does not become a stream.
+/* The first octets of a data connection when there is a key: the number of its stream, and a token that only the peer
+ * of the control connection can make. So a stranger's connection to a data port does not become a stream.
  *
  *     octets 0–5   "rttcp\n"
  *     octets 6–7   number of the stream, big-endian
  *     octets 8–39  HMAC-SHA256 over octets 0–7; its key is exported from the control connection (tls.h)
  *
- * The proposing end sends them as soon as it is connected. Each token counts once, because a stream takes one
+ * The proposing end sends them as soon as it is connected. Each token is used once, because a stream accepts one
  * connection. Rejected: TLS on the data connections. It would be measured too. */
 #ifndef RTTCP_JOIN_H
 #define RTTCP_JOIN_H
@@ -25,8 +25,8 @@ enum rttcp_join { JOIN_VALID, JOIN_PART, JOIN_INVALID };
 /* Makes the octets for a stream. */
 void rttcp_join_encode(const struct rttcp_join_key *key, uint64_t stream, uint8_t out[RTTCP_JOIN_OCTETS]);
 
-/* Decides on the octets [at, end) that have arrived on a connection to the port of `stream`. More than
- * RTTCP_JOIN_OCTETS may have arrived: what follows is data. Tokens are compared in constant time. */
+/* Checks the octets [at, end) that have arrived on a connection to the port of `stream`. Octets beyond
+ * RTTCP_JOIN_OCTETS are data. Tokens are compared in constant time. */
 enum rttcp_join rttcp_join_check(const struct rttcp_join_key *key, uint64_t stream, const uint8_t *at,
                                  const uint8_t *end);
 

@@ -42,8 +42,8 @@ bool rttcp_key_make(struct rttcp_key *key, const uint8_t *content, size_t size)
     return key->given;
 }
 
-/* Makes the mark by which a sender notices that its own host answers. Nobody without the key can link it to a machine.
- * Namespaces of one machine are hosts of their own. */
+/* Makes the mark by which a sender notices that its own host answers. Nobody without the key can link the mark to a
+ * machine. Each namespace of a machine counts as a separate host. */
 static void mark_host(struct rttcp_key *key)
 {
     char boot[64] = "", text[160];

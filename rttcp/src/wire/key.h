@@ -1,8 +1,8 @@
 /* The shared key of --key: the 32 octets that TLS 1.3 takes as its pre-shared key, and the file they come from
  * (nc_secret.h says who may read it).
- * 64 hexadecimal digits are the key itself. Anything else is taken for a text that a person made up and is stretched
- * by scrypt, because whoever records one TLS hello can try keys against it at leisure (RFC 9257, 4.1).
- * Rejected: to refuse texts. A text that works keeps people from measuring without any key. */
+ * 64 hexadecimal digits are the key itself. Anything else is taken for a text that a person invented and is stretched
+ * by scrypt, because an attacker who records one TLS hello can try keys against it offline (RFC 9257, 4.1).
+ * Rejected: refusing texts; without them people would measure without a key. */
 #ifndef RTTCP_KEY_H
 #define RTTCP_KEY_H
 

@@ -92,7 +92,7 @@ static bool power_of_two(uint64_t n)
     return n && (n & (n - 1)) == 0;
 }
 
-/* Checks the other parameters of a proposal with request and response. Returns what is wrong, or NULL. */
+/* Checks the other parameters of a proposal with request and response. Returns the fault as a text, or NULL. */
 static const char *wrong_exchange(const struct rttcp_params *params)
 {
     if ((params->request_bytes == 0) != (params->response_bytes == 0))
@@ -154,7 +154,7 @@ static int differ(const char *key, const json_t *proposed, const json_t *answere
     return -1;
 }
 
-/* By way of JSON, so that a new member cannot be forgotten here. */
+/* Compares the JSON forms, so that a new member cannot be forgotten here. */
 int rttcp_params_compare(const struct rttcp_params *proposed, const struct rttcp_params *answered,
                          struct nc_error *error)
 {

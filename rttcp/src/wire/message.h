@@ -1,6 +1,6 @@
-/* The messages with which the two ends agree on a session; results.h has those at its end. PROTOCOL.md says when each
- * message is sent. Numbers are checked where they are decoded, so that no later code needs to check them again. The
- * decoders return 0, or -1 with an error that names the key. */
+/* The messages with which the two ends agree on a session; results.h has the messages at its end. PROTOCOL.md says when
+ * each message is sent. Numbers are checked where they are decoded, so that no later code needs to check them again.
+ * The decoders return 0, or -1 with an error that names the key. */
 #ifndef RTTCP_MESSAGE_H
 #define RTTCP_MESSAGE_H
 
@@ -19,15 +19,15 @@
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_DURATION_MAX_NS (UINT64_C(604800) * NC_NS_PER_S) /* a week */
 #define RTTCP_WAIT_MAX_NS (UINT64_C(3600) * NC_NS_PER_S)       /* of intervals, omitted time and time-outs */
-#define RTTCP_WINDOW_MIN UINT64_C(2048)      /* the kernel's floor for TCP_WINDOW_CLAMP lies below this */
-#define RTTCP_WINDOW_MAX (UINT64_C(1) << 30) /* RFC 7323, 2.3 */
-#define RTTCP_WINDOW_GRAIN (1 << 14)         /* of the largest window scale */
+#define RTTCP_WINDOW_MIN UINT64_C(2048)                        /* above the kernel's minimum for TCP_WINDOW_CLAMP */
+#define RTTCP_WINDOW_MAX (UINT64_C(1) << 30)                   /* RFC 7323, 2.3 */
+#define RTTCP_WINDOW_GRAIN (1 << 14)                           /* of the largest window scale */
 #define RTTCP_INTERVAL_MIN_NS UINT64_C(10000000)
 #define RTTCP_STREAMS_MAX 128 /* data connections of a session, both directions together */
 #define RTTCP_ALIGN_MAX (UINT64_C(64) << 20)
 #define RTTCP_PACING_MAX UINT64_C(1000000000000) /* bit/s */
 
-/* The parameters of a session, a row each: a member of struct rttcp_params and a key of the proposal. NUMBER has the
+/* The parameters of a session, one row each: a member of struct rttcp_params and a key of the proposal. NUMBER has the
  * largest value (0: INT64_MAX, the largest integer in our JSON), TEXT the size of its array. */
 #define RTTCP_PARAMS(NUMBER, FLAG, TEXT)                                                                               \
     NUMBER(bytes, 0)                           /* to transfer in each direction; 0: until duration_ns */               \
@@ -42,7 +42,7 @@
     NUMBER(offset_bytes, RTTCP_ALIGN_MAX)      /* offset of the buffers from their alignment */                        \
     NUMBER(pacing_bps, RTTCP_PACING_MAX)       /* payload of a direction; 0: no pacing */                              \
     NUMBER(pacing_pps, RTTCP_PACING_MAX)       /* full segments a second of a direction; 0: no pacing */               \
-    NUMBER(pace_burst_bytes, RTTCP_LENGTH_MAX) /* sent at once; 0: the kernel paces every packet */                    \
+    NUMBER(pace_burst_bytes, RTTCP_LENGTH_MAX) /* written at once; 0: the kernel paces every packet */                 \
     NUMBER(dscp, 63)                                                                                                   \
     NUMBER(seed, 0) /* of the content, with verify */                                                                  \
     NUMBER(interval_ns, RTTCP_WAIT_MAX_NS)                                                                             \
@@ -60,7 +60,7 @@
 #define RTTCP_TEXT_MEMBER(name, size) char name[size];
 struct rttcp_params {
     RTTCP_PARAMS(RTTCP_NUMBER_MEMBER, RTTCP_FLAG_MEMBER, RTTCP_TEXT_MEMBER)
-    uint64_t forward, reverse; /* numbers of streams from and to the proposing end; JSON has an array of directions */
+    uint64_t forward, reverse; /* numbers of streams from and to the proposing end; in JSON an array of directions */
 };
 
 /* Returns a message object {"type":type, …}. Releases `fields`, which may be NULL. */
@@ -76,7 +76,7 @@ int rttcp_hello_decode(const json_t *message, bool serving, char host[RTTCP_HOST
 json_t *rttcp_params_encode(const struct rttcp_params *params);
 int rttcp_params_decode(const json_t *object, struct rttcp_params *params, struct nc_error *error);
 
-/* Compares what the serving end answered with what was proposed. The error names the first member that differs. */
+/* Compares the serving end's answer with the proposal. The error names the first member that differs. */
 int rttcp_params_compare(const struct rttcp_params *proposed, const struct rttcp_params *answered,
                          struct nc_error *error);
 
@@ -94,12 +94,12 @@ json_t *rttcp_accept_encode(const struct rttcp_accept *accept, const struct rttc
 int rttcp_accept_decode(const json_t *message, struct rttcp_accept *accept, struct rttcp_params *params,
                         struct nc_error *error);
 
-/* Checks what only the serving end decides: a port of its own for each stream that is not the control connection's,
- * and a granted window that is the proposed one, rounded up to the granularity of a window scale at most. */
+/* Checks what only the serving end decides: each stream has a port of its own, other than the control connection's, and
+ * the granted window is the proposed one or that window rounded up to the granularity of a window scale. */
 int rttcp_accept_check(const struct rttcp_accept *accept, const struct rttcp_params *params, uint16_t control_port,
                        struct nc_error *error);
 
-/* The reason of a refuse or abort, and the exit status with which the other end ends. */
+/* The reason of a refuse or abort, and the exit status for the other end. */
 struct rttcp_reason {
     uint64_t status;
     char reason[400];

@@ -114,7 +114,7 @@ static int refused(const struct rttcp_proxy *proxy, const char *why, struct nc_e
                    proxy->host, proxy->port, why);
 }
 
-/* The size of an answer whose first octets are here, or 0 for a type of address that does not exist. */
+/* The size of an answer whose first octets have arrived, or 0 for an unknown type of address. */
 static size_t socks_size(const uint8_t *at, size_t n)
 {
     if (at[3] == NAME)

@@ -1,6 +1,6 @@
-/* The way to the receiver through a proxy: SOCKS5 without authentication (RFC 1928) or HTTP CONNECT (RFC 9110, 9.3.6).
- * Names are resolved by the proxy. The proxy's answers are read octet by octet, so that no data of the connection
- * behind it is consumed. Rejected: a library that intercepts connect(), which would connect streams one after the
+/* Connects to the receiver through a proxy: SOCKS5 without authentication (RFC 1928) or HTTP CONNECT (RFC 9110, 9.3.6).
+ * Names are resolved by the proxy. The proxy's answers are read octet by octet, so that no data of the connection that
+ * follow them are consumed. Rejected: a library that intercepts connect(), which would connect streams one after the
  * other. */
 #ifndef RTTCP_PROXY_H
 #define RTTCP_PROXY_H
@@ -19,11 +19,12 @@ struct rttcp_proxy {
     uint16_t port;
 };
 
-/* Reads "socks5://HOST:PORT" or "http://HOST:PORT"; a host with colons stands in brackets. -1: usage error. */
+/* Parses "socks5://HOST:PORT" or "http://HOST:PORT"; a host with colons must be in brackets. -1: usage error. */
 int rttcp_proxy_parse(const char *text, struct rttcp_proxy *proxy, struct nc_error *error);
 
-/* One of the steps 0, 1 … RTTCP_PROXY_STEPS - 1 of a connection to the proxy, which then leads to host and port. Each
- * step waits for at most one answer, so many connections take them side by side. `fd` is blocking. */
+/* Does one of the steps 0, 1 … RTTCP_PROXY_STEPS - 1 of a connection to the proxy, after which the connection leads to
+ * host and port. Each step waits for at most one answer, so many connections can take their steps in parallel. `fd` is
+ * blocking. */
 int rttcp_proxy_step(const struct rttcp_proxy *proxy, int fd, int step, const char *host, uint16_t port,
                      uint64_t deadline_ns, struct nc_error *error);
 
@@ -32,8 +33,8 @@ int rttcp_proxy_step(const struct rttcp_proxy *proxy, int fd, int step, const ch
 long rttcp_proxy_words(const struct rttcp_proxy *proxy, int step, const char *host, uint16_t port,
                        uint8_t words[RTTCP_PROXY_ANSWER_MAX], struct nc_error *error);
 
-/* Judges the first n octets of the answer that a step waits for. 1: complete and positive; 0: incomplete; -1: the proxy
- * refuses, or the octets are not an answer. */
+/* Checks the first n octets of the answer to a step. 1: complete and positive; 0: incomplete; -1: the proxy refuses, or
+ * the octets are not an answer. */
 int rttcp_proxy_answer(const struct rttcp_proxy *proxy, int step, const uint8_t *at, size_t n, struct nc_error *error);
 
 #endif

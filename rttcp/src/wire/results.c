@@ -134,7 +134,7 @@ int rttcp_side_decode(const json_t *object, struct rttcp_side *side, struct nc_e
         return -1;
     json_decref(side->tcp_info);
     side->tcp_info = json_object();
-    json_object_foreach(info, key, value) /* only what can be the name of a TCP_INFO field */
+    json_object_foreach(info, key, value) /* only keys that can be names of TCP_INFO fields */
         if (json_is_integer(value) && json_integer_value(value) >= 0 && strlen(key) < 40)
             json_object_set(side->tcp_info, key, value);
     return 0;

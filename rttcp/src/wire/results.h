@@ -33,8 +33,8 @@ struct rttcp_stream_account {
 json_t *rttcp_stream_encode(const struct rttcp_stream_account *account);
 int rttcp_stream_decode(const json_t *object, struct rttcp_stream_account *account, struct nc_error *error);
 
-/* One end's account of request and response. The client alone knows the latencies, each from a send to the end of its
- * response; percentiles are those of nc_spread.h. At the server they are 0. */
+/* One end's account of request and response. Only the client knows the latencies, each from a send to the end of its
+ * response; nc_spread.h computes the percentiles. At the server all of them are 0. */
 struct rttcp_exchange_account {
     uint64_t exchanges, response_bytes; /* of all streams */
     uint64_t elapsed_ns;                /* client: from the first request to the end of the last response */
@@ -44,10 +44,10 @@ struct rttcp_exchange_account {
 json_t *rttcp_exchange_encode(const struct rttcp_exchange_account *account);
 
 /* One end's account of one direction of a transfer. Counts are summed over all streams. Values of a socket (windows,
- * buffers, mss, congestion, addresses, tcp_info) are the first stream's. Processor use is that of the process, for both
- * directions together. */
+ * buffers, mss, congestion, addresses, tcp_info) are the first stream's. Processor use is measured for the process,
+ * both directions together. */
 struct rttcp_side {
-    uint64_t bytes;      /* bytes that the application gave to the kernel, or took from it */
+    uint64_t bytes;      /* bytes that the application passed to the kernel or got from it */
     uint64_t elapsed_ns; /* sender: t0 to confirmation; receiver: t0 to end of stream */
     uint64_t cpu_user_ns, cpu_system_ns;
     uint64_t calls; /* send or recv */
@@ -56,24 +56,24 @@ struct rttcp_side {
     uint64_t window_requested_bytes, window_granted_bytes;
     uint64_t window_clamp_bytes;    /* receiver: TCP_WINDOW_CLAMP at the end */
     uint64_t window_scale;          /* receiver: shift of the window it offers */
-    uint64_t window_clamp_resets;   /* receiver: how often the clamp was set again after the kernel had moved it */
+    uint64_t window_clamp_resets;   /* receiver: how often the clamp was set again after the kernel had changed it */
     uint64_t window_seen_max_bytes; /* sender: largest window of the peer at a tick of the meter, after the opening */
     uint64_t opening_bytes;         /* sender: bytes sent one window at a time until the peer offered W (transfer.h) */
     uint64_t sndbuf_bytes, rcvbuf_bytes, mss_bytes;
     uint64_t first_byte_ns, last_byte_ns; /* receiver: t0 to the first and the last byte read */
-    uint64_t drain_ns;                    /* sender: last byte given to the kernel → confirmation */
+    uint64_t drain_ns;                    /* sender: from the last byte passed to the kernel to the confirmation */
     uint64_t steady_bps;  /* receiver: from the end of the omitted time, or the first byte, to the last byte */
     uint64_t peak_bps;    /* best full interval */
     uint64_t retransmits; /* sender, over all streams */
     uint64_t intervals_dropped;
     uint64_t t0_monotonic_ns, t0_realtime_ns;
-    bool partial; /* the transfer did not run to its end, or these are the values of the other end's last progress */
+    bool partial;      /* the transfer did not complete, or these are values of the other end's last progress message */
     bool has_exchange; /* the account has: */
     struct rttcp_exchange_account exchange;
     char congestion[16], local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE];
     json_t *tcp_info;  /* final, by field name; owned */
-    json_t *intervals; /* [[start_ns, end_ns, bytes], …] from t0; owned; sent in messages of its own */
-    json_t *streams;   /* [{…}, …], rows of rttcp_stream_account; owned; sent in messages of its own */
+    json_t *intervals; /* [[start_ns, end_ns, bytes], …] from t0; owned; sent in separate messages */
+    json_t *streams;   /* [{…}, …], rows of rttcp_stream_account; owned; sent in separate messages */
 };
 void rttcp_side_release(struct rttcp_side *side);
 json_t *rttcp_side_encode(const struct rttcp_side *side); /* without intervals and streams */
@@ -89,7 +89,7 @@ struct rttcp_summary {
     uint64_t connect_ns; /* duration of connect() of the data connection */
     uint64_t first_byte_ns;
     uint64_t drain_ns;
-    uint64_t short_term_bps; /* bytes × 8 over connect → last byte confirmed */
+    uint64_t short_term_bps; /* bytes × 8 / time from connect to the confirmation of the last byte */
     uint64_t steady_bps, peak_bps;
     uint64_t elapsed_ns;
     uint64_t retransmits;

@@ -18,7 +18,7 @@
 
 static const unsigned char suite_octets[] = {0x13, 0x03};
 
-/* The key as a session that TLS resumes: TLS 1.3 handles a pre-shared key in this way. */
+/* Makes a TLS session of the key: TLS 1.3 treats a pre-shared key like a session to resume. */
 static SSL_SESSION *make_session(SSL *tls)
 {
     const struct rttcp_key *key = SSL_get_app_data(tls);
@@ -31,7 +31,7 @@ static SSL_SESSION *make_session(SSL *tls)
     return NULL;
 }
 
-/* Of the proposing end. `digest` is that of a suite which the other end demanded; all of ours have SHA-256. */
+/* Called at the proposing end. `digest` belongs to a suite that the other end demanded; ours has SHA-256. */
 static int use_session(SSL *tls, const EVP_MD *digest, const unsigned char **identity, size_t *size,
                        SSL_SESSION **session)
 {
@@ -41,7 +41,7 @@ static int use_session(SSL *tls, const EVP_MD *digest, const unsigned char **ide
     return *session != NULL;
 }
 
-/* Of the serving end. No session: the handshake goes on without a key, finds no certificate, and fails. */
+/* Called at the serving end. Without a session the handshake goes on without a key, finds no certificate, and fails. */
 static int find_session(SSL *tls, const unsigned char *identity, size_t size, SSL_SESSION **session)
 {
     bool ours = size == sizeof IDENTITY - 1 && memcmp(identity, IDENTITY, size) == 0;
@@ -57,7 +57,7 @@ static SSL *make_tls(int fd, const struct rttcp_key *key, bool serving)
         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) && SSL_CTX_set_ciphersuites(context, SUITE) &&
         SSL_CTX_set1_groups_list(context, "X25519") && SSL_CTX_set_num_tickets(context, 0)) {
         if (!serving)
-            SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL); /* no certificate stands in for the key */
+            SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL); /* no certificate may replace the key */
         SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
         SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
         if (serving)
@@ -112,7 +112,7 @@ static void tls_close(struct rttcp_channel *channel)
 {
     ERR_clear_error();
     if (SSL_is_init_finished(channel->tls))
-        SSL_shutdown(channel->tls); /* sends close_notify and does not await the peer's */
+        SSL_shutdown(channel->tls); /* sends close_notify without awaiting the peer's */
     SSL_free(channel->tls);
     channel->tls = NULL;
     ERR_clear_error();
