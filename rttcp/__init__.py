@@ -1,7 +1,7 @@
 """Memory-to-memory TCP transfers: command lines for the C tool `rttcp`, and its `end` line as typed objects.
 
-The caller chooses the namespace in which an end runs. Units are in the names: bytes, nanoseconds, bit/s. PROTOCOL.md
-beside this file is the specification.
+The caller chooses the namespace in which an end runs. Units are in the names: bytes, nanoseconds, bit/s. PROTOCOL.md in
+this folder is the specification.
 """
 
 from rttcp.launcher import DEFAULT_PORT, finished, listening, receiver_argv, sender_argv

@@ -1,4 +1,4 @@
-"""Loads a congestion control of rttcp/cc for the time of a block: ``with congestion("lfp_xys", x=4, y=16): …``.
+"""Loads a congestion control of rttcp/cc for the duration of a block: ``with congestion("lfp_xys", x=4, y=16): …``.
 
 The algorithm is in the kernel while a process holds it. The holder ends with the block, and also when this process
 ends, however that happens. Other processes that want the same algorithm meanwhile share it.
@@ -20,7 +20,7 @@ from netcommon.process import START_TIMEOUT_S
 
 @dataclass(frozen=True)
 class Congestion:
-    """One algorithm, with its state in the kernel. ``parameters`` are those loaded, by name."""
+    """One algorithm and its state in the kernel. ``parameters``: the loaded parameters by name."""
 
     name: str
     source: str

@@ -1,7 +1,7 @@
 """One parser for iperf3's JSON document, which iperf3 prints with ``--json`` and rttcp with ``--format iperf3``.
 
-It reads only keys that both have. Everything else of rttcp is under the key ``rttcp``: its `end` event, which
-``Document.rttcp`` has as an object. It is None when iperf3 printed the document.
+It reads only keys that both programs write. Everything else of rttcp is under the key ``rttcp``: its `end` event, which
+becomes the object ``Document.rttcp``, None when iperf3 printed the document.
 """
 
 from __future__ import annotations
@@ -68,14 +68,14 @@ class _Start(_Record):
 
 
 class _Receiver(_Record):
-    """The receiver's own document, of which only the intervals are read."""
+    """The receiver's own document; only its intervals are read."""
 
     intervals: list[Interval] = []
 
 
 class Document(_Record):
-    """A finished transfer. ``server_output_json``: with ``--get-server-output``, of a server that runs with
-    ``--json``."""
+    """A finished transfer. ``server_output_json``: the server's document, with ``--get-server-output`` and a server
+    that runs with ``--json``."""
 
     start: _Start = _Start()
     intervals: list[Interval]
@@ -90,8 +90,8 @@ class Document(_Record):
 
 
 def parse(text: str | bytes) -> Document:
-    """Parses the document. ValueError has the tool's own words when the transfer failed, and says so when the text is
-    no such document."""
+    """Parses the document. Raises ValueError with the tool's own message when the transfer failed, or when the text is
+    not such a document."""
     try:
         document: Any = json.loads(text)
     except json.JSONDecodeError as error:

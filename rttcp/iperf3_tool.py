@@ -1,17 +1,18 @@
-"""Runs iperf3 with the events of rttcp: `ready` when the server listens, `end` with the values of iperf3's document.
+"""Runs iperf3 and prints the events of rttcp: `ready` when the server listens, `end` with the values of iperf3's
+document.
 
     python -m rttcp.iperf3_tool receive --port 5010 -- -4
     python -m rttcp.iperf3_tool send -- --client HOST --port 5010 --time 30 ...
 
-Arguments after ``--`` go to iperf3. `end` has those of rttcp's keys whose values iperf3 or the kernel knows. Other
-keys are absent: iperf3 does not time the connect and does not report the window that the kernel granted. The kernel
-(sock_diag) has the TCP_INFO of a connection when it ends, so each end's `end` has it, too. With ``--samples`` the
-sender has `rttcp watch` sample its data connection; of iperf3's two connections its document names that one.
+Arguments after ``--`` go to iperf3. `end` has rttcp's keys, except those whose values neither iperf3 nor the kernel
+knows: iperf3 does not time the connect and does not report the window that the kernel granted. The kernel (sock_diag)
+reports the TCP_INFO of a connection when it ends, so each end's `end` has it, too. With ``--samples`` the sender has
+`rttcp watch` sample its data connection, which iperf3's document identifies among its two connections.
 
 iperf3 gives its start time in whole seconds only. `receiver` has the receiver's intervals. ``t0_monotonic_ns`` of both
-ends comes from the start and end times of the program: the test lies between them, with about as many round trips of
-the control connection before it as after it. With samples, t0 also lies between the last sample without the data
-connection and the first sample that shows data of it. ``t0_error_ns`` bounds the error of t0.
+ends is estimated from the start and end times of the program: the test lies between them, with about as many round
+trips of the control connection before it as after it. With samples, t0 also lies between the last sample without the
+data connection and the first sample that shows data of it. ``t0_error_ns`` bounds the error of t0.
 """
 
 from __future__ import annotations
@@ -45,8 +46,8 @@ _COOKIE_BYTES = 37  # which each connection begins with
 
 @dataclass(frozen=True)
 class Ran:
-    """Start and end of the client, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME minus CLOCK_MONOTONIC. ``seen``: what
-    the samples show of the data connection; None without samples."""
+    """Start and end of the client, CLOCK_MONOTONIC. ``offset_ns``: CLOCK_REALTIME minus CLOCK_MONOTONIC. ``seen``: the
+    data connection in the samples; None without samples."""
 
     began_ns: int
     ended_ns: int
@@ -56,8 +57,8 @@ class Ran:
 
 @dataclass(frozen=True)
 class Seen:
-    """What samples show of the data connection: its number in them, the last time at which it did not exist (0: not
-    known), and the first time at which it had sent data (None: not known)."""
+    """The data connection in the samples: its number there, the last time at which it did not exist (0: not known), and
+    the first time at which it had sent data (None: not known)."""
 
     stream: int
     missing_ns: int
@@ -84,8 +85,8 @@ def sender_argv(
     sample_ns: int | None = None,
     watcher: Path | None = None,
 ) -> list[str]:
-    """Command line of a client; None leaves iperf3's default. The window becomes the socket buffers of both ends, of
-    which the kernel offers a part. ``samples``: where the data connection's samples go; None: none are taken.
+    """Command line of a client; None leaves iperf3's default. The window sets the socket buffers of both ends, of which
+    the kernel offers a part. ``samples``: the file for the data connection's samples; None: no samples are taken.
     ``watcher``: the program rttcp that takes them; None: it is searched for where the client runs."""
     values = {
         "length": length_bytes,
@@ -150,8 +151,8 @@ def _end(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
 
 
 def _peak_bps(document: iperf3.Document) -> int | None:
-    """The receiver's best full interval, defined as in rttcp. None without the receiver's intervals: the sender's would
-    count writes that only fill buffers."""
+    """The rate of the receiver's best full interval, defined as in rttcp. None without the receiver's intervals: the
+    sender's would count writes that only fill buffers."""
     sums = [one.sum for one in document.server_output_json.intervals if not one.sum.omitted]
     least_s = _FULL * max((one.seconds for one in sums), default=0)
     full = [one.bits_per_second for one in sums if one.seconds >= least_s]
@@ -159,8 +160,8 @@ def _peak_bps(document: iperf3.Document) -> int | None:
 
 
 def data_connection(asked: socket.socket | None, port: int) -> dict[str, Any]:
-    """The kernel's TCP_INFO of the data connection, among those to or from iperf3's port in this namespace; empty where
-    the kernel reports none."""
+    """The kernel's TCP_INFO of the data connection, found among the connections to or from iperf3's port in this
+    namespace; empty if the kernel reports none."""
     if asked is None:
         return {}
     try:
@@ -192,13 +193,13 @@ def _counted(document: iperf3.Document, ran: Ran | None) -> dict[str, Any]:
 
 
 def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
-    """When the test began, on both clocks, and the largest error of that. Empty where neither the receiver's document
-    nor samples of a connection with data show it."""
+    """When the test began, on both clocks, and the bound of the error. Empty if neither the receiver's document nor
+    samples of a connection with data show it."""
     rows, sent_ns = _rows(document.server_output_json.intervals), ran.seen.sent_ns if ran and ran.seen else None
     if ran is None or not (rows or sent_ns):
         return {}
     first_ns, last_ns = ran.began_ns, max(ran.ended_ns - (rows[-1][1] if rows else 0), ran.began_ns)
-    if ran.seen:  # the server's clock starts when the connection is open; then it lets the client send
+    if ran.seen:  # the server's clock starts when the connection is open; only then may the client send
         within = max(first_ns, ran.seen.missing_ns), min(last_ns, ran.seen.sent_ns or last_ns)
         first_ns, last_ns = within if within[0] <= within[1] else (first_ns, last_ns)
     half_ns = (last_ns - first_ns) // 2
@@ -209,7 +210,7 @@ def _began(document: iperf3.Document, ran: Ran | None) -> dict[str, int]:
 @contextlib.contextmanager
 def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Path | None) -> Iterator[None]:
     """Samples the connections with this port while the block runs, and then writes the samples. Without sock_diag in
-    the kernel there are none. Sampling is not part of the host's work, so its system calls are not charged to the
+    the kernel it does nothing. Sampling is not part of the host's work, so its system calls are not charged to the
     host's processor (`started`)."""
     if samples is None:
         yield
@@ -229,7 +230,7 @@ def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Pa
 
 
 def keep(samples: Path, local: str) -> Seen | None:
-    """Keeps in a file of samples only the lines of the connection from this address, and returns what they show.
+    """Keeps only the lines of the connection from this address in a file of samples, and returns what they show.
     Removes the file when no line remains. A sample's time is the end of its poll, so a connection that it does not show
     did not exist when the previous poll ended."""
     kept, wanted = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},'
@@ -266,7 +267,8 @@ def _fail(message: str, status: int = 1) -> None:
 
 
 def _listens(port: int) -> bool:
-    """True when a process of this network namespace listens on the port. iperf3 flushes no line that would say so."""
+    """True when a process of this network namespace listens on the port. iperf3 flushes no line that would report
+    this."""
     wanted = f":{port:04X} "
     lines = [line for name in ("tcp", "tcp6") for line in Path("/proc/self/net", name).read_text("ascii").splitlines()]
     return any(wanted in line and line.split()[3] == _LISTENING for line in lines[1:])
@@ -274,7 +276,7 @@ def _listens(port: int) -> bool:
 
 @click.group()
 def main() -> None:
-    """iperf3 with the events of rttcp."""
+    """Runs iperf3 with the events of rttcp."""
 
 
 @main.command()

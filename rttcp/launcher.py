@@ -1,6 +1,8 @@
-"""Starts the two ends of a transfer: their command lines, a receiver that is ready, and how a sender finished.
+"""Starts the two ends of a transfer: makes their command lines, waits for the receiver to be ready, and returns the
+sender's result.
 
-Trials, benches and tests all start transfers with these functions. `rttcp.iperf3_tool` has the same for iperf3.
+Trials, benches and tests all start transfers with these functions. `rttcp.iperf3_tool` has the same functions for
+iperf3.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ FAMILIES: dict[int | None, list[str]] = {4: ["-4"], 6: ["-6"], None: []}
 
 @contextlib.contextmanager
 def listening(argv: Sequence[str], **options: Any) -> Iterator[Tool]:
-    """Runs the receiver with this command line and waits until it is ready. ``options`` are those of
+    """Runs the receiver with this command line and waits until it is ready. ``options`` go to
     ``netcommon.process.Tool``: where it runs, its name, its log."""
     with Tool(argv, **options) as receiver:
         receiver.wait_event("ready", START_TIMEOUT_S)
@@ -29,7 +31,7 @@ def listening(argv: Sequence[str], **options: Any) -> Iterator[Tool]:
 
 
 def finished(sender: Tool, timeout_s: float) -> End:
-    """The `end` of a running sender; LfpError when the transfer was not complete."""
+    """Waits for a running sender and returns its `end`; LfpError when the transfer was not complete."""
     end = parse_end(sender.wait_event("end", timeout_s))
     if not end.complete:
         raise LfpError(f"rttcp: {end.error or 'incomplete'}")
@@ -45,8 +47,8 @@ def receiver_argv(
     **options: object,
 ) -> list[str]:
     """Command line of a receiver, which prints `ready` when senders may connect. `family` is 4 or 6. The caller also
-    starts its senders, so the receiver's time limits allow whatever they may ask for. `samples` of what it sends need
-    `once`. For ``options`` see ``sender_argv``."""
+    starts its senders, so the receiver's time limits allow whatever they may ask for. `samples`, taken of the streams
+    that it sends on, need `once`. For ``options`` see ``sender_argv``."""
     limits = {"max_idle": "1h", "max_duration": "336h"}
     own = command_words({"port": port, **options, **limits, "parent_death": parent_death})
     return [str(binary), "--receive", "--json", *own, *FAMILIES[family]]
@@ -63,10 +65,10 @@ def sender_argv(
     parent_death: bool = True,
     **options: object,
 ) -> list[str]:
-    """Command line of a sender. `family` is 4 or 6. `nodelay=False` asks for Nagle's algorithm even with a window.
-    `direction` is "forward", "reverse" (the receiver sends) or "both". ``options`` are rttcp's own by name, a quantity
-    with its unit: ``bytes=1000, duration_ns=10**9, window_bytes=65536, pace_bps=10**8, verify=True``; None leaves the
-    tool's default. rttcp refuses a name that it does not know."""
+    """Command line of a sender. `family` is 4 or 6. `nodelay=False` switches Nagle's algorithm on even with a window.
+    `direction` is "forward", "reverse" (the receiver sends) or "both". ``options`` are rttcp's options by name, with
+    the unit in the name of a quantity: ``bytes=1000, duration_ns=10**9, window_bytes=65536, pace_bps=10**8,
+    verify=True``; None leaves the tool's default. rttcp refuses a name that it does not know."""
     if options.get("bytes") is not None and options.get("duration_ns") is not None:
         raise ValueError("give bytes or duration_ns, not both")
     both = {"nodelay": nodelay is True, "nagle": nodelay is False, "parent_death": parent_death}
@@ -76,6 +78,6 @@ def sender_argv(
 
 
 def watch_argv(port: int, samples: str | Path, binary: str | Path = "rttcp", *, sample_ns: int) -> list[str]:
-    """Command line of a program that samples the connections of others with this port, prints `ready` when it has
-    looked once, and writes ``samples`` at SIGTERM."""
+    """Command line of a program that samples other programs' connections with this port, prints `ready` after the first
+    sample, and writes ``samples`` at SIGTERM."""
     return [str(binary), "watch", *command_words({"port": port, "samples": samples, "sample_ns": sample_ns})]

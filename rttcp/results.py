@@ -22,7 +22,7 @@ class Verdict(_Record):
 
 
 class Params(_Record):
-    """The parameters as negotiated; 0 means not given, which leaves the choice to the kernel."""
+    """The negotiated parameters; 0 means not given, so the kernel's default applies."""
 
     bytes: int
     duration_ns: int
@@ -36,7 +36,7 @@ class Params(_Record):
 
 
 class Stream(_Record):
-    """One stream at one end: its congestion control, the options and the ECN mode of its TCP_INFO at the end; with
+    """One stream at one end: its congestion control, the options and the ECN mode from its TCP_INFO at the end; with
     ``verify`` its digest, and at the receiver the first wrong octet."""
 
     stream: int
@@ -53,8 +53,8 @@ class Stream(_Record):
 
 
 class Exchange(_Record):
-    """One end's account of request and response. Latencies run from a send to the end of its response; a percentile is
-    right within 3.2 %. They are 0 at the server."""
+    """One end's account of request and response. Latencies run from a send to the end of its response and are 0 at the
+    server; a percentile is at most 3.2 % too large."""
 
     exchanges: int
     response_bytes: int
@@ -69,14 +69,14 @@ class Exchange(_Record):
 
 
 class ExchangeSummary(Exchange):
-    """… as the client measured it, over all streams."""
+    """The account as measured by the client, over all streams."""
 
     request_bytes: int
     exchanges_per_s: float
 
 
 class Side(_Record):
-    """One end's account. In an incomplete transfer the end whose results did not arrive is all zeros."""
+    """One end's account. In an incomplete transfer the account of the end whose results did not arrive is all zeros."""
 
     bytes: int
     elapsed_ns: int
@@ -136,8 +136,8 @@ class Way(_Record):
 
 
 class End(_Record):
-    """The `end` line of either side. Its own members describe the forward direction, or the only one. In a session with
-    both directions `reverse` describes the other one."""
+    """The `end` line of either side. Its members describe the forward direction, or the only one. In a session with
+    both directions `reverse` describes the reverse direction."""
 
     v: int
     session: str

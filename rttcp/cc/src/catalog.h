@@ -27,7 +27,7 @@ struct cc_entry {
 struct cc_choice {
     const struct cc_entry *entry;
     uint32_t values_q16[CC_PARAMS_MAX];
-    int given; /* the user set a parameter, so an algorithm that is loaded with other values must be refused */
+    int given; /* the user set a parameter: an algorithm already loaded with other values is an error */
 };
 
 size_t cc_catalog(const struct cc_entry **entries);

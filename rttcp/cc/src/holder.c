@@ -1,6 +1,6 @@
-/* A holder only keeps a descriptor open. However it dies, the kernel then removes the algorithm (link.h). Until the
- * starter has printed the holder's process id, the two are connected by a socket, the leash. If the starter is killed
- * before that, the closed leash ends the holder too, so that no unknown holder remains. */
+/* A holder is a process that only keeps a descriptor open. However it ends, the kernel then removes the algorithm
+ * (link.h). Until the starter has printed the holder's process id, the two are connected by a socket, the leash. If the
+ * starter is killed before that, the closed leash ends the holder too, so that no unknown holder remains. */
 #include "holder.h"
 
 #include <errno.h>

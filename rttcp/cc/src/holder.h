@@ -1,4 +1,4 @@
-/* Processes that hold an algorithm for others: `rttcp cc load` in the background and `rttcp cc hold` in the
+/* Processes that keep an algorithm loaded for others: `rttcp cc load` in the background and `rttcp cc hold` in the
  * foreground. */
 #ifndef CC_HOLDER_H
 #define CC_HOLDER_H

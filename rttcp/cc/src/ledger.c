@@ -43,7 +43,7 @@ int cc_ledger_write(const char *name, pid_t owner, char *path, size_t path_size)
     if (mkdir(DIRECTORY, 0700) < 0 && errno != EEXIST)
         return -1;
     snprintf(path, path_size, DIRECTORY "/cc-%s-%d.json", name, (int)getpid());
-    /* the file gets its name when it is complete */
+    /* the file gets its final name when it is complete */
     int fd = open(DIRECTORY, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;

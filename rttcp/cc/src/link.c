@@ -1,5 +1,5 @@
-/* libbpf loads the object. The link is made by the system call itself, because the libbpf of Debian 12 (1.1) supports
- * struct_ops only without links. link.h says why there are links. */
+/* Loads the object by libbpf and makes the link by the system call itself, because the libbpf of Debian 12 (1.1)
+ * supports struct_ops only without links. link.h explains why links are used. */
 #include "link.h"
 
 #include <bpf/bpf.h>
@@ -115,8 +115,8 @@ static int link_find(const char *name)
     return -1;
 }
 
-/* Reads the parameters of a loaded algorithm from the constants of its programs. The newest such map counts: an older
- * map stays while a closing socket still uses the algorithm with its previous parameters. */
+/* Reads the parameters of a loaded algorithm from the map that holds its programs' constants. Of several such maps the
+ * newest counts: an older map remains while a closing socket still uses the algorithm with its previous parameters. */
 static bool params_read(const struct cc_entry *entry, struct cc_choice *loaded)
 {
     bool found = false;

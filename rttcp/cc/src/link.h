@@ -1,9 +1,9 @@
 /* A congestion control in the kernel. An algorithm stays in the kernel while a process holds a descriptor of its
  * struct_ops link.
  *
- * The kernel counts the users. The first process that wants the algorithm makes the link, others open it, and when the
- * last descriptor closes, however its process ends, the kernel removes the algorithm. So nothing is left behind, and no
- * file, pin or counter can disagree with the kernel. Links need Linux 6.4.
+ * The kernel counts the users. The first process that needs the algorithm creates the link, others open it, and when
+ * the last descriptor closes, however its process ends, the kernel removes the algorithm. So nothing is left behind,
+ * and no file, pin or counter can disagree with the kernel. Links need Linux 6.4.
  * Rejected: pins in a BPF file system. They outlive a crash and need that file system mounted.
  * Rejected: registration by the map alone, as `bpftool struct_ops register` does it. It stays until somebody remembers
  * to delete it. */
@@ -14,7 +14,7 @@
 
 #include "catalog.h"
 
-/* Returns a descriptor of the link of choice->entry, and makes the link when there is none. Returns -1 with status 3
+/* Returns a descriptor of the link of choice->entry, and creates the link when there is none. Returns -1 with status 3
  * when the machine lacks something, with status 1 when the algorithm is loaded with other parameters. Sockets that use
  * the algorithm keep its code after the last descriptor is closed. */
 int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *error);

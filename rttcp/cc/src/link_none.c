@@ -1,4 +1,4 @@
-/* Takes the place of link.c where rttcp is built without clang or libbpf. */
+/* Replaces link.c when rttcp is built without clang or libbpf. */
 #include "link.h"
 
 int cc_link_possible(struct nc_error *error)

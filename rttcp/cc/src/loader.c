@@ -95,7 +95,7 @@ static int verb_load(const struct cc_settings *settings, struct cc_choice *choic
         return -1;
     say(settings, "loaded", choice, holder);
     if (fflush(stdout) != 0 || ferror(stdout)) {
-        close(leash); /* end the holder, because nobody would know its process id */
+        close(leash); /* ends the holder, because nobody would know its process id */
         return nc_fail(error, NC_EXIT_FAILED, "stdout: could not be written; %s is not left loaded",
                        choice->entry->name);
     }
@@ -152,7 +152,7 @@ static const struct verb {
     {"hold", true, true, false, true, verb_hold},
 };
 
-/* An option that the verb does not take is an error, because it would seem to be in force. */
+/* An option that the verb does not take is an error; if it were ignored, it would seem to be in force. */
 static int check(const struct verb *verb, const struct cc_settings *settings, int words, char **word,
                  struct nc_error *error)
 {
