@@ -34,9 +34,17 @@ def box(
     ``run_argv``'s."""
     seed, record = options.pop("seed", 1), options.pop("record", None)
     with UserspaceBox(
-        Port(NIC, pair.sender), Port(NIC, pair.receiver), both=path, mtu=mtu, seed=seed, record=record, box=options,
-        control=scratch / "box.sock", log=scratch / "comet-delay.stderr", ledger=ledger,
-    ) as running:  # fmt: skip
+        Port(NIC, pair.sender),
+        Port(NIC, pair.receiver),
+        both=path,
+        mtu=mtu,
+        seed=seed,
+        record=record,
+        box=options,
+        control=scratch / "box.sock",
+        log=scratch / "comet-delay.stderr",
+        ledger=ledger,
+    ) as running:
         address(pair, mtu)
         yield running
 

@@ -17,10 +17,14 @@ from netcommon.printable import printable
 from netcommon.strangers import refuse_foreign
 
 runs_dir_option = click.option(
-    "--runs-dir", default="runs", show_default=True, type=click.Path(path_type=Path), envvar="LFP_RUNS_DIR",
+    "--runs-dir",
+    default="runs",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    envvar="LFP_RUNS_DIR",
     show_envvar=True,
     help="Directory that holds the runs.",
-)  # fmt: skip
+)
 
 
 @click.command("dashboard")
@@ -29,18 +33,38 @@ runs_dir_option = click.option(
 @click.option("--port", default=8050, show_default=True, type=click.IntRange(0, 65535), help="TCP port; 0: any free.")
 @click.option("--token", help="Require this token on every request.  [default: a random one]")
 @click.option("--read-only", is_flag=True, help="Nothing can be deleted, started or changed from the pages.")
-@click.option("--gateway", type=click.Path(path_type=Path), metavar="SOCKET",
-              help="Control socket of a running lft-gateway; adds a page that shows and controls it.")  # fmt: skip
-@click.option("--box", type=click.Path(path_type=Path), metavar="SOCKET",
-              help="Control socket of a running comet-delay; adds a page that shows and controls it.")  # fmt: skip
-@click.option("--user", metavar="NAME", help="Become this user once everything is open; root: keep user and "
-              "capabilities.  [default: nobody when started as root]")  # fmt: skip
+@click.option(
+    "--gateway",
+    type=click.Path(path_type=Path),
+    metavar="SOCKET",
+    help="Control socket of a running lft-gateway; adds a page that shows and controls it.",
+)
+@click.option(
+    "--box",
+    type=click.Path(path_type=Path),
+    metavar="SOCKET",
+    help="Control socket of a running comet-delay; adds a page that shows and controls it.",
+)
+@click.option(
+    "--user",
+    metavar="NAME",
+    help="Become this user once everything is open; root: keep user and "
+    "capabilities.  [default: nobody when started as root]",
+)
 @click.option("--no-sandbox", is_flag=True, help="Keep user, capabilities, files and all system calls, for debuggers.")
 @runs_dir_option
 def dashboard(
-    run: str | None, host: str, port: int, token: str | None, read_only: bool, gateway: Path | None, box: Path | None,
-    user: str | None, no_sandbox: bool, runs_dir: Path,
-) -> None:  # fmt: skip
+    run: str | None,
+    host: str,
+    port: int,
+    token: str | None,
+    read_only: bool,
+    gateway: Path | None,
+    box: Path | None,
+    user: str | None,
+    no_sandbox: bool,
+    runs_dir: Path,
+) -> None:
     """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts. A run may be under way.
 
     RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
@@ -67,10 +91,18 @@ def dashboard(
 
 @click.command("report")
 @click.argument("run", default="last")
-@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write this Markdown file instead, and its pictures beside it as PNG.")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the HTML report here.  [default: RUN/report.html]")  # fmt: skip
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write this Markdown file instead, and its pictures beside it as PNG.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the HTML report here.  [default: RUN/report.html]",
+)
 @click.option("--no-pictures", is_flag=True, help="With --markdown: tables alone, which need no Chromium.")
 @runs_dir_option
 def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bool, runs_dir: Path) -> None:
@@ -105,11 +137,19 @@ def report_after_run(run_dir: Path) -> Path | None:
 
 @click.command("certify")
 @click.argument("run", default="last")
-@click.option("--output", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-              help="Directory for dossier.json and dossier.html.  [default: the run's own]")  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Directory for dossier.json and dossier.html.  [default: the run's own]",
+)
 @click.option("--check", is_flag=True, help="Compare the run with its dossier and its hashes; write nothing.")
-@click.option("--entered", type=click.DateTime(["%Y-%m-%d"]), metavar="DATE",
-              help="Judge R10 by the records before this day.  [default: by all records]")  # fmt: skip
+@click.option(
+    "--entered",
+    type=click.DateTime(["%Y-%m-%d"]),
+    metavar="DATE",
+    help="Judge R10 by the records before this day.  [default: by all records]",
+)
 @runs_dir_option
 def certify(run: str, output: Path | None, check: bool, entered: datetime | None, runs_dir: Path) -> int:
     """Judge RUN by the Land Speed Record's rules, and write dossier.json and dossier.html.

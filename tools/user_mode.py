@@ -60,7 +60,19 @@ exec {shlex.quote(sys.executable)} -c 'import ctypes; ctypes.CDLL(None).reboot({
 def machine(image: Path, process_one: Path, memory_mb: int) -> list[str]:
     """The command that boots the kernel with the script `process_one`."""
     return [
-        "setpriv", "--pdeathsig", "KILL", str(image), f"mem={memory_mb}M", "seccomp=on", "con=null", "con0=null,fd:1",
-        "root=none", "rootfstype=hostfs", "rootflags=/", "ro", "quiet", "panic=-1",
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        str(image),
+        f"mem={memory_mb}M",
+        "seccomp=on",
+        "con=null",
+        "con0=null,fd:1",
+        "root=none",
+        "rootfstype=hostfs",
+        "rootflags=/",
+        "ro",
+        "quiet",
+        "panic=-1",
         f"init={os.path.realpath(process_one)}",
-    ]  # fmt: skip
+    ]

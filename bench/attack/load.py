@@ -68,16 +68,28 @@ def rows(found: dict[str, Any]) -> list[Row]:
     return [
         Row("connections lost", "", beside["lost"], 0, 0, f"of {beside['connections']}; {beside['losses'][:1]}"),
         Row("longest connection", "times alone", beside["largest_ms"] / alone["largest_ms"], 0, MOST, said),
-        Row("median connection", "times alone", beside["median_ms"] / alone["median_ms"], 0, MOST,
-            f"{alone['median_ms']:.1f} and {beside['median_ms']:.1f} ms"),
+        Row(
+            "median connection",
+            "times alone",
+            beside["median_ms"] / alone["median_ms"],
+            0,
+            MOST,
+            f"{alone['median_ms']:.1f} and {beside['median_ms']:.1f} ms",
+        ),
         Row("octets compared", "MB", beside["octets"] / 1e6, 0, ever, held),
         Row("accept() without a descriptor", "", here["accepts_without_descriptor"], 1, ever, rivals),
         Row("socket() without a descriptor", "", there["connects_without_descriptor"], 1, ever),
         Row("malloc() without memory", "", there["names_without_memory"], 1, ever, "look-ups of names"),
         Row("keys replaced", "", near["tunnel"]["rekeys"], 0, ever),
-        Row("turned away or replaced", "", replaced, 1, ever,
-            f"{here['half_open_evicted'] + there['half_open_evicted']} half-open ones replaced"),
-    ]  # fmt: skip
+        Row(
+            "turned away or replaced",
+            "",
+            replaced,
+            1,
+            ever,
+            f"{here['half_open_evicted'] + there['half_open_evicted']} half-open ones replaced",
+        ),
+    ]
 
 
 def day_rows(hours: int) -> list[Row]:

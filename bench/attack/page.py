@@ -23,8 +23,18 @@ _START_S, _ANSWER_S, _SETTLE_S = 120, 20, 2
 @contextlib.contextmanager
 def _dashboard(runs: Path) -> Iterator[tuple[str, int]]:
     """Host and port of a dashboard without runs, whose gateway does not run either."""
-    argv = [sys.executable, "-m", "lfp", "dashboard", "--runs-dir", str(runs), "--port", "0",
-            "--gateway", str(runs / "none")]  # with a tool's page there need not be any run  # fmt: skip
+    argv = [
+        sys.executable,
+        "-m",
+        "lfp",
+        "dashboard",
+        "--runs-dir",
+        str(runs),
+        "--port",
+        "0",
+        "--gateway",
+        str(runs / "none"),
+    ]  # with a tool's page there need not be any run
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout

@@ -37,9 +37,12 @@ SOCAT = {
     "far": PROXY.format(listen="tcp-l:$$p,bind=$far", to="$receiver"),
 }
 GATEWAYS: dict[str, Table] = {
-    "none": {}, "router": {"kind": "lft"}, "proxy": {"kind": "lft", "model": "proxy"},
-    "host": {"kind": "lft", "model": "host"}, "socat": SOCAT,
-}  # fmt: skip
+    "none": {},
+    "router": {"kind": "lft"},
+    "proxy": {"kind": "lft", "model": "proxy"},
+    "host": {"kind": "lft", "model": "host"},
+    "socat": SOCAT,
+}
 # Possible changes of the path, by its initial values.
 CHANGES = {
     "none": "none",

@@ -39,15 +39,27 @@ def rows(found: dict[str, Any]) -> list[Row]:
     alone, beside, scan, near = (found[name] for name in ("alone", "beside", "scan", "near"))
     return [
         *(
-            Row(f"set-up beside the scan, {what}", "times alone", beside[name] / alone[name], 0, MOST,
-                f"{alone[name]:.2f} ms alone, {beside[name]:.2f} ms beside")
+            Row(
+                f"set-up beside the scan, {what}",
+                "times alone",
+                beside[name] / alone[name],
+                0,
+                MOST,
+                f"{alone[name]:.2f} ms alone, {beside[name]:.2f} ms beside",
+            )
             for what, name in (("median", "median_ms"), ("p95", "p95_ms"), ("largest", "largest_ms"))
         ),
         Row("closed ports that refused", "", scan["refused"], CLOSED, CLOSED, f"the scan took {scan['seconds']:.1f} s"),
         Row("silent addresses", "", scan["silent"], SILENT, SILENT),
-        Row("connections through the tunnel", "", near["accepted"], alone["connections"] + beside["connections"],
-            alone["connections"] + beside["connections"], f"{near['evicted']} half-open ones replaced"),
-    ]  # fmt: skip
+        Row(
+            "connections through the tunnel",
+            "",
+            near["accepted"],
+            alone["connections"] + beside["connections"],
+            alone["connections"] + beside["connections"],
+            f"{near['evicted']} half-open ones replaced",
+        ),
+    ]
 
 
 def measure(place: Place) -> Iterator[Result]:

@@ -42,7 +42,7 @@ def measure(place: Place) -> Iterator[Result]:
     moved = _counted(place, looks, _BYTE_NS, rate=f"{_RATE_BPS}bit")
     call_ns, byte_ns = _fit({case: real[case] - looks[case] for case in FITTED}, calls, moved)
     costs = {"call": f"{round(call_ns)}ns", "rate": f"{_rate_bps(byte_ns)}bit"}
-    place.say(f"virtual.cpu: [cpu] call = \"{costs['call']}\", rate = \"{_spoken_rate(byte_ns)}\"")
+    place.say(f'virtual.cpu: [cpu] call = "{costs["call"]}", rate = "{_spoken_rate(byte_ns)}"')
     rows = []
     for case, one in _trials(place, **costs).items():
         share = _virtual_ns(one, place) / real[case]

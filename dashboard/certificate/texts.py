@@ -46,8 +46,10 @@ def certificate_facts(content: Content) -> Facts:
 
 def route_table(content: Content) -> Table:
     """The places of the route, and how far each is from the place before that counts."""
-    rows = tuple((place["name"], "yes" if place["counts"] else "no: it does not route",
-                  readable.distance(place["leg_m"])) for place in content["route"])  # fmt: skip
+    rows = tuple(
+        (place["name"], "yes" if place["counts"] else "no: it does not route", readable.distance(place["leg_m"]))
+        for place in content["route"]
+    )
     return Table(("Place", "Counts", "From the place before that counts"), rows, frozenset({2}))
 
 

@@ -78,10 +78,19 @@ def _of_row(run: Run, row: Json) -> Demonstrated:
     return Demonstrated(
         run=run.name,
         setting=Setting(
-            window_bytes=int(row["window_bytes"]), rtt_ns=int(row["rtt_ns"]), rate_bps=int(row["rate_bps"]),
-            queue_bytes=int(row["queue_bytes"]), loss_ppb=int(row["loss_ppb"]), mtu=int(row["mtu"]),
-            profile=str(row["profile"]), time="virtual" if run.virtual else "real",
+            window_bytes=int(row["window_bytes"]),
+            rtt_ns=int(row["rtt_ns"]),
+            rate_bps=int(row["rate_bps"]),
+            queue_bytes=int(row["queue_bytes"]),
+            loss_ppb=int(row["loss_ppb"]),
+            mtu=int(row["mtu"]),
+            profile=str(row["profile"]),
+            time="virtual" if run.virtual else "real",
         ),
-        bps=float(row[THROUGHPUT]), stopped_share=row.get("stopped_share"), retransmits=row.get("retransmits"),
-        timeouts=row.get("timeouts"), rtt_median_ns=row.get("rtt_median_ns"), valid=row.get("valid"),
-    )  # fmt: skip
+        bps=float(row[THROUGHPUT]),
+        stopped_share=row.get("stopped_share"),
+        retransmits=row.get("retransmits"),
+        timeouts=row.get("timeouts"),
+        rtt_median_ns=row.get("rtt_median_ns"),
+        valid=row.get("valid"),
+    )

@@ -131,10 +131,24 @@ class Demonstrations:
             try:
                 file.write_text(scenario_text(setting, name))
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", "lfp", "run", str(file), "--time", setting.time, "--seed", SEED,
-                     "--runs-dir", str(self._runs_dir)],
-                    stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-                )  # fmt: skip
+                    [
+                        sys.executable,
+                        "-m",
+                        "lfp",
+                        "run",
+                        str(file),
+                        "--time",
+                        setting.time,
+                        "--seed",
+                        SEED,
+                        "--runs-dir",
+                        str(self._runs_dir),
+                    ],
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.PIPE,
+                    text=True,
+                )
             except OSError as error:
                 file.unlink(missing_ok=True)
                 raise LfpError(f"{self._runs_dir}: no demonstration can be started: {error.strerror}", 1) from error

@@ -94,8 +94,9 @@ def _controls(text: Messages) -> list[Any]:
 
 
 def _choice(name: str, text: Messages) -> html.Div:
-    labels = [text(key) if (key := f"{name}.{value}") in text else readable.named(name, value)
-              for value in CHOICES[name]]  # fmt: skip
+    labels = [
+        text(key) if (key := f"{name}.{value}") in text else readable.named(name, value) for value in CHOICES[name]
+    ]
     options = [{"label": label, "value": value} for label, value in zip(labels, CHOICES[name], strict=True)]
     value = getattr(Setting(), name)
     control = slider if isinstance(value, int) else select
@@ -204,16 +205,25 @@ def register(
         return ""
 
     app.callback(
-        Output("class-state", "children"), Output("class-drawn", "data"),
-        Input("class-clock", "n_intervals"), State("class-drawn", "data"), State("url", "search"),
-    )(look)  # fmt: skip
+        Output("class-state", "children"),
+        Output("class-drawn", "data"),
+        Input("class-clock", "n_intervals"),
+        State("class-drawn", "data"),
+        State("url", "search"),
+    )(look)
     app.callback(
-        Output("class-start", "disabled"), Output("class-cancel", "disabled"), Input("class-clock", "n_intervals"),
-    )(buttons)  # fmt: skip
+        Output("class-start", "disabled"),
+        Output("class-cancel", "disabled"),
+        Input("class-clock", "n_intervals"),
+    )(buttons)
     app.callback(
-        Output("class-said", "children"), Input("class-start", "n_clicks"), Input("class-cancel", "n_clicks"),
-        *(State(f"class-{name}", "value") for name in CHOICES), State("url", "search"), prevent_initial_call=True,
-    )(act)  # fmt: skip
+        Output("class-said", "children"),
+        Input("class-start", "n_clicks"),
+        Input("class-cancel", "n_clicks"),
+        *(State(f"class-{name}", "value") for name in CHOICES),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )(act)
     _register_result(app, _drawer(run_named))
     _register_steps(app)
 
@@ -225,9 +235,11 @@ def _register_result(app: Dash, draw: Callable[[str, tuple[str, ...]], list[Any]
         return draw(_language(search or ""), tuple(shown))
 
     app.callback(
-        Output("class-result", "children"), Input("class-drawn", "data"), State("url", "search"),
+        Output("class-result", "children"),
+        Input("class-drawn", "data"),
+        State("url", "search"),
         prevent_initial_call=True,
-    )(show)  # fmt: skip
+    )(show)
 
 
 def _register_steps(app: Dash) -> None:

@@ -32,21 +32,27 @@ def told(setting: Setting) -> dict[str, str]:
     """A setting and its theoretical limits, as texts for placeholders."""
     allowed = limits(setting)
     return {
-        "window": readable.size(setting.window_bytes), "rtt": readable.duration(setting.rtt_ns),
-        "rate": readable.rate(setting.rate_bps), "queue": readable.size(setting.queue_bytes),
-        "loss": readable.ratio_ppb(setting.loss_ppb), "profile": setting.profile,
+        "window": readable.size(setting.window_bytes),
+        "rtt": readable.duration(setting.rtt_ns),
+        "rate": readable.rate(setting.rate_bps),
+        "queue": readable.size(setting.queue_bytes),
+        "loss": readable.ratio_ppb(setting.loss_ppb),
+        "profile": setting.profile,
         "mtu": readable.size(setting.mtu),
-        "window_limit": readable.rate(allowed.window_bps), "holds": readable.size(allowed.holds_bytes),
-    }  # fmt: skip
+        "window_limit": readable.rate(allowed.window_bps),
+        "holds": readable.size(allowed.holds_bytes),
+    }
 
 
 def explained(text: Messages, shown: Demonstrated) -> list[str]:
     """What is seen in a demonstration and why, a sentence or two each, from its figures."""
     values = told(shown.setting) | {
-        "measured": readable.rate(shown.bps), "share": readable.share(shown.stopped_share, 3),
-        "retransmits": readable.count(shown.retransmits), "timeouts": readable.count(shown.timeouts),
+        "measured": readable.rate(shown.bps),
+        "share": readable.share(shown.stopped_share, 3),
+        "retransmits": readable.count(shown.retransmits),
+        "timeouts": readable.count(shown.timeouts),
         "rtt_median": readable.duration(shown.rtt_median_ns),
-    }  # fmt: skip
+    }
     fits = shown.setting.window_bytes <= shown.limits.holds_bytes
     keys = ["seen.measured", f"seen.{shown.seen}", "seen.counts", "seen.fits" if fits else "seen.too_large"]
     if shown.rtt_median_ns is not None and shown.rtt_median_ns > 1.2 * shown.setting.rtt_ns:

@@ -58,10 +58,15 @@ def _sentence(line: str) -> str:
 
 def _sides(found: compare.Comparison) -> Sides | None:
     points = [
-        SidePoint(0, cell.base.values, cell.run.values, cell.ratio - 1 if math.isfinite(cell.ratio) else None,
-                  (cell.interval[0] - 1, cell.interval[1] - 1) if cell.interval else None)
+        SidePoint(
+            0,
+            cell.base.values,
+            cell.run.values,
+            cell.ratio - 1 if math.isfinite(cell.ratio) else None,
+            (cell.interval[0] - 1, cell.interval[1] - 1) if cell.interval else None,
+        )
         for cell in found.cells
-    ]  # fmt: skip
+    ]
     return sides(
         found.varied, [cell.setting for cell in found.cells], points, found.metric, columns.label(found.metric)
     )

@@ -80,6 +80,9 @@ def register(app: Dash) -> None:
         return no_update if wanted == (search or "") else wanted
 
     app.callback(
-        Output("url", "search", allow_duplicate=True), Input("compare-value", "value"),
-        Input("compare-across", "value"), State("url", "search"), prevent_initial_call=True,
-    )(chosen)  # fmt: skip
+        Output("url", "search", allow_duplicate=True),
+        Input("compare-value", "value"),
+        Input("compare-across", "value"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )(chosen)

@@ -35,9 +35,12 @@ class Sides:
 
 
 def sides(
-    headings: Mapping[str, str], settings: Sequence[Mapping[str, object]], points: Sequence[SidePoint], metric: str,
+    headings: Mapping[str, str],
+    settings: Sequence[Mapping[str, object]],
+    points: Sequence[SidePoint],
+    metric: str,
     metric_name: str,
-) -> Sides | None:  # fmt: skip
+) -> Sides | None:
     """Points over the numeric setting with most values, or else over the text with most. `headings`: the settings that
     differ, by their columns, with their names; `settings`, `points`: of each cell, whose `x` is filled in here. None
     where no setting differs."""

@@ -56,16 +56,22 @@ def _add_side(
     texts = said(built.metric, np.asarray(medians))
     counts = ["1 trial" if len(own) == 1 else f"{len(own)} trials" for own in values]
     figure.add_scatter(
-        x=places, y=medians, mode="lines+markers", name=name,
-        error_y=bars([max(own) - middle for own, middle in zip(values, medians, strict=True)],
-                     [middle - min(own) for own, middle in zip(values, medians, strict=True)]),
+        x=places,
+        y=medians,
+        mode="lines+markers",
+        name=name,
+        error_y=bars(
+            [max(own) - middle for own, middle in zip(values, medians, strict=True)],
+            [middle - min(own) for own, middle in zip(values, medians, strict=True)],
+        ),
         line={"color": colour, "width": 3, "dash": "solid" if run else "dash"},
         marker={"color": colour, "size": 9, "symbol": symbol},
         customdata=list(zip(places, texts, counts, strict=True)),
         hovertemplate=f"<b>{name}</b>, %{{customdata[0]}}<br>"
         "median %{customdata[1]} of %{customdata[2]}<extra></extra>",
-        row=1, col=1,
-    )  # fmt: skip
+        row=1,
+        col=1,
+    )
 
 
 def _add_difference(
@@ -74,15 +80,26 @@ def _add_difference(
     shown = [(point, 100 * point.difference) for point in points if point.difference is not None]
     places = [built.x_texts[point.x] for point, _ in shown]
     ends = [[100 * end for end in point.interval] if point.interval else [value] * 2 for point, value in shown]
-    words = [f"95 %: {readable.number(low)} … {readable.number(high)} %" if point.interval else "no interval"
-             for (point, _), (low, high) in zip(shown, ends, strict=True)]  # fmt: skip
+    words = [
+        f"95 %: {readable.number(low)} … {readable.number(high)} %" if point.interval else "no interval"
+        for (point, _), (low, high) in zip(shown, ends, strict=True)
+    ]
     figure.add_scatter(
-        x=places, y=[value for _, value in shown], mode="markers",
-        error_y=bars([high - value for (_, value), (_, high) in zip(shown, ends, strict=True)],
-                     [value - low for (_, value), (low, _) in zip(shown, ends, strict=True)]),
-        marker={"color": colour, "size": 9, "symbol": symbol}, name=name, showlegend=False,
-        customdata=[[x, f"{readable.number(value)} % ({text})"]
-                    for x, (_, value), text in zip(places, shown, words, strict=True)],
+        x=places,
+        y=[value for _, value in shown],
+        mode="markers",
+        error_y=bars(
+            [high - value for (_, value), (_, high) in zip(shown, ends, strict=True)],
+            [value - low for (_, value), (low, _) in zip(shown, ends, strict=True)],
+        ),
+        marker={"color": colour, "size": 9, "symbol": symbol},
+        name=name,
+        showlegend=False,
+        customdata=[
+            [x, f"{readable.number(value)} % ({text})"]
+            for x, (_, value), text in zip(places, shown, words, strict=True)
+        ],
         hovertemplate=f"<b>{name}</b>, %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
-        row=2, col=1,
-    )  # fmt: skip
+        row=2,
+        col=1,
+    )

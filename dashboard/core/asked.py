@@ -25,9 +25,11 @@ THEORY, PAPER = "theory", "paper"  # what a reader may hide of a figure
 _UNNAMED = (None, "", NO_AXIS[0])  # an x that no scenario has named
 _FALLBACK = {"x": "", "y": THROUGHPUT, "value": THROUGHPUT, "series": ""}
 _SAID_INSTEAD = {
-    "x": "nothing is drawn over it", "y": "throughput is drawn", "value": "throughput is drawn",
+    "x": "nothing is drawn over it",
+    "y": "throughput is drawn",
+    "value": "throughput is drawn",
     "series": "the settings that differ tell the lines apart",
-}  # fmt: skip
+}
 _CPU_IN_VIRTUAL_TIME = "in virtual time it counts how often the clock was read, not work done"
 
 

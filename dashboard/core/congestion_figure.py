@@ -45,12 +45,21 @@ def _add_line(
     t_ns = (control.t_s[finite] * 1e9).astype(np.int64)
     rows = finite[thin(t_ns, values[finite], int(t_ns[0]), int(t_ns[-1]), POINTS)]
     name = escape(control.name or f"trial {control.trial}")
-    figure.add_trace(scatter(
-        x=control.t_s[rows], y=values[rows], mode="lines", legendgroup=f"{name} {control.trial}",
-        name=name if what == "cwnd" else what, showlegend=what in ("cwnd", "ssthresh"),
-        line={"color": colour, "width": 2, "shape": "hv", "dash": dash}, customdata=said(what, values[rows]),
-        hovertemplate=f"<b>{name}</b><br>{what} %{{customdata}} at %{{x:.3f}} s<extra></extra>",
-    ), row=row, col=1)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=control.t_s[rows],
+            y=values[rows],
+            mode="lines",
+            legendgroup=f"{name} {control.trial}",
+            name=name if what == "cwnd" else what,
+            showlegend=what in ("cwnd", "ssthresh"),
+            line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
+            customdata=said(what, values[rows]),
+            hovertemplate=f"<b>{name}</b><br>{what} %{{customdata}} at %{{x:.3f}} s<extra></extra>",
+        ),
+        row=row,
+        col=1,
+    )
 
 
 def _lay_out(figure: go.Figure, controls: Sequence[Control], words: Sequence[str]) -> None:

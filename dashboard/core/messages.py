@@ -38,8 +38,9 @@ class Messages:
     def of(self, said: Said) -> str:
         """The text of a message that is given by keys."""
         key, values = said
-        return self(key, **{name: self.of(value) if isinstance(value, list) else value
-                            for name, value in values.items()})  # fmt: skip
+        return self(
+            key, **{name: self.of(value) if isinstance(value, list) else value for name, value in values.items()}
+        )
 
 
 def counted(key: str, number: int, **values: object) -> Said:
@@ -53,6 +54,4 @@ def load(file: Path, english: Mapping[str, str] | None = None) -> dict[str, Mess
     for key, text in (english or {}).items():
         rows[key] = {DEFAULT: text} | rows.get(key, {})
     languages = sorted({name for row in rows.values() for name in row}, key=lambda name: (name != DEFAULT, name))
-    return {
-        name: Messages(name, {key: row[name] for key, row in rows.items() if name in row}) for name in languages
-    }  # fmt: skip
+    return {name: Messages(name, {key: row[name] for key, row in rows.items() if name in row}) for name in languages}

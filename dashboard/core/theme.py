@@ -19,10 +19,13 @@ KB = 1024
 
 # Double-click shows everything. There is no button that would send measurements to a server of plotly's makers.
 GRAPH_CONFIG: dict[str, Any] = {
-    "displaylogo": False, "doubleClick": "autosize", "responsive": True,
-    "showSendToCloud": False, "plotlyServerURL": "",
+    "displaylogo": False,
+    "doubleClick": "autosize",
+    "responsive": True,
+    "showSendToCloud": False,
+    "plotlyServerURL": "",
     "modeBarButtonsToRemove": ["sendChartToCloud", "select2d", "lasso2d", "resetScale2d"],
-}  # fmt: skip
+}
 
 LAYOUT: dict[str, Any] = {
     "font": {"family": FONT, "size": FONT_PX, "color": INK},
@@ -34,9 +37,16 @@ LAYOUT: dict[str, Any] = {
     "separators": ". ",
 }
 AXIS: dict[str, Any] = {
-    "showline": True, "linecolor": GREY, "linewidth": 1, "gridcolor": PALE, "zeroline": False, "ticks": "outside",
-    "tickcolor": GREY, "title": {"standoff": 10}, "exponentformat": "none",  # the axis has a unit: no 600k KB
-}  # fmt: skip
+    "showline": True,
+    "linecolor": GREY,
+    "linewidth": 1,
+    "gridcolor": PALE,
+    "zeroline": False,
+    "ticks": "outside",
+    "tickcolor": GREY,
+    "title": {"standoff": 10},
+    "exponentformat": "none",  # the axis has a unit: no 600k KB
+}
 
 
 def scatter(**options: Any) -> dict[str, Any]:

@@ -32,6 +32,7 @@ class Panel:
 
 def panels(entries: Sequence[Entry]) -> list[Panel]:
     """The panels of these entries, which are in the order of their runs."""
+
     def of(entry: Entry) -> tuple[str, str]:
         return str(entry.manifest["name"]), entry.time
 
@@ -52,10 +53,15 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
     labels = _ticks(panel.entries)
     figure.update_layout(**LAYOUT, height=520, title_text=f"{escape(panel.scenario)}, {panel.time} time")
     figure.update_xaxes(
-        **AXIS, title_text="run, by the build of its gateway", type="category", categoryorder="array",
-        categoryarray=[run.name for run in runs], tickmode="array", tickvals=[run.name for run in runs],
+        **AXIS,
+        title_text="run, by the build of its gateway",
+        type="category",
+        categoryorder="array",
+        categoryarray=[run.name for run in runs],
+        tickmode="array",
+        tickvals=[run.name for run in runs],
         ticktext=[labels[run.name] for run in runs],
-    )  # fmt: skip
+    )
     figure.update_yaxes(**AXIS, title_text=unit.title(columns.label(metric)), rangemode="tozero")
     return figure
 
@@ -63,23 +69,39 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
 def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence[Entry], number: int) -> None:
     look = style(number)
     figure.add_scatter(
-        x=[entry.run.name for entry in found], y=[entry.median / size for entry in found], name=escape(name),
-        mode="lines+markers", line={"color": look.colour},
+        x=[entry.run.name for entry in found],
+        y=[entry.median / size for entry in found],
+        name=escape(name),
+        mode="lines+markers",
+        line={"color": look.colour},
         marker={"color": look.colour, "size": 9, "symbol": look.symbol},
-        error_y=bars([(entry.most - entry.median) / size for entry in found],
-                     [(entry.median - entry.least) / size for entry in found]),
-        customdata=[[readable.named(metric, entry.median), entry.trials, _label(entry), entry.started, _ratio(entry),
-                     escape(entry.run.name)] for entry in found],
+        error_y=bars(
+            [(entry.most - entry.median) / size for entry in found],
+            [(entry.median - entry.least) / size for entry in found],
+        ),
+        customdata=[
+            [
+                readable.named(metric, entry.median),
+                entry.trials,
+                _label(entry),
+                entry.started,
+                _ratio(entry),
+                escape(entry.run.name),
+            ]
+            for entry in found
+        ],
         hovertemplate=f"<b>{escape(name)}</b><br>%{{customdata[5]}}, %{{customdata[3]}}<br>build %{{customdata[2]}}<br>"
-                      "median %{customdata[0]} of %{customdata[1]}%{customdata[4]}<extra></extra>",
-    )  # fmt: skip
+        "median %{customdata[0]} of %{customdata[1]}%{customdata[4]}<extra></extra>",
+    )
 
 
 def _ticks(entries: Sequence[Entry]) -> dict[str, str]:
     """The label of each run. Runs of one build are told apart by when they started, and then by their names."""
     labels = {entry.run.name: _label(entry) for entry in entries}
-    for more in ({entry.run.name: entry.started[:16].replace("T", " ") for entry in entries},
-                 {entry.run.name: escape(entry.run.name) for entry in entries}):  # fmt: skip
+    for more in (
+        {entry.run.name: entry.started[:16].replace("T", " ") for entry in entries},
+        {entry.run.name: escape(entry.run.name) for entry in entries},
+    ):
         often = Counter(labels.values())
         labels = {run: f"{text}<br>{more[run]}" if often[text] > 1 else text for run, text in labels.items()}
     return labels

@@ -76,6 +76,8 @@ def register(app: Dash) -> None:
         return no_update if wanted == (search or "") else wanted
 
     app.callback(
-        Output("url", "search", allow_duplicate=True), *(Input(name, "value") for name in IDS), State("url", "search"),
+        Output("url", "search", allow_duplicate=True),
+        *(Input(name, "value") for name in IDS),
+        State("url", "search"),
         prevent_initial_call=True,
-    )(chosen)  # fmt: skip
+    )(chosen)

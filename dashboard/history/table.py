@@ -73,11 +73,23 @@ def history_table(entries: Sequence[Entry], metric: str) -> Table:
     texts = cells.texts_by_column(settings, told)
     order = {key: place for place, key in enumerate(cells.groups(settings, told))}
     rows = sorted(entries, key=lambda entry: order[cells.key(entry.setting, told)])
-    head = (*(cells.heading(name) for name in told), "Started (UTC)", "lfp", "Gateway", "Trials", "Run", "Median",
-            "Least to greatest", "To the run before")  # fmt: skip
+    head = (
+        *(cells.heading(name) for name in told),
+        "Started (UTC)",
+        "lfp",
+        "Gateway",
+        "Trials",
+        "Run",
+        "Median",
+        "Least to greatest",
+        "To the run before",
+    )
     numeric = frozenset({*range(len(told)), len(told) + 3, *range(len(told) + 5, len(head))})
-    return Table(head, tuple((*(texts[name][entry.setting.get(name)] for name in told), *_figures(entry, metric))
-                             for entry in rows), numeric)  # fmt: skip
+    return Table(
+        head,
+        tuple((*(texts[name][entry.setting.get(name)] for name in told), *_figures(entry, metric)) for entry in rows),
+        numeric,
+    )
 
 
 def _figures(entry: Entry, metric: str) -> tuple[str, ...]:

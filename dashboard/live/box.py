@@ -71,17 +71,22 @@ def read(answer: Answer) -> BoxState:
         uptime_ns=int(answer["uptime_ns"]),
         counters={f"{way}.{name}": int(statistics[way][name]) for way in WAYS for name in ("in_bytes", "out_bytes")},
         directions={way: _direction(answer["parameters"][way], statistics[way]) for way in WAYS},
-        valid=bool(verdict["valid"]), reasons=tuple(map(str, verdict["reasons"])), numbers=tuple(all_numbers),
-    )  # fmt: skip
+        valid=bool(verdict["valid"]),
+        reasons=tuple(map(str, verdict["reasons"])),
+        numbers=tuple(all_numbers),
+    )
 
 
 def _direction(parameters: Mapping[str, Any], statistics: Mapping[str, Any]) -> Direction:
     lateness = statistics["lateness"]
     return Direction(
-        parameters={one.shown: parameters[one.shown] for one in PARAMETERS}, drops=dict(statistics["drops"]),
-        queue_bytes=int(statistics["queue_bytes"]), queue_peak_bytes=int(statistics["queue_peak_bytes"]),
-        late_p99_ns=lateness["p99_ns"], late_max_ns=lateness["max_ns"],
-    )  # fmt: skip
+        parameters={one.shown: parameters[one.shown] for one in PARAMETERS},
+        drops=dict(statistics["drops"]),
+        queue_bytes=int(statistics["queue_bytes"]),
+        queue_peak_bytes=int(statistics["queue_peak_bytes"]),
+        late_p99_ns=lateness["p99_ns"],
+        late_max_ns=lateness["max_ns"],
+    )
 
 
 def watch(path: Path, connect: Callable[[], Control] | None = None) -> BoxWatcher:

@@ -28,9 +28,14 @@ def _facts(seen: Seen[BoxState]) -> list[Any]:
 
 
 VIEW: LiveView[BoxState] = LiveView(
-    "box", "Delay box", "What left the box in the last 10 minutes",
-    {f"{way}.out_bytes": DIRECTIONS[way] for way in WAYS}, box_line, _facts, lambda state: state.numbers,
-)  # fmt: skip
+    "box",
+    "Delay box",
+    "What left the box in the last 10 minutes",
+    {f"{way}.out_bytes": DIRECTIONS[way] for way in WAYS},
+    box_line,
+    _facts,
+    lambda state: state.numbers,
+)
 
 
 def page(watcher: BoxWatcher, *, read_only: bool = False) -> html.Div:
@@ -60,10 +65,14 @@ def register(app: Dash, watcher: BoxWatcher, *, read_only: bool) -> None:
 
     VIEW.register(app, watcher)
     app.callback(
-        Output("box-said", "children"), *(Output(f"box-{name}", "value") for name in NAMES),
-        Input("box-set", "n_clicks"), *(Input(f"box-{name}", "n_submit") for name in NAMES),
-        State("box-way", "value"), *(State(f"box-{name}", "value") for name in NAMES), prevent_initial_call=True,
-    )(set_all)  # fmt: skip
+        Output("box-said", "children"),
+        *(Output(f"box-{name}", "value") for name in NAMES),
+        Input("box-set", "n_clicks"),
+        *(Input(f"box-{name}", "n_submit") for name in NAMES),
+        State("box-way", "value"),
+        *(State(f"box-{name}", "value") for name in NAMES),
+        prevent_initial_call=True,
+    )(set_all)
 
 
 def changed(watcher: BoxWatcher, way: str, values: dict[str, str], *, read_only: bool = False) -> tuple[str, bool]:

@@ -32,17 +32,28 @@ def live_figure(samples: Sequence[Sample], now_s: float, lines: Mapping[str, str
     for number, (counter, name) in enumerate(lines.items()):
         rates = np.asarray([8 * sample.per_s.get(counter, np.nan) for sample in samples[begun:]], np.float64)
         texts = [f"{_rate(bps)}, {_age(round(-age))}" for bps, age in zip(rates.tolist(), ages_s.tolist(), strict=True)]
-        traces.append(scatter(
-            x=ages_s, y=rates, name=name, mode="lines", text=texts, hovertemplate="%{text}<extra></extra>",
-            line={"color": SERIES_COLOURS[number], "width": 3, "dash": DASHES[number]}, connectgaps=False,
-        ))  # fmt: skip
+        traces.append(
+            scatter(
+                x=ages_s,
+                y=rates,
+                name=name,
+                mode="lines",
+                text=texts,
+                hovertemplate="%{text}<extra></extra>",
+                line={"color": SERIES_COLOURS[number], "width": 3, "dash": DASHES[number]},
+                connectgaps=False,
+            )
+        )
     unit = scale(traces, "y", "rate_bps")
     layout = LAYOUT | {
-        "height": 420, "margin": {"l": 90, "r": 30, "t": 20, "b": 60}, "showlegend": True, "uirevision": "live",
+        "height": 420,
+        "margin": {"l": 90, "r": 30, "t": 20, "b": 60},
+        "showlegend": True,
+        "uirevision": "live",
         "legend": {"orientation": "h", "y": 1.12},
         "xaxis": AXIS | {"title": AXIS["title"] | {"text": "Time (s); 0 is now"}},
         "yaxis": AXIS | {"rangemode": "tozero", "title": AXIS["title"] | {"text": unit.title(title)}},
-    }  # fmt: skip
+    }
     return {"data": traces, "layout": layout}
 
 

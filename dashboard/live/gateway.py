@@ -67,13 +67,20 @@ def read(answer: Answer) -> GatewayState:
     if missing:
         raise KeyError(missing[0])
     return GatewayState(
-        uptime_ns=int(answer["uptime_ns"]), counters={name: int(relay[name]) for name in (IN, OUT)},
-        parameters=parameters, tunnel=str(tunnel["status"]), peer=str(tunnel["peer"]),
-        contention=tunnel["contention"] or "", bypassed=bool(answer["bypassed"]), draining=bool(answer["draining"]),
+        uptime_ns=int(answer["uptime_ns"]),
+        counters={name: int(relay[name]) for name in (IN, OUT)},
+        parameters=parameters,
+        tunnel=str(tunnel["status"]),
+        peer=str(tunnel["peer"]),
+        contention=tunnel["contention"] or "",
+        bypassed=bool(answer["bypassed"]),
+        draining=bool(answer["draining"]),
         engine=answer["engine"] or {},
-        connections=int(relay["connections"]), half_open=int(relay["half_open"]),
-        streams=int(answer["session"]["streams"]), numbers=tuple(numbers(answer)),
-    )  # fmt: skip
+        connections=int(relay["connections"]),
+        half_open=int(relay["half_open"]),
+        streams=int(answer["session"]["streams"]),
+        numbers=tuple(numbers(answer)),
+    )
 
 
 def watch(path: Path, connect: Callable[[], Control] | None = None) -> GatewayWatcher:

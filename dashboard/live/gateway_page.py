@@ -25,17 +25,23 @@ ENDS = {
     "the time is over.",
 }
 VIEW: LiveView[GatewayState] = LiveView(
-    "gateway", "Gateway", "Goodput of the last 10 minutes",
+    "gateway",
+    "Gateway",
+    "Goodput of the last 10 minutes",
     {IN: "from hosts into the gateway", OUT: "from the gateway to hosts"},
-    gateway_line, lambda seen: [facts_list(gateway_facts(seen))], lambda state: state.numbers,
-)  # fmt: skip
+    gateway_line,
+    lambda seen: [facts_list(gateway_facts(seen))],
+    lambda state: state.numbers,
+)
 
 
 def page(watcher: GatewayWatcher, *, read_only: bool = False) -> html.Div:
     """The page. The controls begin with the gateway's settings now."""
     state = watcher.seen().state
-    rows = [html.Div([_control(setting, state), button(_set(setting), f"Set {setting.label.lower()}")], className="bar")
-            for setting in SETTINGS]  # fmt: skip
+    rows = [
+        html.Div([_control(setting, state), button(_set(setting), f"Set {setting.label.lower()}")], className="bar")
+        for setting in SETTINGS
+    ]
     within = field("gateway-within", "Drain within", type="text", value=WITHIN)
     ends = [within, button("gateway-drain", "Drain…"), button("gateway-stop", "Stop…")]
     sure = [dcc.ConfirmDialog(id=f"gateway-{end}-sure", message=message) for end, message in ENDS.items()]
@@ -85,14 +91,19 @@ def register(app: Dash, watcher: GatewayWatcher, *, read_only: bool) -> None:
         prevent_initial_call=True,
     )(set_one)
     app.callback(
-        Output("gateway-said", "children", allow_duplicate=True), Input("gateway-stop-sure", "submit_n_clicks"),
-        Input("gateway-drain-sure", "submit_n_clicks"), State("gateway-within", "value"), prevent_initial_call=True,
-    )(end)  # fmt: skip
+        Output("gateway-said", "children", allow_duplicate=True),
+        Input("gateway-stop-sure", "submit_n_clicks"),
+        Input("gateway-drain-sure", "submit_n_clicks"),
+        State("gateway-within", "value"),
+        prevent_initial_call=True,
+    )(end)
     for name in ENDS:
         app.clientside_callback(  # type: ignore[no-untyped-call]
-            "clicks => Boolean(clicks)", Output(f"gateway-{name}-sure", "displayed"),
-            Input(f"gateway-{name}", "n_clicks"), prevent_initial_call=True,
-        )  # fmt: skip
+            "clicks => Boolean(clicks)",
+            Output(f"gateway-{name}-sure", "displayed"),
+            Input(f"gateway-{name}", "n_clicks"),
+            prevent_initial_call=True,
+        )
 
 
 def changed(watcher: GatewayWatcher, setting: Setting, value: object, *, read_only: bool = False) -> str:

@@ -28,9 +28,11 @@ class Live:
 
 
 def watch(
-    gateway_socket: Path | None = None, box_socket: Path | None = None,
-    to_gateway: Callable[[], lft_ref.Control] | None = None, to_box: Callable[[], comet_delay.Control] | None = None,
-) -> Live:  # fmt: skip
+    gateway_socket: Path | None = None,
+    box_socket: Path | None = None,
+    to_gateway: Callable[[], lft_ref.Control] | None = None,
+    to_box: Callable[[], comet_delay.Control] | None = None,
+) -> Live:
     """Begins to watch the tools at these sockets. The last two: how they are reached; directly by default."""
     return Live(
         gateway.watch(gateway_socket, to_gateway) if gateway_socket else None,

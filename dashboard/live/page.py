@@ -64,10 +64,13 @@ class LiveView(Generic[S]):
     def register(self, app: Dash, watcher: Watcher[S, Any]) -> None:
         """Registers the callback by which an open page updates itself every second."""
         app.callback(
-            Output(f"{self.name}-state", "children"), Output(f"{self.name}-facts", "children"),
-            Output(f"{self.name}-plot", "figure"), Output(f"{self.name}-numbers", "children"),
-            Input(f"{self.name}-clock", "n_intervals"), prevent_initial_call=True,
-        )(lambda _: self.parts(watcher.seen()))  # fmt: skip
+            Output(f"{self.name}-state", "children"),
+            Output(f"{self.name}-facts", "children"),
+            Output(f"{self.name}-plot", "figure"),
+            Output(f"{self.name}-numbers", "children"),
+            Input(f"{self.name}-clock", "n_intervals"),
+            prevent_initial_call=True,
+        )(lambda _: self.parts(watcher.seen()))
 
 
 def field(name: str, label: str, **options: Any) -> html.Div:

@@ -39,20 +39,22 @@ def gateway_facts(seen: Seen[GatewayState]) -> Facts:
         return []
     settings = [(setting.label, setting_value(setting, state)) for setting in SETTINGS]
     engine = state.engine
-    return known([
-        ("Peer", state.peer),
-        ("Up for", readable.duration(state.uptime_ns)),
-        ("From hosts into the gateway", readable.rate(_bps(seen, IN))),
-        ("From the gateway to hosts", readable.rate(_bps(seen, OUT))),
-        *settings,
-        ("Rate of the tunnel now", limit(engine.get("rate_bps"))),
-        ("RTT of the tunnel", readable.duration(engine.get("srtt_ns") or None)),
-        ("Least RTT of the tunnel", readable.duration(engine.get("min_rtt_ns") or None)),
-        ("Loss in the last 1000 frames", readable.ratio_ppb(engine.get("loss_ppb"))),
-        ("Connections of hosts", readable.count(state.connections)),
-        ("Half-open connections", readable.count(state.half_open)),
-        ("Sessions in the tunnel", readable.count(state.streams)),
-    ])  # fmt: skip
+    return known(
+        [
+            ("Peer", state.peer),
+            ("Up for", readable.duration(state.uptime_ns)),
+            ("From hosts into the gateway", readable.rate(_bps(seen, IN))),
+            ("From the gateway to hosts", readable.rate(_bps(seen, OUT))),
+            *settings,
+            ("Rate of the tunnel now", limit(engine.get("rate_bps"))),
+            ("RTT of the tunnel", readable.duration(engine.get("srtt_ns") or None)),
+            ("Least RTT of the tunnel", readable.duration(engine.get("min_rtt_ns") or None)),
+            ("Loss in the last 1000 frames", readable.ratio_ppb(engine.get("loss_ppb"))),
+            ("Connections of hosts", readable.count(state.connections)),
+            ("Half-open connections", readable.count(state.half_open)),
+            ("Sessions in the tunnel", readable.count(state.streams)),
+        ]
+    )
 
 
 def setting_value(setting: Setting, state: GatewayState) -> str:
@@ -93,8 +95,10 @@ def box_table(seen: Seen[BoxState]) -> Table:
         ("Lateness, p99 since the start", *(_bucket(way.late_p99_ns) for way in ways)),
         ("Lateness, greatest since the start", *(readable.duration(way.late_max_ns) for way in ways)),
     ]
-    rows += [(f"Packets dropped: {cause.replace('_', ' ')}", *(readable.count(way.drops.get(cause)) for way in ways))
-             for cause in ways[0].drops]  # fmt: skip
+    rows += [
+        (f"Packets dropped: {cause.replace('_', ' ')}", *(readable.count(way.drops.get(cause)) for way in ways))
+        for cause in ways[0].drops
+    ]
     rows += [(one.label, *(_value(one.shown, way.parameters[one.shown]) for way in ways)) for one in PARAMETERS]
     return Table(("Quantity", *(f"{way} (from {way[0]} to {way[1]})" for way in WAYS)), tuple(rows), frozenset({1, 2}))
 

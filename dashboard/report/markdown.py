@@ -124,10 +124,16 @@ def _result_parts(run: Run) -> list[Part]:
         notes = [f"{spread}table has in brackets behind the median.", *notes]
         return [Part(heading, "curves", curves_figure(lines), notes, (("", tables.curve_table(lines)),))]
     if built := sweep.build(run):
-        named = [("By region", tables.region_table(built)), ("Median, least to greatest", tables.level_table(built)),
-                 ("Means with 95 % intervals", tables.interval_table(built))]  # fmt: skip
-        notes = ["Large marks are medians over the valid trials; bars reach from the least to the greatest.",
-                 *tables.sweep_notes(built), *tables.interval_notes(built)]  # fmt: skip
+        named = [
+            ("By region", tables.region_table(built)),
+            ("Median, least to greatest", tables.level_table(built)),
+            ("Means with 95 % intervals", tables.interval_table(built)),
+        ]
+        notes = [
+            "Large marks are medians over the valid trials; bars reach from the least to the greatest.",
+            *tables.sweep_notes(built),
+            *tables.interval_notes(built),
+        ]
         shown = tuple((name, table) for name, table in named if table.rows)
         return [Part("Throughput by transfer.window", "sweep", sweep_figure(built), notes, shown)]
     return []

@@ -52,9 +52,14 @@ def _run(wanted: str, timeout_s: float) -> tuple[int | None, str]:
     argv = [sys.executable, "-m", __name__]
     flags = f"{os.environ.get(FLAGS, '')} --disable-background-networking"
     with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        env=os.environ | {FLAGS: flags}, process_group=0,
-    ) as process:  # fmt: skip
+        argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {FLAGS: flags},
+        process_group=0,
+    ) as process:
         try:
             said, _ = process.communicate(wanted, timeout_s)
             return process.returncode, said

@@ -34,9 +34,11 @@ def bar(run: Run, chosen: Choice) -> list[Any]:
         for name, label, own, value in zip(IDS, LABELS, options, (now.x, now.by, now.value, now.series), strict=True)
     ]
     shown = Checks(
-        id="choice-show", legend="Shown", value=sorted({THEORY, PAPER} - chosen.hide),
+        id="choice-show",
+        legend="Shown",
+        value=sorted({THEORY, PAPER} - chosen.hide),
         options=[{"label": "theory", "value": THEORY}, {"label": "the paper's values", "value": PAPER}],
-    )  # fmt: skip
+    )
     return [html.Div([*fields, shown], className="chooser")]
 
 
@@ -48,6 +50,10 @@ def register(app: Dash, run_at: Callable[[str], Run]) -> None:
         return no_update if wanted == (search or "") else wanted
 
     app.callback(
-        Output("url", "search"), *(Input(name, "value") for name in IDS), Input("choice-show", "value"),
-        State("url", "pathname"), State("url", "search"), prevent_initial_call=True,
-    )(chosen)  # fmt: skip
+        Output("url", "search"),
+        *(Input(name, "value") for name in IDS),
+        Input("choice-show", "value"),
+        State("url", "pathname"),
+        State("url", "search"),
+        prevent_initial_call=True,
+    )(chosen)

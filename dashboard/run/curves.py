@@ -107,15 +107,23 @@ def build(run: Run) -> Curves | None:
         return None
     groups = split(run, rows, [x], wanted.series)
     return Curves(
-        paper=run.paper, x=x, x_name=heading(run, x), y=y, x_values=values,
+        paper=run.paper,
+        x=x,
+        x_name=heading(run, x),
+        y=y,
+        x_values=values,
         curves=tuple(_curve(group, x, y, run.captured) for group in groups),
-        invalid=tuple((group.name, _point(row, x, y, run.captured)) for group in groups for row in group.rows
-                      if not row.get("valid")),
+        invalid=tuple(
+            (group.name, _point(row, x, y, run.captured))
+            for group in groups
+            for row in group.rows
+            if not row.get("valid")
+        ),
         reference=tuple(_reference(run, x, y, wanted.series)),
         theory=theory.lines(groups, x, y, values),
         failed=len(run.rows) - len(gave),
         elsewhere=len(gave) - len(rows),
-    )  # fmt: skip
+    )
 
 
 def without(built: Curves, hide: Collection[str]) -> Curves:

@@ -39,13 +39,19 @@ def _add_theory(figure: go.Figure, built: Curves, line: TheoryLine) -> None:
     names = [curve.series for curve in built.curves]
     own = line.series in names and line.series
     figure.add_scatter(
-        x=[_x(built, x) for x, _ in line.points], y=[_y(built, y) for _, y in line.points], mode="lines",
-        name=line.law, legendgroup=escape(line.series) if own else None,
-        line={"color": style(names.index(line.series)).colour if own else GREY, "width": 2,
-              "dash": LAW_DASHES[line.law]},
+        x=[_x(built, x) for x, _ in line.points],
+        y=[_y(built, y) for _, y in line.points],
+        mode="lines",
+        name=line.law,
+        legendgroup=escape(line.series) if own else None,
+        line={
+            "color": style(names.index(line.series)).colour if own else GREY,
+            "width": 2,
+            "dash": LAW_DASHES[line.law],
+        },
         customdata=[f"{built.x_text(x)}: {built.y_text(y)}" for x, y in line.points],
         hovertemplate=f"{line.law}<br>{built.x_name.lower()} %{{customdata}}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _categories(built: Curves) -> bool:
@@ -78,25 +84,38 @@ def _y(built: Curves, value: float) -> float:
 def _add_curve(figure: go.Figure, built: Curves, curve: Curve, look: Style) -> None:
     name, levels = escape(curve.series) or "measured", curve.levels.values()
     figure.add_scatter(
-        x=[_x(built, x) for x in curve.levels], y=[_y(built, level.median) for level in levels],
-        error_y=bars([_y(built, level.high - level.median) for level in levels],
-                     [_y(built, level.median - level.low) for level in levels]),
-        mode="markers" if _has_names(built) else "lines+markers", name=name, legendgroup=name, offsetgroup=name,
+        x=[_x(built, x) for x in curve.levels],
+        y=[_y(built, level.median) for level in levels],
+        error_y=bars(
+            [_y(built, level.high - level.median) for level in levels],
+            [_y(built, level.median - level.low) for level in levels],
+        ),
+        mode="markers" if _has_names(built) else "lines+markers",
+        name=name,
+        legendgroup=name,
+        offsetgroup=name,
         line={"color": look.colour, "width": 3, "dash": look.dash},
         marker={"color": look.colour, "size": 9, "symbol": look.symbol},
-        customdata=[[level.trials[0], built.x_text(x), built.y_text(level.median), level.repeats]
-                    for x, level in curve.levels.items()],
+        customdata=[
+            [level.trials[0], built.x_text(x), built.y_text(level.median), level.repeats]
+            for x, level in curve.levels.items()
+        ],
         hovertemplate=f"<b>{name}</b>, {built.x_name.lower()} %{{customdata[1]}}<br>median %{{customdata[2]}} of "
-                      "%{customdata[3]}<br>click opens trial %{customdata[0]}<extra></extra>",
-    )  # fmt: skip
+        "%{customdata[3]}<br>click opens trial %{customdata[0]}<extra></extra>",
+    )
     if _repeated(curve):
         figure.add_scatter(
-            x=[_x(built, point.x) for point in curve.points], y=[_y(built, point.y) for point in curve.points],
-            mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False, offsetgroup=name,
+            x=[_x(built, point.x) for point in curve.points],
+            y=[_y(built, point.y) for point in curve.points],
+            mode="markers",
+            name=f"{name}: single trials",
+            legendgroup=name,
+            showlegend=False,
+            offsetgroup=name,
             marker={"color": look.colour, "size": 7, "symbol": f"{look.symbol}-open"},
             customdata=[[point.trial, _text(built, point)] for point in curve.points],
             hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
-        )  # fmt: skip
+        )
 
 
 def _repeated(curve: Curve) -> bool:
@@ -113,11 +132,14 @@ def _add_invalid(figure: go.Figure, built: Curves) -> None:
         return
     facts = [[p.trial, f"{escape(name)}: {_text(built, p)}<br>{escape(p.reasons)}"] for name, p in built.invalid]
     figure.add_scatter(
-        x=[_x(built, point.x) for _, point in built.invalid], y=[_y(built, point.y) for _, point in built.invalid],
-        mode="markers", name="not valid (left out of the medians)", customdata=facts,
+        x=[_x(built, point.x) for _, point in built.invalid],
+        y=[_y(built, point.y) for _, point in built.invalid],
+        mode="markers",
+        name="not valid (left out of the medians)",
+        customdata=facts,
         marker={"color": BLACK, "size": 13, "symbol": "x-thin", "line": {"color": BLACK, "width": 2.5}},
         hovertemplate="<b>not valid</b>, trial %{customdata[0]}<br>%{customdata[1]}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _add_reference(figure: go.Figure, built: Curves) -> None:
@@ -126,20 +148,28 @@ def _add_reference(figure: go.Figure, built: Curves) -> None:
     if not points:
         return
     figure.add_scatter(
-        x=[_x(built, point.x) for point in points], y=[_y(built, point.y) for point in points], mode="markers",
+        x=[_x(built, point.x) for point in points],
+        y=[_y(built, point.y) for point in points],
+        mode="markers",
         name=f"paper ({escape(built.paper)})",
         customdata=[f"{built.y_text(point.y)}<br>{escape(point.note)}" for point in points],
         marker={"color": INK, "size": 15, "symbol": "diamond-open", "line": {"color": INK, "width": 2.5}},
         hovertemplate="<b>paper</b>: %{customdata}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _lay_out(figure: go.Figure, built: Curves) -> None:
     values = [point.y for curve in built.curves for point in curve.points if point.y > 0]
     wide = bool(values) and max(values) >= WIDE * min(values)
     texts = [built.x_text(value) for value in built.x_values]
-    order: dict[str, Any] = {"type": "category", "categoryorder": "array", "categoryarray": texts, "tickmode": "array",
-                             "tickvals": texts, "ticktext": [_tick(escape(text)) for text in texts]}  # fmt: skip
+    order: dict[str, Any] = {
+        "type": "category",
+        "categoryorder": "array",
+        "categoryarray": texts,
+        "tickmode": "array",
+        "tickvals": texts,
+        "ticktext": [_tick(escape(text)) for text in texts],
+    }
     ticks: dict[str, Any] = {"tickvals": list(built.x_values), "ticktext": texts}
     legend: dict[str, Any] = {"x": 1.02, "y": 1, "font": {"size": 15}}
     if any(map(_repeated, built.curves)):

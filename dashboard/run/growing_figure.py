@@ -29,10 +29,13 @@ def growing_figure(connections: Sequence[Grown]) -> dict[str, Any]:
     """The figure of at most `MOST` connections, of those with most data."""
     shown = connections[:MOST]
     layout = LAYOUT | {
-        "height": 900, "margin": {"l": 110, "r": 30, "t": 20, "b": 60}, "uirevision": "growing",
-        "showlegend": len(shown) > 1, "legend": {"orientation": "h", "y": 1.06},
+        "height": 900,
+        "margin": {"l": 110, "r": 30, "t": 20, "b": 60},
+        "uirevision": "growing",
+        "showlegend": len(shown) > 1,
+        "legend": {"orientation": "h", "y": 1.06},
         "xaxis": AXIS | {"anchor": "y4", "title": AXIS["title"] | {"text": "Time since the first sample (s)"}},
-    }  # fmt: skip
+    }
     traces, high = [], (1 + _GAP) / len(PANELS)
     for number, (title, name) in enumerate(PANELS, start=1):
         coloured = zip(shown, SERIES_COLOURS, strict=False)
@@ -40,8 +43,10 @@ def growing_figure(connections: Sequence[Grown]) -> dict[str, Any]:
         top = 1 - (number - 1) * high
         text = scale(own, "y", name).title(title)
         layout[f"yaxis{number if number > 1 else ''}"] = AXIS | {
-            "domain": [max(top - high + _GAP, 0), top], "rangemode": "tozero", "title": AXIS["title"] | {"text": text},
-        }  # fmt: skip
+            "domain": [max(top - high + _GAP, 0), top],
+            "rangemode": "tozero",
+            "title": AXIS["title"] | {"text": text},
+        }
         traces += own
     return {"data": traces, "layout": layout}
 
@@ -68,11 +73,18 @@ def _marks(one: Grown) -> dict[str, Any]:
     rows = np.flatnonzero(again > 0)
     rows = rows[thin((one.t_s[rows] * 1e9).astype(np.int64), again[rows], 0, 1 << 62, MARKS)]
     return scatter(
-        x=one.t_s[rows], y=one.figures["acked_bytes"][rows], mode="markers", legendgroup=one.name, showlegend=False,
-        xaxis="x", yaxis="y", name=escape(one.name), marker={"color": BLACK, "size": 9, "symbol": "x-thin-open"},
+        x=one.t_s[rows],
+        y=one.figures["acked_bytes"][rows],
+        mode="markers",
+        legendgroup=one.name,
+        showlegend=False,
+        xaxis="x",
+        yaxis="y",
+        name=escape(one.name),
+        marker={"color": BLACK, "size": 9, "symbol": "x-thin-open"},
         customdata=[readable.count(count) for count in again[rows].astype(int).tolist()],
         hovertemplate=f"<b>{escape(one.name)}</b><br>sent again: %{{customdata}} at %{{x:.2f}} s<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _line(one: Grown, what: str, values: F64, panel: int, colour: str, dash: str = "solid") -> dict[str, Any]:
@@ -81,8 +93,15 @@ def _line(one: Grown, what: str, values: F64, panel: int, colour: str, dash: str
     rows = known[thin(t_ns, values[known], int(t_ns[0]), int(t_ns[-1]), POINTS)] if known.size else known
     unit = {1: "x_bytes", 2: "x_bps", 3: "x_bytes", 4: "x_ns"}[panel]
     return scatter(
-        x=one.t_s[rows], y=values[rows], mode="lines", name=escape(one.name), legendgroup=one.name,
-        showlegend=what == "acknowledged", yaxis=f"y{panel if panel > 1 else ''}", xaxis="x",
-        line={"color": colour, "width": 3 if dash == "solid" else 2, "dash": dash}, customdata=said(unit, values[rows]),
+        x=one.t_s[rows],
+        y=values[rows],
+        mode="lines",
+        name=escape(one.name),
+        legendgroup=one.name,
+        showlegend=what == "acknowledged",
+        yaxis=f"y{panel if panel > 1 else ''}",
+        xaxis="x",
+        line={"color": colour, "width": 3 if dash == "solid" else 2, "dash": dash},
+        customdata=said(unit, values[rows]),
         hovertemplate=f"<b>{escape(one.name)}</b><br>{what} %{{customdata}} at %{{x:.2f}} s<extra></extra>",
-    )  # fmt: skip
+    )

@@ -50,14 +50,26 @@ def _heat_map(matrix: Matrix, panel: Panel, low: float, high: float) -> go.Heatm
         span = f"{show(cell.low)} to {show(cell.high)}, " if cell.low != cell.high else ""
         paper = f"<br>paper: {show(panel.paper[place])}" if place in panel.paper else ""
         texts[place] = f"{show(cell.median)}<br>{span}{cell.repeats}{paper}"
-    trials = [[panel.cells[r, c].trials[:1] if (r, c) in panel.cells else [None] for c in range(shape[1])]
-              for r in range(shape[0])]  # fmt: skip
+    trials = [
+        [panel.cells[r, c].trials[:1] if (r, c) in panel.cells else [None] for c in range(shape[1])]
+        for r in range(shape[0])
+    ]
     return go.Heatmap(
-        z=z, x=matrix.x.texts, y=matrix.y.texts, text=texts, customdata=trials, zmin=low, zmax=high,
-        coloraxis="coloraxis", xgap=2, ygap=2, hoverongaps=False, name=panel.series,
+        z=z,
+        x=matrix.x.texts,
+        y=matrix.y.texts,
+        text=texts,
+        customdata=trials,
+        zmin=low,
+        zmax=high,
+        coloraxis="coloraxis",
+        xgap=2,
+        ygap=2,
+        hoverongaps=False,
+        name=panel.series,
         hovertemplate=f"<b>{escape(panel.series)}</b>, trial %{{customdata[0]}}<br>{matrix.x.name} %{{x}}<br>"
-                      f"{matrix.y.name} %{{y}}<br>%{{text}}<extra></extra>",
-    )  # fmt: skip
+        f"{matrix.y.name} %{{y}}<br>%{{text}}<extra></extra>",
+    )
 
 
 def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit, number: int) -> list[dict[str, Any]]:
@@ -72,8 +84,17 @@ def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit, number: int)
         if (row, column) in panel.paper:
             text += f"<br><i>paper {_short(panel.paper[row, column], unit)}</i>"
         light = cell.median <= 0 or np.log10(cell.median) < middle
-        notes.append({"x": x[column], "y": y[row], "xref": f"x{place}", "yref": f"y{place}", "text": text,
-                      "showarrow": False, "font": {"size": 14, "color": "white" if light else INK}})  # fmt: skip
+        notes.append(
+            {
+                "x": x[column],
+                "y": y[row],
+                "xref": f"x{place}",
+                "yref": f"y{place}",
+                "text": text,
+                "showarrow": False,
+                "font": {"size": 14, "color": "white" if light else INK},
+            }
+        )
     return notes
 
 
@@ -89,10 +110,15 @@ def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: U
         height=PANEL_PX * max(len(matrix.panels), 1) + MARGIN_PX,
         clickmode="event",
         coloraxis={
-            "colorscale": COLOURS, "cmin": low, "cmax": high,
-            "colorbar": {"title": {"text": unit.title(matrix.value_name), "side": "right"},
-                         "tickvals": numbers, "ticktext": [_short(10.0**tick, unit) for tick in numbers]},
+            "colorscale": COLOURS,
+            "cmin": low,
+            "cmax": high,
+            "colorbar": {
+                "title": {"text": unit.title(matrix.value_name), "side": "right"},
+                "tickvals": numbers,
+                "ticktext": [_short(10.0**tick, unit) for tick in numbers],
+            },
         },
-    )  # fmt: skip
+    )
     figure.update_xaxes(type="category", title_text=matrix.x.name, title_standoff=6)
     figure.update_yaxes(type="category", title_text=matrix.y.name)

@@ -89,9 +89,11 @@ def _settings_part(run: Run) -> list[Any]:
 def _sweep_part(built: sweep.Sweep) -> list[Any]:
     regions = tables.region_table(built)
     axis = Radios(
-        id="sweep-axis", legend="Window axis", value="log",
+        id="sweep-axis",
+        legend="Window axis",
+        value="log",
         options=[{"label": "logarithmic", "value": "log"}, {"label": "linear", "value": "linear"}],
-    )  # fmt: skip
+    )
     parts: list[Any] = [
         html.H2("Throughput by transfer.window"),
         axis,
@@ -175,14 +177,20 @@ def register(app: Dash, run_named: Callable[[str], Run]) -> None:
         return (no_update, no_update) if trial is None else (f"/run/{run_name(pathname)}/trial/{trial}", "")
 
     app.callback(
-        Output("sweep", "figure"), Input("sweep-axis", "value"), State("url", "pathname"), State("url", "search"),
+        Output("sweep", "figure"),
+        Input("sweep-axis", "value"),
+        State("url", "pathname"),
+        State("url", "search"),
         prevent_initial_call=True,
-    )(axis)  # fmt: skip
+    )(axis)
     for figure in ("sweep", "matrix", "curves"):
         app.callback(
-            Output("url", "pathname", allow_duplicate=True), Output("url", "search", allow_duplicate=True),
-            Input(figure, "clickData"), State("url", "pathname"), prevent_initial_call=True,
-        )(opened)  # fmt: skip
+            Output("url", "pathname", allow_duplicate=True),
+            Output("url", "search", allow_duplicate=True),
+            Input(figure, "clickData"),
+            State("url", "pathname"),
+            prevent_initial_call=True,
+        )(opened)
     choice_bar.register(app, run_at)
 
 

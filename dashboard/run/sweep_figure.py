@@ -53,23 +53,35 @@ def _add_curve(figure: go.Figure, curve: Curve, look: Style) -> None:
     figure.add_scatter(
         x=[level.window_bytes for level in levels],
         y=[level.bps.median for level in levels],
-        error_y=bars([level.bps.high - level.bps.median for level in levels],
-                     [level.bps.median - level.bps.low for level in levels]),
-        mode="lines", name=name, legendgroup=name,
+        error_y=bars(
+            [level.bps.high - level.bps.median for level in levels],
+            [level.bps.median - level.bps.low for level in levels],
+        ),
+        mode="lines",
+        name=name,
+        legendgroup=name,
         line={"color": look.colour, "width": 3, "dash": look.dash},
         customdata=[[level.bps.trials[0], _level_text(level)] for level in levels],
         hovertemplate=f"<b>{name}</b><br>%{{customdata[1]}}<extra></extra>",
-    )  # fmt: skip
+    )
     valid = [o for o in curve.observations if o.valid]
     figure.add_scatter(
         x=[o.window_bytes for o in valid],
         y=[o.bps for o in valid],
-        mode="markers", name=f"{name}: single trials", legendgroup=name, showlegend=False,
-        marker={"color": look.colour, "size": 9, "symbol": look.symbol, "opacity": 0.75,
-                "line": {"color": "white", "width": 1}},
+        mode="markers",
+        name=f"{name}: single trials",
+        legendgroup=name,
+        showlegend=False,
+        marker={
+            "color": look.colour,
+            "size": 9,
+            "symbol": look.symbol,
+            "opacity": 0.75,
+            "line": {"color": "white", "width": 1},
+        },
         customdata=[[o.trial, _observation_text(o)] for o in valid],
         hovertemplate=f"<b>{name}</b>, trial %{{customdata[0]}}<br>%{{customdata[1]}}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _level_text(level: Level) -> str:
@@ -110,12 +122,15 @@ def _add_reference(figure: go.Figure, sweep: Sweep) -> None:
     figure.add_scatter(
         x=[point.window_bytes for point in sweep.reference],
         y=[point.short_term_bps for point in sweep.reference],
-        mode="markers", name=f"paper ({escape(sweep.paper)})",
+        mode="markers",
+        name=f"paper ({escape(sweep.paper)})",
         marker={"color": INK, "size": 13, "symbol": "diamond-open", "line": {"color": INK, "width": 2}},
-        customdata=[f"{_place_text(point.window_bytes, point.short_term_bps)}<br>{escape(point.note)}"
-                    for point in sweep.reference],
+        customdata=[
+            f"{_place_text(point.window_bytes, point.short_term_bps)}<br>{escape(point.note)}"
+            for point in sweep.reference
+        ],
         hovertemplate="<b>paper</b><br>window %{customdata}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _add_guides(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
@@ -132,12 +147,17 @@ def _add_guides(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
     for number, own in enumerate(sweep.measured):
         style = _guide_style(sweep, own.series if len(sweep.curves) > 1 else "")
         figure.add_scatter(
-            x=[window for window, _ in own.points], y=[bps for _, bps in own.points], mode="markers",
-            name="window ÷ measured RTT", showlegend=number == 0, legendgroup=style.group, legendrank=style.rank,
+            x=[window for window, _ in own.points],
+            y=[bps for _, bps in own.points],
+            mode="markers",
+            name="window ÷ measured RTT",
+            showlegend=number == 0,
+            legendgroup=style.group,
+            legendrank=style.rank,
             marker={"symbol": "line-ew-open", "size": 18, "color": style.colour, "line": {"width": 2}},
             customdata=[_place_text(*point) for point in own.points],
             hovertemplate=f"window ÷ measured RTT{style.of}<br>%{{customdata}}<extra></extra>",
-        )  # fmt: skip
+        )
 
 
 @dataclass(frozen=True)
@@ -173,29 +193,44 @@ def _add_law(figure: go.Figure, sweep: Sweep, rtt_ns: float, log_x: bool, style:
     x = np.geomspace(low, max(end, low), 50) if log_x else np.linspace(0, end, 50)
     rtt = readable.duration(rtt_ns, 3)
     figure.add_scatter(
-        x=x, y=x * 8e9 / rtt_ns, mode="lines", line={"color": style.colour, "width": 2, "dash": "dash"},
-        name=f"window ÷ RTT of the empty path ({rtt})", legendgroup=style.group, legendrank=style.rank,
+        x=x,
+        y=x * 8e9 / rtt_ns,
+        mode="lines",
+        line={"color": style.colour, "width": 2, "dash": "dash"},
+        name=f"window ÷ RTT of the empty path ({rtt})",
+        legendgroup=style.group,
+        legendrank=style.rank,
         customdata=[_place_text(window, window * 8e9 / rtt_ns) for window in x],
         hovertemplate=f"one window a round trip of {rtt}{style.of}<br>%{{customdata}}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _add_rate(figure: go.Figure, sweep: Sweep, bps: float, style: _Style) -> None:
     windows = _windows(sweep)
     figure.add_scatter(
-        x=[windows[0], windows[-1]], y=[bps] * 2, mode="lines", name=f"line rate ({readable.rate(bps)})",
-        line={"color": style.colour, "width": 2, "dash": "dot"}, legendgroup=style.group, legendrank=style.rank,
+        x=[windows[0], windows[-1]],
+        y=[bps] * 2,
+        mode="lines",
+        name=f"line rate ({readable.rate(bps)})",
+        line={"color": style.colour, "width": 2, "dash": "dot"},
+        legendgroup=style.group,
+        legendrank=style.rank,
         hovertemplate=f"line rate {readable.rate(bps)}{style.of}<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _add_knee(figure: go.Figure, sweep: Sweep, held_bytes: float, style: _Style) -> None:
     text = f"path and queue full: {readable.size(held_bytes, 3)}"
     figure.add_scatter(
-        x=[held_bytes] * 30, y=np.linspace(0, 1.05 * _top_bps(sweep), 30), mode="lines", name=text,
-        line={"color": style.colour, "width": 1.5, "dash": "dashdot"}, legendgroup=style.group, legendrank=style.rank,
+        x=[held_bytes] * 30,
+        y=np.linspace(0, 1.05 * _top_bps(sweep), 30),
+        mode="lines",
+        name=text,
+        line={"color": style.colour, "width": 1.5, "dash": "dashdot"},
+        legendgroup=style.group,
+        legendrank=style.rank,
         hovertemplate=f"{text}{style.of}<br>rate × RTT + queue; a larger window overflows the queue<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> None:
@@ -206,14 +241,31 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
             continue
         low, high = low / window.size, high / window.size
         if number % 2 == 0:
-            figure.add_shape(type="rect", xref="x", yref="paper", x0=low, x1=high, y0=0, y1=1, layer="below",
-                             line_width=0, fillcolor=PALE, opacity=0.45)  # fmt: skip
+            figure.add_shape(
+                type="rect",
+                xref="x",
+                yref="paper",
+                x0=low,
+                x1=high,
+                y0=0,
+                y1=1,
+                layer="below",
+                line_width=0,
+                fillcolor=PALE,
+                opacity=0.45,
+            )
         middle = (low * high) ** 0.5 if log_x else (low + high) / 2
         figure.add_annotation(
-            x=np.log10(middle) if log_x else middle, xref="x", y=1.0, yref="paper", yanchor="bottom",
-            showarrow=False, text=f"<b>{escape(region.label)}</b>", font={"color": INK},
+            x=np.log10(middle) if log_x else middle,
+            xref="x",
+            y=1.0,
+            yref="paper",
+            yanchor="bottom",
+            showarrow=False,
+            text=f"<b>{escape(region.label)}</b>",
+            font={"color": INK},
             yshift=number % 2 * NAME_PX,  # names of neighbours do not meet, however narrow their regions
-        )  # fmt: skip
+        )
 
 
 def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: Unit) -> None:
@@ -231,10 +283,13 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: U
     figure.update_layout(margin={"t": 50 + NAME_PX, "r": 20}, legend_title=KEY if repeated else None)
     figure.update_yaxes(**AXIS, title_text=rate.title("Throughput"), range=[0, 1.12 * top / rate.size])
     figure.update_xaxes(
-        **AXIS, title_text=_window_title(log_x, window), type="log" if log_x else "linear",
+        **AXIS,
+        title_text=_window_title(log_x, window),
+        type="log" if log_x else "linear",
         tickmode="array" if log_x else "auto",  # the switch changes it; ticks are there for both
-        tickvals=[tick / window.size for tick in ticks], ticktext=[readable.size(tick) for tick in ticks],
-    )  # fmt: skip
+        tickvals=[tick / window.size for tick in ticks],
+        ticktext=[readable.size(tick) for tick in ticks],
+    )
 
 
 def _window_title(log_x: bool, window: Unit) -> str:
@@ -247,14 +302,27 @@ def _add_switch(figure: go.Figure, log_x: bool, window: Unit) -> None:
     buttons = []
     for label, log in (("logarithmic window axis", True), ("linear window axis", False)):
         change: dict[str, Any] = {
-            "xaxis.type": "log" if log else "linear", "xaxis.autorange": True,
-            "xaxis.tickmode": "array" if log else "auto", "xaxis.title.text": _window_title(log, window),
-        }  # fmt: skip
+            "xaxis.type": "log" if log else "linear",
+            "xaxis.autorange": True,
+            "xaxis.tickmode": "array" if log else "auto",
+            "xaxis.title.text": _window_title(log, window),
+        }
         for number, note in enumerate(figure.layout.annotations):
             place = float(10**note.x if log_x else note.x)
             change[f"annotations[{number}].x"] = float(np.log10(place)) if log else place
         buttons.append({"label": label, "method": "relayout", "args": [change]})
     figure.update_layout(
-        updatemenus=[{"type": "buttons", "direction": "down", "x": 1.02, "y": 0, "xanchor": "left", "yanchor": "bottom",
-                      "buttons": buttons, "active": 0 if log_x else 1, "showactive": True}]
-    )  # fmt: skip
+        updatemenus=[
+            {
+                "type": "buttons",
+                "direction": "down",
+                "x": 1.02,
+                "y": 0,
+                "xanchor": "left",
+                "yanchor": "bottom",
+                "buttons": buttons,
+                "active": 0 if log_x else 1,
+                "showactive": True,
+            }
+        ]
+    )

@@ -70,8 +70,11 @@ def matrix_notes(matrix: Matrix) -> list[str]:
     """Sentences about trials that no cell counts."""
     left = matrix.left_out
     return [
-        *([f"{left} trial{'s' if left != 1 else ''} failed, not valid or without a value: counted in no cell."]
-          if left else []),
+        *(
+            [f"{left} trial{'s' if left != 1 else ''} failed, not valid or without a value: counted in no cell."]
+            if left
+            else []
+        ),
         *_counted(matrix.elsewhere, "that have no place on an axis"),
     ]
 
@@ -88,7 +91,7 @@ def level_table(sweep: Sweep) -> Table:
     rows = [
         (text, *(_spread(levels.get(window)) for levels in by_curve))
         for window, text in zip(windows, texts, strict=True)
-    ]  # fmt: skip
+    ]
     head = (WINDOW_NAME, *(curve.series or "Measured" for curve in sweep.curves))
     return Table(head, tuple(rows), frozenset(range(len(head))))
 
@@ -105,8 +108,10 @@ def interval_table(sweep: Sweep) -> Table:
     given only where enough of the repeats are not copies."""
     rows = [
         (readable.size(level.window_bytes), curve.series, *_means(level), level.bps.repeats)
-        for curve in sweep.curves for level in curve.levels if len(level.bps.trials) >= LEAST_COUNT
-    ]  # fmt: skip
+        for curve in sweep.curves
+        for level in curve.levels
+        if len(level.bps.trials) >= LEAST_COUNT
+    ]
     head = (WINDOW_NAME, "Series", "Mean throughput", "s, stopped share", "Repeats")
     return Table(head, tuple(rows), frozenset({0, 2, 3, 4}))
 
@@ -131,13 +136,28 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
     """Our congestion controls compared with the kernel's own of the same algorithm at the same settings."""
     told = any(pair.setting for pair in pairs)
     rows = [
-        (*([pair.setting] if told else []), pair.kernel.name, readable.rate(pair.kernel_bps), pair.ours.name,
-         readable.rate(pair.ours_bps), readable.number(pair.ours_bps / pair.kernel_bps),
-         readable.share(pair.window_apart, 3), "yes" if pair.agrees else "no")
+        (
+            *([pair.setting] if told else []),
+            pair.kernel.name,
+            readable.rate(pair.kernel_bps),
+            pair.ours.name,
+            readable.rate(pair.ours_bps),
+            readable.number(pair.ours_bps / pair.kernel_bps),
+            readable.share(pair.window_apart, 3),
+            "yes" if pair.agrees else "no",
+        )
         for pair in pairs
-    ]  # fmt: skip
-    head = (*(["Setting"] if told else []), "Kernel's own", "Throughput", "Ours", "Throughput", "Ours ÷ kernel's",
-            "cwnd apart, at most", f"Within {readable.share(PAIR_WITHIN)}")  # fmt: skip
+    ]
+    head = (
+        *(["Setting"] if told else []),
+        "Kernel's own",
+        "Throughput",
+        "Ours",
+        "Throughput",
+        "Ours ÷ kernel's",
+        "cwnd apart, at most",
+        f"Within {readable.share(PAIR_WITHIN)}",
+    )
     return Table(head, tuple(rows), frozenset(number + told for number in (1, 3, 4, 5)))
 
 
@@ -147,11 +167,17 @@ def matrix_table(matrix: Matrix) -> Table:
     for panel in matrix.panels:
         for (row, column), cell in sorted(panel.cells.items()):
             paper = panel.paper.get((row, column))
-            rows.append((
-                panel.series, matrix.y.texts[row], matrix.x.texts[column], show(cell.median),
-                between(show(cell.low), show(cell.high)), cell.repeats,
-                readable.NOTHING if paper is None else show(paper),
-            ))  # fmt: skip
+            rows.append(
+                (
+                    panel.series,
+                    matrix.y.texts[row],
+                    matrix.x.texts[column],
+                    show(cell.median),
+                    between(show(cell.low), show(cell.high)),
+                    cell.repeats,
+                    readable.NOTHING if paper is None else show(paper),
+                )
+            )
     head = ("Series", matrix.y.name, matrix.x.name, "Median", "Least to greatest", "Repeats", "Paper")
     return Table(head, tuple(rows), frozenset({1, 2, 3, 4, 5, 6}))
 

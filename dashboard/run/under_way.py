@@ -129,8 +129,10 @@ class Growing:
             _read_on(known, path)
             found = {name: np.asarray(rows, np.float64).T for name, rows in known.rows.items()}
         first = min((float(values[0, 0]) for values in found.values()), default=0.0)
-        grown = [Grown(name, (values[0] - first) / 1e9, dict(zip(FIGURES, values, strict=True)))
-                 for name, values in found.items()]  # fmt: skip
+        grown = [
+            Grown(name, (values[0] - first) / 1e9, dict(zip(FIGURES, values, strict=True)))
+            for name, values in found.items()
+        ]
         return sorted(grown, key=lambda one: -one.figures["acked_bytes"][-1])
 
 
@@ -161,4 +163,3 @@ def _take(known: _File, line: bytes) -> None:
     rows.append(row)
     if len(rows) > MOST_SAMPLES:
         del rows[1::2]
-

@@ -89,8 +89,14 @@ def register(app: Dash, run_named: Callable[[str], Run], whole_page: Callable[[s
         return no_update, state_line(run, now), _running(now, grown), figure, not connections
 
     app.callback(
-        Output("page", "children", allow_duplicate=True), Output("under-way-state", "children"),
-        Output("under-way-trials", "children"), Output("growing", "figure"), Output("under-way-plot", "hidden"),
-        Input("under-way-clock", "n_intervals"), State("url", "pathname"), State("url", "search"),
-        State("under-way-seen", "data"), prevent_initial_call=True,
-    )(look)  # fmt: skip
+        Output("page", "children", allow_duplicate=True),
+        Output("under-way-state", "children"),
+        Output("under-way-trials", "children"),
+        Output("growing", "figure"),
+        Output("under-way-plot", "hidden"),
+        Input("under-way-clock", "n_intervals"),
+        State("url", "pathname"),
+        State("url", "search"),
+        State("under-way-seen", "data"),
+        prevent_initial_call=True,
+    )(look)

@@ -62,5 +62,9 @@ def _figures(connections: Sequence[Grown]) -> tuple[str, ...]:
     rates = [float(one.goodput_bps()[-1]) for one in running]
     again = sum(int(one.figures["retransmits"][-1]) for one in connections)
     goodput = sum(rate for rate in rates if not math.isnan(rate))
-    return (readable.rate(goodput), readable.size(last["cwnd_bytes"]), readable.duration(last["rtt_ns"]),
-            readable.count(again))  # fmt: skip
+    return (
+        readable.rate(goodput),
+        readable.size(last["cwnd_bytes"]),
+        readable.duration(last["rtt_ns"]),
+        readable.count(again),
+    )

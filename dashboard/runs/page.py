@@ -60,18 +60,30 @@ def _table(rows: list[Row]) -> AgGrid:
     }
     columns = [{"field": name, "headerName": head, **own.get(name, {})} for name, head in COLUMNS.items()]
     return AgGrid(
-        id="runs-table", rowData=rows, columnDefs=[*columns, {"field": "words", "hide": True}],
+        id="runs-table",
+        rowData=rows,
+        columnDefs=[*columns, {"field": "words", "hide": True}],
         defaultColDef={
-            "filter": "agTextColumnFilter", "cellDataType": False, "floatingFilter": True, "flex": 2, "wrapText": True,
+            "filter": "agTextColumnFilter",
+            "cellDataType": False,
+            "floatingFilter": True,
+            "flex": 2,
+            "wrapText": True,
             "autoHeight": True,
         },
-        getRowId="params.data.id", selectedRows=[], style={"height": None},
+        getRowId="params.data.id",
+        selectedRows=[],
+        style={"height": None},
         dashGridOptions={
-            "domLayout": "autoHeight", "rowSelection": {"mode": "multiRow"}, "pagination": True,
-            "paginationPageSize": PAGE_ROWS, "includeHiddenColumnsInQuickFilter": True, "quickFilterText": "",
+            "domLayout": "autoHeight",
+            "rowSelection": {"mode": "multiRow"},
+            "pagination": True,
+            "paginationPageSize": PAGE_ROWS,
+            "includeHiddenColumnsInQuickFilter": True,
+            "quickFilterText": "",
             "tooltipShowDelay": 300,
         },
-    )  # fmt: skip
+    )
 
 
 def register(app: Dash, list_runs: Callable[[], list[Run]], delete: Callable[[str], None] | None) -> None:
@@ -96,25 +108,40 @@ def register(app: Dash, list_runs: Callable[[], list[Run]], delete: Callable[[st
         return run_rows(list_runs()), [], said
 
     app.callback(
-        Output("compare", "disabled"), Output("delete", "disabled"), Output("delete-sure", "message"),
-        Output("export-picked", "children"), Input("runs-table", "selectedRows"), prevent_initial_call=True,
-    )(picked)  # fmt: skip
-    app.callback(
-        Output("url", "pathname", allow_duplicate=True), Input("compare", "n_clicks"),
-        State("runs-table", "selectedRows"), prevent_initial_call=True,
-    )(compare)  # fmt: skip
-    app.callback(
-        Output("runs-table", "rowData"), Output("runs-table", "selectedRows"), Output("delete-result", "children"),
-        Input("delete-sure", "submit_n_clicks"), State("runs-table", "selectedRows"), prevent_initial_call=True,
-    )(deleted)  # fmt: skip
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        SEARCH, Output("runs-table", "dashGridOptions"), Input("runs-search", "value"),
-        State("runs-table", "dashGridOptions"), prevent_initial_call=True,
-    )  # fmt: skip
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        "clicks => Boolean(clicks)", Output("delete-sure", "displayed"), Input("delete", "n_clicks"),
+        Output("compare", "disabled"),
+        Output("delete", "disabled"),
+        Output("delete-sure", "message"),
+        Output("export-picked", "children"),
+        Input("runs-table", "selectedRows"),
         prevent_initial_call=True,
-    )  # fmt: skip
+    )(picked)
+    app.callback(
+        Output("url", "pathname", allow_duplicate=True),
+        Input("compare", "n_clicks"),
+        State("runs-table", "selectedRows"),
+        prevent_initial_call=True,
+    )(compare)
+    app.callback(
+        Output("runs-table", "rowData"),
+        Output("runs-table", "selectedRows"),
+        Output("delete-result", "children"),
+        Input("delete-sure", "submit_n_clicks"),
+        State("runs-table", "selectedRows"),
+        prevent_initial_call=True,
+    )(deleted)
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        SEARCH,
+        Output("runs-table", "dashGridOptions"),
+        Input("runs-search", "value"),
+        State("runs-table", "dashGridOptions"),
+        prevent_initial_call=True,
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        "clicks => Boolean(clicks)",
+        Output("delete-sure", "displayed"),
+        Input("delete", "n_clicks"),
+        prevent_initial_call=True,
+    )
 
 
 def _delete_all(names: list[str], delete: Callable[[str], None] | None) -> str:

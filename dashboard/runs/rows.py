@@ -11,9 +11,14 @@ from dashboard.core.runs import Run
 from netcommon import readable
 
 COLUMNS = {
-    "run": "Run", "reproduces": "Reproduces", "started": "Started", "trials": "Trials", "state": "State",
-    "verdict": "Verdict", "tags": "Tags",
-}  # fmt: skip
+    "run": "Run",
+    "reproduces": "Reproduces",
+    "started": "Started",
+    "trials": "Trials",
+    "state": "State",
+    "verdict": "Verdict",
+    "tags": "Tags",
+}
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+.!|~-])")
 
 

@@ -37,10 +37,14 @@ def register(app: Dash, list_runs: Callable[[], list[Run]], tag: Callable[..., N
         return run_rows(list_runs()), said
 
     app.callback(
-        Output("runs-table", "rowData", allow_duplicate=True), Output("tag-said", "children"),
-        Input("tag-add", "n_clicks"), Input("tag-remove", "n_clicks"), State("tag-words", "value"),
-        State("runs-table", "selectedRows"), prevent_initial_call=True,
-    )(tagged)  # fmt: skip
+        Output("runs-table", "rowData", allow_duplicate=True),
+        Output("tag-said", "children"),
+        Input("tag-add", "n_clicks"),
+        Input("tag-remove", "n_clicks"),
+        State("tag-words", "value"),
+        State("runs-table", "selectedRows"),
+        prevent_initial_call=True,
+    )(tagged)
 
 
 def changed(tag: Callable[..., None] | None, names: list[str], text: str, *, remove: bool) -> str:

@@ -71,10 +71,14 @@ def make_app(
     tags and starts; this process by default."""
     runs, changes = Runs(runs_dir, read_only), changes or Changes(runs_dir)
     app = Application(
-        runs.has_timeline, title="lfp", update_title="", serve_locally=True, eager_loading=True,
+        runs.has_timeline,
+        title="lfp",
+        update_title="",
+        serve_locally=True,
+        eager_loading=True,
         suppress_callback_exceptions=True,
         assets_folder=str(Path(__file__).parent.parent / "assets"),
-    )  # fmt: skip
+    )
     app.index_string = app.index_string.replace("<html>", '<html lang="en">')
     app.layout = html.Div(
         [

@@ -33,8 +33,11 @@ def require_token(server: Flask, token: str, cookie: str) -> None:
         if _same(request.cookies.get(cookie), token):
             return None
         if not _same(request.args.get("token"), token):
-            return Response("This dashboard wants its token: open the URL that `lfp dashboard` printed.\n", 401,
-                            mimetype="text/plain")  # fmt: skip
+            return Response(
+                "This dashboard wants its token: open the URL that `lfp dashboard` printed.\n",
+                401,
+                mimetype="text/plain",
+            )
         rest = urlencode([(key, value) for key, value in request.args.items(multi=True) if key != "token"])
         answer = make_response(redirect(request.path + (f"?{rest}" if rest else "")))
         answer.set_cookie(cookie, token, httponly=True, samesite="Strict")

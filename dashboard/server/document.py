@@ -21,9 +21,14 @@ from dashboard.core.elements import graph_config
 from dashboard.timeline import views as timeline_view
 
 RUN_ADDRESS = re.compile(r"^/run/(?P<run>[^/]+)/?(?:trial/(?P<trial>\d{1,9})/?(?P<back>reverse/?)?)?$")
-NOT_SHOWN = ("/dash_table/", "async-enterprise", *(
-    f"/dcc/async-{name}." for name in ("datepicker", "dropdown", "highlight", "markdown", "mathjax", "slider", "upload")
-))  # fmt: skip
+NOT_SHOWN = (
+    "/dash_table/",
+    "async-enterprise",
+    *(
+        f"/dcc/async-{name}."
+        for name in ("datepicker", "dropdown", "highlight", "markdown", "mathjax", "slider", "upload")
+    ),
+)
 RUNS_TABLE = "/dash_ag_grid/"
 PLOTLY, PLOTLY_ADDRESS = "/plotly/package_data/", "/plotly.<fingerprint>.js"
 BY_DASH = ("/_dash-layout", "/_dash-dependencies")

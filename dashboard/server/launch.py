@@ -75,8 +75,11 @@ def _keeper(shown: Shown) -> tuple[dict[str, int], int | None]:
     given = {"runs_dir": shown.runs_dir, "read_only": shown.read_only, "sockets": shown.sockets, "channels": theirs}
     keeper = subprocess.Popen(
         [sys.executable, "-P", "-m", "dashboard.server.keeper", json.dumps(given)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=tuple(theirs.values()), process_group=0,
-    )  # fmt: skip
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        pass_fds=tuple(theirs.values()),
+        process_group=0,
+    )
     ours = {name: pair[0].detach() for name, pair in pairs.items()}
     for _, end in pairs.values():
         end.close()

@@ -31,9 +31,17 @@ _PATIENCE_S = 5  # for what is still being prepared when the server ends
 
 
 def serve(
-    listener: socket.socket, runs_dir: Path, first: str, host: str, token: str | None, announce: Callable[[str], None],
-    *, live: Live, read_only: bool = False, changes: Offered | None = None,
-) -> None:  # fmt: skip
+    listener: socket.socket,
+    runs_dir: Path,
+    first: str,
+    host: str,
+    token: str | None,
+    announce: Callable[[str], None],
+    *,
+    live: Live,
+    read_only: bool = False,
+    changes: Offered | None = None,
+) -> None:
     """Serves all runs of `runs_dir` and the running tools of `live`; returns on SIGINT. `announce` is called with the
     URL of the page `first` (`/gateway`) once the URL works. `read_only`: nothing can be deleted, started or changed.
     `changes`: who does that; this process by default.

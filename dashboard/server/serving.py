@@ -46,9 +46,13 @@ def _serve(shown: Shown, opened: Opened, choice: sandbox.Choice) -> None:
     tempfile.tempdir = opened.temporary
     runs_dir = Path(shown.runs_dir)
     sandbox.enter(
-        [runs_dir, *_linked(runs_dir)], [Path(opened.timelines), Path(opened.temporary)], choice,
-        needed=runs_dir.glob("*/manifest.json"), optional=[cache_directory() / "timelines"], private=_private(),
-    )  # fmt: skip
+        [runs_dir, *_linked(runs_dir)],
+        [Path(opened.timelines), Path(opened.temporary)],
+        choice,
+        needed=runs_dir.glob("*/manifest.json"),
+        optional=[cache_directory() / "timelines"],
+        private=_private(),
+    )
     if not choice.off:
         apart.begin()
     channels = {name: Channel(number) for name, number in opened.channels.items()}
@@ -76,12 +80,23 @@ def _serve_confined(shown: Shown, listener: socket.socket, channels: dict[str, C
         print(f"lfp: left out: {why}", file=sys.stderr)
     sockets = {name: Path(path) for name, path in shown.sockets.items()}
     live = watch(
-        sockets.get("gateway"), sockets.get("box"),
-        lambda: KeptGateway(channels["gateway"]), lambda: KeptBox(channels["box"]),
-    )  # fmt: skip
+        sockets.get("gateway"),
+        sockets.get("box"),
+        lambda: KeptGateway(channels["gateway"]),
+        lambda: KeptBox(channels["box"]),
+    )
     try:
-        serve(listener, runs_dir, shown.first, shown.host, shown.token, _announce, live=live,
-              read_only=shown.read_only, changes=changes)  # fmt: skip
+        serve(
+            listener,
+            runs_dir,
+            shown.first,
+            shown.host,
+            shown.token,
+            _announce,
+            live=live,
+            read_only=shown.read_only,
+            changes=changes,
+        )
     finally:
         live.close()
 

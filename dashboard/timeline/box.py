@@ -16,7 +16,6 @@ from dashboard.timeline.messages import fate_words
 COLUMNS = ("box_fate", "t_box_in_ns", "t_box_exit_ns", "t_box_out_ns")
 
 
-
 @dataclass(frozen=True)
 class Box:
     """What the box did with each segment of a timeline, row by row. Times are ns from the timeline's origin; negative:
@@ -42,8 +41,10 @@ class Box:
         """For each of these segments the reason why it never arrived."""
         names = [self.name(fate) for fate in range(256)]
         dropped = [fate_words(say, name, long=True) for name in names]
-        behind = [say("lost.behind", fate=text) if name in ("loss", "outage") else text
-                  for name, text in zip(names, dropped, strict=True)]  # fmt: skip
+        behind = [
+            say("lost.behind", fate=text) if name in ("loss", "outage") else text
+            for name, text in zip(names, dropped, strict=True)
+        ]
         passed = taken(self.exit_ns, rows) >= 0
         table = np.asarray([dropped, behind], object)
         return np.asarray(table[passed.astype(np.int8), taken(self.fate, rows)])

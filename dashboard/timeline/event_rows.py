@@ -14,10 +14,14 @@ from scenarios.plan.causes import loss_words
 
 HEAD = ("At (s)", "What", "Why", "What shows it")
 EVENTS = {
-    "loss_burst": "burst of losses", "rto": "retransmission time-out", "fast_retransmit": "fast retransmit",
-    "zero_window": "zero window", "receiver_window": "limited by the receiver's window",
-    "idle": "nothing outstanding", "ecn_reduction": "window reduced for ECN marks",
-}  # fmt: skip
+    "loss_burst": "burst of losses",
+    "rto": "retransmission time-out",
+    "fast_retransmit": "fast retransmit",
+    "zero_window": "zero window",
+    "receiver_window": "limited by the receiver's window",
+    "idle": "nothing outstanding",
+    "ecn_reduction": "window reduced for ECN marks",
+}
 Row = tuple[str, str, str, str]
 
 

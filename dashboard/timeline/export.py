@@ -22,15 +22,17 @@ def segments_csv(flow: Flow, t0: int, t1: int) -> bytes:
     """Every segment that was sent in [t0, t1] (ns from the first one). Raises LfpError if there are too many."""
     rows = _rows(flow, t0, t1)
     received = taken(flow.received_ns, rows)
-    table = pa.table({
-        "t_sent_ns": taken(flow.sent_ns, rows) + flow.origin_ns,
-        "t_received_ns": pa.array(received + flow.origin_ns, mask=received < 0),
-        "seq": taken(flow.seq, rows),
-        "len": taken(flow.length, rows),
-        "transmission": taken(flow.transmission, rows),
-        "kind": kind_words(taken(flow.kind, rows), ENGLISH),
-        "lost": received == one_end.LOST,
-    })  # fmt: skip
+    table = pa.table(
+        {
+            "t_sent_ns": taken(flow.sent_ns, rows) + flow.origin_ns,
+            "t_received_ns": pa.array(received + flow.origin_ns, mask=received < 0),
+            "seq": taken(flow.seq, rows),
+            "len": taken(flow.length, rows),
+            "transmission": taken(flow.transmission, rows),
+            "kind": kind_words(taken(flow.kind, rows), ENGLISH),
+            "lost": received == one_end.LOST,
+        }
+    )
     text = io.BytesIO()
     pa.csv.write_csv(table, text)
     return text.getvalue()

@@ -30,14 +30,26 @@ LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the S
 POINTS = 1000  # of a line: one for each of the plot's pixels on a screen of 1,500
 STILL_POINTS, STILL_HEIGHT = 1500, 980  # of a report's figure, which cannot ask for finer points
 LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all again when legends change the margin
-BAND: dict[str, Any] = {"range": [-1, 1], "fixedrange": True, "showticklabels": False, "showgrid": False,
-                        "zeroline": False, "automargin": False}  # fmt: skip
+BAND: dict[str, Any] = {
+    "range": [-1, 1],
+    "fixedrange": True,
+    "showticklabels": False,
+    "showgrid": False,
+    "zeroline": False,
+    "automargin": False,
+}
 SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close zoom alike
 
 
 def timeline_figure(
-    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
-    width_px: int = PLOT_WIDTH_PX, still: bool = False, say: Messages = ENGLISH,
+    timeline: Timeline,
+    span_ns: tuple[int, int] | None = None,
+    *,
+    points: int = POINTS,
+    height: int = 1080,
+    width_px: int = PLOT_WIDTH_PX,
+    still: bool = False,
+    say: Messages = ENGLISH,
 ) -> go.Figure:
     """The figure for a span (ns from the first segment; default `Timeline.first_view_ns`). Lines have at most `points`
     points, and bands have labels that a plot of `width_px` has room for. It is drawn once, so its margin may follow its
@@ -49,9 +61,15 @@ def timeline_figure(
 
 
 def timeline_sheet(
-    timeline: Timeline, span_ns: tuple[int, int] | None = None, *, points: int = POINTS, height: int = 1080,
-    bin_ns: int = 0, width_px: int = PLOT_WIDTH_PX, say: Messages = ENGLISH,
-) -> Sheet:  # fmt: skip
+    timeline: Timeline,
+    span_ns: tuple[int, int] | None = None,
+    *,
+    points: int = POINTS,
+    height: int = 1080,
+    bin_ns: int = 0,
+    width_px: int = PLOT_WIDTH_PX,
+    say: Messages = ENGLISH,
+) -> Sheet:
     """The same as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0: the
     one that suits the span."""
     t0, t1 = span_ns or timeline.first_view_ns()
@@ -82,18 +100,23 @@ def _name_axis(sheet: Sheet, panel: Panel, row: int, say: Messages) -> None:
         title, name = unit.title(title), unit.name
         sheet.layout.setdefault("meta", {})[y_axis(row)] = unit.size
     sheet.layout[y_axis(row)] |= AXIS | {
-        "title": AXIS["title"] | {"text": title}, "ticklabeloverflow": "allow",
+        "title": AXIS["title"] | {"text": title},
+        "ticklabeloverflow": "allow",
         "rangemode": "tozero" if panel.base else "normal",
         "uirevision": f"timeline {name}",
-    }  # fmt: skip
+    }
 
 
 def _add_legend(sheet: Sheet, row: int) -> None:
     """Gives a panel a legend of its own, beside it."""
     top = sheet.layout[y_axis(row)]["domain"][1]
     sheet.layout["legend" if row == 1 else f"legend{row}"] = {
-        "x": 1.01, "y": top, "yanchor": "top", "font": {"size": 14}, "tracegroupgap": 0,
-    }  # fmt: skip
+        "x": 1.01,
+        "y": top,
+        "yanchor": "top",
+        "font": {"size": 14},
+        "tracegroupgap": 0,
+    }
 
 
 def headline(timeline: Timeline, say: Messages = ENGLISH) -> str:
@@ -151,13 +174,21 @@ def _lay_out(sheet: Sheet, view: View, height: int) -> None:
     tl, span = view.timeline, _span_text(view)
     note = "; ".join([span, *dict.fromkeys(view.notes)] if view.notes else [span, view.say("note.all")])
     sheet.layout |= LAYOUT | {
-        "height": height, "dragmode": "zoom", "uirevision": "timeline",
+        "height": height,
+        "dragmode": "zoom",
+        "uirevision": "timeline",
         "margin": LAYOUT["margin"] | {"t": 80, "r": LEGEND_PX, "autoexpand": False},
-        "title": {"text": _title(tl, view.say), "x": 0, "xref": "paper", "font": {"size": 20},
-                  "subtitle": {"text": note, "font": {"size": 14}}},
-    }  # fmt: skip
+        "title": {
+            "text": _title(tl, view.say),
+            "x": 0,
+            "xref": "paper",
+            "font": {"size": 20},
+            "subtitle": {"text": note, "font": {"size": 14}},
+        },
+    }
     sheet.layout["yaxis"]["tickformat"] = SEQUENCE
     sheet.layout["xaxis"] |= AXIS | {
-        "range": [view.t0 / 1e9, view.t1 / 1e9], "ticklabeloverflow": "allow",
+        "range": [view.t0 / 1e9, view.t1 / 1e9],
+        "ticklabeloverflow": "allow",
         "title": AXIS["title"] | {"text": view.say("axis.x")},
-    }  # fmt: skip
+    }

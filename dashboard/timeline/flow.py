@@ -310,9 +310,11 @@ class Flow:
         assert self.server
         came = self.arrival_rows[self.kind[self.arrival_rows] != SPURIOUS]
         return series.passage_ns(
-            self.received_ns[came], self.end[came],
-            self.server.sent_times[NEW], self.server.end[self.server.sent_rows[NEW]],
-        )  # fmt: skip
+            self.received_ns[came],
+            self.end[came],
+            self.server.sent_times[NEW],
+            self.server.end[self.server.sent_rows[NEW]],
+        )
 
     @property
     def stopped_share(self) -> float | None:

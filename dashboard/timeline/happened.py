@@ -67,9 +67,17 @@ def load_losses(
     table = table.filter(pc.equal(table.column("flow"), flow)).sort_by("t_sent_ns")
     if table["t_sent_ns"].null_count:  # captured at the receiver alone
         return None
-    found: dict[str, NDArray[Any]] = {name: pc.fill_null(table[name], -1).to_numpy() if table[name].null_count
-                                      else table[name].to_numpy() for name in columns[1:]}  # fmt: skip
+    found: dict[str, NDArray[Any]] = {
+        name: pc.fill_null(table[name], -1).to_numpy() if table[name].null_count else table[name].to_numpy()
+        for name in columns[1:]
+    }
     known = np.minimum(found["cause"], len(names) - 1).astype(np.uint8)
-    return Losses(found["t_sent_ns"].astype(np.int64) - origin_ns, found["seq"].astype(np.int64), known,
-                  found["run"].astype(np.int64), found["queue_ns"].astype(np.int64), tuple(names),
-                  tuple(ruled_out or ()))  # fmt: skip
+    return Losses(
+        found["t_sent_ns"].astype(np.int64) - origin_ns,
+        found["seq"].astype(np.int64),
+        known,
+        found["run"].astype(np.int64),
+        found["queue_ns"].astype(np.int64),
+        tuple(names),
+        tuple(ruled_out or ()),
+    )

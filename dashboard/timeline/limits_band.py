@@ -15,11 +15,15 @@ BINS = 500
 BAND_PX = 16
 # The colours of a role, for its causes in the order of pktlogger's table; the last one is for all that follow.
 SHADES = {
-    "congestion": (SKY, BLUE, TEAL, "#3a6ea5"), "host": (ORANGE, BLACK, PURPLE, GREY, "#a0522d"),
-    "pacing": (YELLOW, "#c9b037"), "path": (GREEN, "#7a1fa2", "#2f6b4f"),
+    "congestion": (SKY, BLUE, TEAL, "#3a6ea5"),
+    "host": (ORANGE, BLACK, PURPLE, GREY, "#a0522d"),
+    "pacing": (YELLOW, "#c9b037"),
+    "path": (GREEN, "#7a1fa2", "#2f6b4f"),
     "recovery": (VERMILLION, "#882255", "#b3446c"),
-    "unknown": ("#c3cbd3",), "emulator": ("#661100",), "gateway": ("#8c6d31",),
-}  # fmt: skip
+    "unknown": ("#c3cbd3",),
+    "emulator": ("#661100",),
+    "gateway": ("#8c6d31",),
+}
 
 
 def _colours() -> dict[str, str]:
@@ -48,9 +52,16 @@ def add_limits(figure: Sheet, view: View, row: int) -> None:
         lasted = [readable.duration(ns) for ns in (t1[own] - t0[own]).tolist()]
         name = limits.names[number]
         words = limit_words(view.say, name)
-        figure.add_trace(scatter(
-            x=x, y=np.where(np.isnan(x), np.nan, 0.0), mode="lines", name=view.say("limited", cause=words),
-            legend="legend", line={"color": COLOURS.get(name, GREY), "width": BAND_PX},
-            customdata=np.repeat(np.asarray(lasted, object), 3),
-            hovertemplate=view.say("limited.hover", cause=words, time=VALUE) + END,
-        ), row)  # fmt: skip
+        figure.add_trace(
+            scatter(
+                x=x,
+                y=np.where(np.isnan(x), np.nan, 0.0),
+                mode="lines",
+                name=view.say("limited", cause=words),
+                legend="legend",
+                line={"color": COLOURS.get(name, GREY), "width": BAND_PX},
+                customdata=np.repeat(np.asarray(lasted, object), 3),
+                hovertemplate=view.say("limited.hover", cause=words, time=VALUE) + END,
+            ),
+            row,
+        )

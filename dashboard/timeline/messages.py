@@ -35,8 +35,11 @@ def stop_said(stop: Json) -> Said | None:
     if "waited_ns" not in stop:
         return None
     key = f"stop.{stop['cause']}"
-    values: Json = {"waited": readable.seconds(stop["waited_ns"]), "bytes": f"{stop['lost_bytes']:,}",
-                    "outstanding": f"{stop['outstanding_bytes']:,}"}  # fmt: skip
+    values: Json = {
+        "waited": readable.seconds(stop["waited_ns"]),
+        "bytes": f"{stop['lost_bytes']:,}",
+        "outstanding": f"{stop['outstanding_bytes']:,}",
+    }
     if stop["cause"] == "rto_after_lost_retransmission" and stop["full_queue"]:
         key = "stop.rto_after_dropped_retransmission"
     elif stop["probe"]:

@@ -21,10 +21,10 @@ LOST, UNKNOWN = -1, -2  # stands for an unknown time of arrival
 BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of a flow in summary.json
 NOTES = {
     SENDER: "Captured at the sender alone: when packets arrived is not known, and lost are those that the "
-            "acknowledgements show to be.",
+    "acknowledgements show to be.",
     RECEIVER: "Captured at the receiver alone: packets stand where they arrived and acknowledgements where they were "
-              "sent. The sender's times, round trips and window are not known.",
-}  # fmt: skip
+    "sent. The sender's times, round trips and window are not known.",
+}
 Columns = dict[str, NDArray[Any]]
 
 

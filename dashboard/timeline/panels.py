@@ -49,12 +49,18 @@ def _add_steps(
     """Draws a quantity that keeps its value until the next change. `base`: its unit; `name`, `what`: the keys of its
     name in the legend and in hover texts."""
     drawn = view.line(series)
-    figure.add_trace(scatter(
-        x=seconds(drawn.t_ns), y=drawn.value, mode="lines", name=view.say(name),
-        line={"color": colour, "width": 2, "shape": drawn.shape},
-        customdata=Later(drawn.size, lambda: said(base, drawn.value)),
-        hovertemplate=view.say("steps.hover", what=view.say(what), value=VALUE, at=AT) + END,
-    ), row)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=seconds(drawn.t_ns),
+            y=drawn.value,
+            mode="lines",
+            name=view.say(name),
+            line={"color": colour, "width": 2, "shape": drawn.shape},
+            customdata=Later(drawn.size, lambda: said(base, drawn.value)),
+            hovertemplate=view.say("steps.hover", what=view.say(what), value=VALUE, at=AT) + END,
+        ),
+        row,
+    )
 
 
 def _add_capacity(figure: Sheet, view: View, row: int) -> None:
@@ -65,10 +71,17 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
     round_trip = delay + float(params.get("ba_delay_ns") or delay)
     held = full_bytes(rate, round_trip, queue)
     name = view.say("flight.full", size=readable.size(held, 3))
-    figure.add_trace(scatter(
-        x=[view.t0 / 1e9, view.t1 / 1e9], y=[held, held], mode="lines", name=name,
-        line={"color": BLACK, "width": 1.5, "dash": "dash"}, hoverinfo="skip",
-    ), row)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=[view.t0 / 1e9, view.t1 / 1e9],
+            y=[held, held],
+            mode="lines",
+            name=name,
+            line={"color": BLACK, "width": 1.5, "dash": "dash"},
+            hoverinfo="skip",
+        ),
+        row,
+    )
 
 
 def add_rtt(figure: Sheet, view: View, row: int) -> None:
@@ -80,13 +93,19 @@ def add_rtt(figure: Sheet, view: View, row: int) -> None:
     drawn = view.line(tl.rtt)
     marks = drawn.size <= MOST_MARKS
     t_ns, value = (drawn.t_ns, drawn.value) if marks else view.broken(drawn, tl.rtt, tl.rtt_gaps)
-    figure.add_trace(scatter(
-        x=seconds(t_ns), y=value, mode="markers" if marks else "lines",
-        name=view.say(f"rtt.{'far' if tl.back else 'near'}" if behind_gateway(tl.params) else "rtt"),
-        marker={"size": 4, "color": GREEN}, line={"color": GREEN, "width": 2, "shape": drawn.shape},
-        customdata=Later(value.size, lambda: said("ns", value)),
-        hovertemplate=view.say("rtt.hover", value=VALUE, at=AT) + END,
-    ), row)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=seconds(t_ns),
+            y=value,
+            mode="markers" if marks else "lines",
+            name=view.say(f"rtt.{'far' if tl.back else 'near'}" if behind_gateway(tl.params) else "rtt"),
+            marker={"size": 4, "color": GREEN},
+            line={"color": GREEN, "width": 2, "shape": drawn.shape},
+            customdata=Later(value.size, lambda: said("ns", value)),
+            hovertemplate=view.say("rtt.hover", value=VALUE, at=AT) + END,
+        ),
+        row,
+    )
 
 
 def add_passage(figure: Sheet, view: View, row: int) -> None:
@@ -149,13 +168,18 @@ def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) ->
     say, cause = view.say, fate_words(view.say, fate)
     ways = np.where(found.drop_way[rows] == FORTH, say("tunnel.forth"), say("tunnel.back"))
     hover = say("tunnel.lost.hover", cause=cause, way="%{customdata[0]}", at=AT)
-    figure.add_trace(scatter(
-        x=seconds(found.drop_ns[rows]), y=np.zeros(rows.size), mode="markers",
-        name=tally(say, say("tunnel.lost", cause=cause), counts),
-        customdata=facts_of(ways, counts),
-        marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
-        hovertemplate=hover + gathered(say, counts, 1) + END,
-    ), row)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=seconds(found.drop_ns[rows]),
+            y=np.zeros(rows.size),
+            mode="markers",
+            name=tally(say, say("tunnel.lost", cause=cause), counts),
+            customdata=facts_of(ways, counts),
+            marker={"color": BLACK, "size": 7, "symbol": "x-thin", "line": {"color": BLACK, "width": 2}},
+            hovertemplate=hover + gathered(say, counts, 1) + END,
+        ),
+        row,
+    )
 
 
 def _add_rate(
@@ -164,22 +188,35 @@ def _add_rate(
     """Draws a rate. `key`: of its name."""
     width, name = _bin_ns(view), view.say(key)
     edges, rate = moved.rate_bps(view.t0 // width * width, view.t1, width)
-    figure.add_trace(scatter(
-        x=seconds(edges), y=rate, mode="lines", customdata=Later(rate.size, lambda: said("bps", rate)),
-        line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
-        name=view.say("rate", name=name, width=readable.duration(width)),
-        hovertemplate=view.say("rate.hover", name=name, value=VALUE, at=AT) + END,
-    ), row)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=seconds(edges),
+            y=rate,
+            mode="lines",
+            customdata=Later(rate.size, lambda: said("bps", rate)),
+            line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
+            name=view.say("rate", name=name, width=readable.duration(width)),
+            hovertemplate=view.say("rate.hover", name=name, value=VALUE, at=AT) + END,
+        ),
+        row,
+    )
 
 
 def _add_level(figure: Sheet, view: View, row: int, key: str, bps: float) -> None:
     """Draws a horizontal line across the view; none for 0."""
     if bps:
         name = view.say("rate.level", name=view.say(key), rate=readable.rate(bps))
-        figure.add_trace(scatter(
-            x=[view.t0 / 1e9, view.t1 / 1e9], y=[bps] * 2, mode="lines", name=name,
-            line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
-        ), row)  # fmt: skip
+        figure.add_trace(
+            scatter(
+                x=[view.t0 / 1e9, view.t1 / 1e9],
+                y=[bps] * 2,
+                mode="lines",
+                name=name,
+                line={"color": GREY, "width": 1.5, "dash": "dot"},
+                hoverinfo="skip",
+            ),
+            row,
+        )
 
 
 @dataclass(frozen=True)

@@ -72,10 +72,14 @@ def _all_marks(view: View) -> list[Trace | None]:
 def _step(drawn: Steps, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
     """A step line. It has markers when few points are left, so that the pointer finds single packets."""
     return scatter(
-        x=seconds(drawn.t_ns), y=drawn.value, name=name, mode="lines+markers" if drawn.size <= MOST_MARKS else "lines",
+        x=seconds(drawn.t_ns),
+        y=drawn.value,
+        name=name,
+        mode="lines+markers" if drawn.size <= MOST_MARKS else "lines",
         line={"color": colour, "width": width, "shape": drawn.shape, "dash": dash},
-        marker={"size": 5, "color": colour}, **options,
-    )  # fmt: skip
+        marker={"size": 5, "color": colour},
+        **options,
+    )
 
 
 def _window_edge(view: View) -> Trace:
@@ -84,10 +88,14 @@ def _window_edge(view: View) -> Trace:
     rows = drawn.rows
     facts = Later(rows.size, lambda: facts_of(grouped(tl.ack[rows]), said("bytes", tl.window[rows])))
     return scatter(
-        x=seconds(drawn.t_ns), y=drawn.value, name=view.say("edge"),
-        mode="lines", line={"color": GREY, "width": 1.5, "shape": drawn.shape, "dash": "dot"}, customdata=facts,
+        x=seconds(drawn.t_ns),
+        y=drawn.value,
+        name=view.say("edge"),
+        mode="lines",
+        line={"color": GREY, "width": 1.5, "shape": drawn.shape, "dash": "dot"},
+        customdata=facts,
         hovertemplate=view.say("edge.hover", ack="%{customdata[0]}", window="%{customdata[1]}") + END,
-    )  # fmt: skip
+    )
 
 
 def _sent(view: View) -> Trace:
@@ -95,18 +103,29 @@ def _sent(view: View) -> Trace:
     drawn = view.rising(tl.sent_line)
     if drawn.thinned:
         view.notes.append(view.say("note.lines", n=f"{view.points:,}"))
-    return _step(drawn, view.here("sent"), view.leg.sent_colour, 2.5,
-                 customdata=Later(drawn.size, lambda: segment_facts(view, tl.sent_rows[NEW][drawn.rows])),
-                 hovertemplate=segment_hover(view.say) + END)  # fmt: skip
+    return _step(
+        drawn,
+        view.here("sent"),
+        view.leg.sent_colour,
+        2.5,
+        customdata=Later(drawn.size, lambda: segment_facts(view, tl.sent_rows[NEW][drawn.rows])),
+        hovertemplate=segment_hover(view.say) + END,
+    )
 
 
 def _received(view: View) -> Trace:
     tl = view.timeline
     drawn = view.rising(tl.arrived_line)
     leg, place = view.leg, view.here("at_receiver")
-    return _step(drawn, view.here("received"), leg.received_colour, 2, leg.received_dash,
-                 customdata=Later(drawn.size, lambda: segment_facts(view, tl.arrived_rows[NEW][drawn.rows])),
-                 hovertemplate=f"<b>{place}</b><br>{segment_hover(view.say)}{END}")  # fmt: skip
+    return _step(
+        drawn,
+        view.here("received"),
+        leg.received_colour,
+        2,
+        leg.received_dash,
+        customdata=Later(drawn.size, lambda: segment_facts(view, tl.arrived_rows[NEW][drawn.rows])),
+        hovertemplate=f"<b>{place}</b><br>{segment_hover(view.say)}{END}",
+    )
 
 
 def _box(view: View) -> Trace | None:
@@ -128,9 +147,14 @@ def _box(view: View) -> Trace | None:
 def _acks(view: View) -> Trace:
     tl = view.timeline
     drawn = view.rising(tl.acks)
-    return _step(drawn, view.here("acks"), view.leg.ack_colour, 2.5,
-                 customdata=Later(drawn.size, lambda: said("bytes", tl.window[drawn.rows])),
-                 hovertemplate=view.say("ack.hover", ack="%{y:,}", at=AT, window=VALUE) + END)  # fmt: skip
+    return _step(
+        drawn,
+        view.here("acks"),
+        view.leg.ack_colour,
+        2.5,
+        customdata=Later(drawn.size, lambda: said("bytes", tl.window[drawn.rows])),
+        hovertemplate=view.say("ack.hover", ack="%{y:,}", at=AT, window=VALUE) + END,
+    )
 
 
 def _resent(view: View, kind: int) -> list[Trace]:
@@ -192,23 +216,37 @@ def _lost_acks(view: View) -> list[Trace]:
     rows, counts = view.marks(np.arange(lost.t_ns.size), lost.t_ns)
     say = view.say
     whys = [fate_words(say, name) if name else say("lost.never") for name in lost.fate[rows].tolist()]
-    return [scatter(
-        x=seconds(lost.t_ns[rows]), y=lost.ack[rows], mode="markers", customdata=facts_of(whys, counts),
-        name=tally(say, view.marked("mark.lost_ack"), counts),
-        marker={"color": GREY, "size": 7, "symbol": "y-up-open", "line": {"color": GREY, "width": 2}},
-        hovertemplate=say("mark.lost_ack.hover", ack="%{y:,}", at=AT, why="%{customdata[0]}")
-                      + gathered(say, counts, 1) + END,
-    )] if rows.size else []  # fmt: skip
+    return (
+        [
+            scatter(
+                x=seconds(lost.t_ns[rows]),
+                y=lost.ack[rows],
+                mode="markers",
+                customdata=facts_of(whys, counts),
+                name=tally(say, view.marked("mark.lost_ack"), counts),
+                marker={"color": GREY, "size": 7, "symbol": "y-up-open", "line": {"color": GREY, "width": 2}},
+                hovertemplate=say("mark.lost_ack.hover", ack="%{y:,}", at=AT, why="%{customdata[0]}")
+                + gathered(say, counts, 1)
+                + END,
+            )
+        ]
+        if rows.size
+        else []
+    )
 
 
 def _marks(view: View, rows: I64, counts: I64, t: I64, name: str, colour: str, symbol: str) -> Trace:
     tl = view.timeline
     facts = segment_facts(view, rows, counts)
     return scatter(
-        x=seconds(taken(t, rows)), y=taken(tl.end, rows), name=name, mode="markers", customdata=facts,
+        x=seconds(taken(t, rows)),
+        y=taken(tl.end, rows),
+        name=name,
+        mode="markers",
+        customdata=facts,
         marker={"color": colour, "size": 7, "symbol": symbol, "line": {"color": colour, "width": 2}},
         hovertemplate=segment_hover(view.say) + gathered(view.say, counts, 6) + END,
-    )  # fmt: skip
+    )
 
 
 def _timeouts(view: View) -> Trace | None:
@@ -235,9 +273,13 @@ def _event_marks(view: View, kind: str, at: str, colour: str, symbol: str) -> Tr
     size = 17 if rows.size <= 20 else 9
     name = view.marked(f"mark.{kind}")
     return scatter(
-        x=seconds(t[rows]), y=events.seq[rows], name=tally(view.say, name, counts), mode="markers",
+        x=seconds(t[rows]),
+        y=events.seq[rows],
+        name=tally(view.say, name, counts),
+        mode="markers",
         marker={"color": colour, "size": size, "symbol": symbol, "line": {"width": 2}},
         customdata=facts_of(lasted, counts),
         hovertemplate=view.say("mark.hover", name=name, at=AT, seq="%{y:,}", lasted="%{customdata[0]}")
-                      + gathered(view.say, counts, 1) + END,
-    )  # fmt: skip
+        + gathered(view.say, counts, 1)
+        + END,
+    )

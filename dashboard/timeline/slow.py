@@ -121,10 +121,14 @@ def _merged(rates: F64, slow: NDArray[np.bool_], start: int, width: int, bps: fl
     """Slow windows side by side as one span each."""
     edges = np.flatnonzero(np.diff(np.concatenate(([False], slow, [False])).astype(np.int8)))
     return [
-        Slow(start + int(first) * width, start + int(end) * width, float(rates[first:end].mean()),
-             float((1 - rates[first:end] / bps).sum() * width))
+        Slow(
+            start + int(first) * width,
+            start + int(end) * width,
+            float(rates[first:end].mean()),
+            float((1 - rates[first:end] / bps).sum() * width),
+        )
         for first, end in edges.reshape(-1, 2)
-    ]  # fmt: skip
+    ]
 
 
 def rate_of(said: Said) -> Said:
@@ -197,6 +201,7 @@ def _dropped_frames(timeline: Flow, t0: int, t1: int) -> Iterator[Said]:
 
 def _by_fate(what: Said, fates: dict[str, int]) -> Said:
     """`2 lost segments (1 queue full, 1 by the path's loss)`; nothing in brackets where the fates are not known."""
-    said: list[Said] = [["slow.fate", {"n": f"{count:,}", "fate": [fate_key(fate), {}]}]
-                        for fate, count in fates.items()]  # fmt: skip
+    said: list[Said] = [
+        ["slow.fate", {"n": f"{count:,}", "fate": [fate_key(fate), {}]}] for fate, count in fates.items()
+    ]
     return ["slow.fates", {"what": what, "fates": _listed(said)}] if said else what

@@ -46,10 +46,18 @@ def _is_wide(character: str) -> bool:
 
 def _band(stop: Stop) -> dict[str, Any]:
     return {
-        "type": "rect", "xref": "x", "yref": "paper", "x0": stop.t0_ns / 1e9, "x1": stop.t1_ns / 1e9, "y0": 0, "y1": 1,
-        "layer": "below", "line": {"width": 0}, "opacity": 0.12,
+        "type": "rect",
+        "xref": "x",
+        "yref": "paper",
+        "x0": stop.t0_ns / 1e9,
+        "x1": stop.t1_ns / 1e9,
+        "y0": 0,
+        "y1": 1,
+        "layer": "below",
+        "line": {"width": 0},
+        "opacity": 0.12,
         "fillcolor": ORANGE if stop.cause == SLOW else VERMILLION,
-    }  # fmt: skip
+    }
 
 
 def _label(view: View, stop: Stop, label_y: float) -> dict[str, Any] | None:
@@ -65,7 +73,15 @@ def _label(view: View, stop: Stop, label_y: float) -> dict[str, Any] | None:
         line = int(min(width_px - 20, 380) / CHARACTER_PX / wide)
         text = "<br>".join(wrap(together, line)).replace(TOGETHER, " ")
     return {
-        "x": (start + end) / 2e9, "xref": "x", "y": label_y, "yref": "paper", "yanchor": "bottom", "showarrow": False,
-        "text": f"<b>{text}</b>", "hovertext": why, "bgcolor": "rgba(255,255,255,0.85)", "borderpad": 5,
+        "x": (start + end) / 2e9,
+        "xref": "x",
+        "y": label_y,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "showarrow": False,
+        "text": f"<b>{text}</b>",
+        "hovertext": why,
+        "bgcolor": "rgba(255,255,255,0.85)",
+        "borderpad": 5,
         "font": {"color": INK, "size": 16},
-    }  # fmt: skip
+    }

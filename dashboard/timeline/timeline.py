@@ -60,8 +60,9 @@ class Timeline(Flow):
         """The same as places in the timeline."""
         ends, texts = self.slowest
         said = [json.loads(text) for text in texts.tolist()]
-        return tuple(Stop(t0, t1, SLOW, ENGLISH.of(one), one)
-                     for (t0, t1), one in zip(ends.tolist(), said, strict=True))  # fmt: skip
+        return tuple(
+            Stop(t0, t1, SLOW, ENGLISH.of(one), one) for (t0, t1), one in zip(ends.tolist(), said, strict=True)
+        )
 
     @kept
     def happened_in_order(self) -> tuple[NDArray[Any], ...]:
@@ -221,9 +222,14 @@ def _fates(trial: Trial, client: Timeline | None) -> list[str]:
 
 
 def _of(
-    trial: Trial, flow: int, client: Timeline | None, origin: int, columns: Json, found: Box | None,
+    trial: Trial,
+    flow: int,
+    client: Timeline | None,
+    origin: int,
+    columns: Json,
+    found: Box | None,
     never: LostAcks | None,
-) -> Timeline:  # fmt: skip
+) -> Timeline:
     """A connection of these columns, with what is in its small files."""
     folder, summary = (trial.path, trial.summary) if client is None else (trial.path / SERVER, trial.server_summary)
     own = flow_summary(summary, flow)
@@ -289,8 +295,13 @@ def _events(summary: Json, path: Path, flow: int, origin: int) -> Events:
 
 def _stop(entry: Json, origin: int) -> Stop:
     cause = str(entry.get("cause") or "stopped")
-    return Stop(int(entry["t0_ns"]) - origin, int(entry["t1_ns"]) - origin, cause, str(entry.get("text") or cause),
-                stop_said(entry))  # fmt: skip
+    return Stop(
+        int(entry["t0_ns"]) - origin,
+        int(entry["t1_ns"]) - origin,
+        cause,
+        str(entry.get("text") or cause),
+        stop_said(entry),
+    )
 
 
 _NO_TRIPS = (

@@ -145,10 +145,12 @@ def passage_facts(loaded: Timeline) -> Facts:
     took = loaded.through_gateways.value
     passage = ", ".join(readable.duration(float(ns)) for ns in np.quantile(took, (0, 0.5, 0.99))) if took.size else ""
     most = int(loaded.inside_gateways.value.max(initial=0))
-    return known([
-        (f"{'Far to near gateway' if loaded.back else 'Gateway in to gateway out'}: least, median, 99 %", passage),
-        ("Most inside gateways and tunnel", readable.size(most)),
-    ])  # fmt: skip
+    return known(
+        [
+            (f"{'Far to near gateway' if loaded.back else 'Gateway in to gateway out'}: least, median, 99 %", passage),
+            ("Most inside gateways and tunnel", readable.size(most)),
+        ]
+    )
 
 
 def _endpoint(value: Any) -> str:

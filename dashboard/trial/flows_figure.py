@@ -22,16 +22,32 @@ def flows_figure(seconds: Seconds) -> go.Figure:
     figure.add_trace(_rates(seconds.total, BLACK, "solid"), row=1, col=1)
     ends = seconds.total.t_s[[0, -1]]
     if seconds.line_bps:
-        figure.add_trace(scatter(
-            x=ends, y=[seconds.line_bps] * 2, mode="lines", name=f"line rate ({readable.rate(seconds.line_bps)})",
-            line={"color": GREY, "width": 1.5, "dash": "dot"}, hoverinfo="skip",
-        ), row=1, col=1)  # fmt: skip
+        figure.add_trace(
+            scatter(
+                x=ends,
+                y=[seconds.line_bps] * 2,
+                mode="lines",
+                name=f"line rate ({readable.rate(seconds.line_bps)})",
+                line={"color": GREY, "width": 1.5, "dash": "dot"},
+                hoverinfo="skip",
+            ),
+            row=1,
+            col=1,
+        )
     unit = scale(figure.data, "y", "rate_bps")
-    figure.add_trace(scatter(
-        x=seconds.total.t_s, y=_held(seconds.jain), mode="lines", name="Jain's index of the flows that run",
-        line={"color": GREY, "width": 2, "shape": "hv"}, connectgaps=False,
-        hovertemplate="<b>Jain's index</b> %{y:.3f} from %{x:.3f} s<extra></extra>",
-    ), row=2, col=1)  # fmt: skip
+    figure.add_trace(
+        scatter(
+            x=seconds.total.t_s,
+            y=_held(seconds.jain),
+            mode="lines",
+            name="Jain's index of the flows that run",
+            line={"color": GREY, "width": 2, "shape": "hv"},
+            connectgaps=False,
+            hovertemplate="<b>Jain's index</b> %{y:.3f} from %{x:.3f} s<extra></extra>",
+        ),
+        row=2,
+        col=1,
+    )
     figure.update_layout(**LAYOUT, height=560, uirevision="flows")
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_xaxes(**AXIS)
@@ -44,10 +60,14 @@ def flows_figure(seconds: Seconds) -> go.Figure:
 
 def _rates(flow: Flow, colour: str, dash: str) -> dict[str, object]:
     return scatter(
-        x=flow.t_s, y=_held(flow.bps), mode="lines", name=flow.name, customdata=said("bps", _held(flow.bps)),
+        x=flow.t_s,
+        y=_held(flow.bps),
+        mode="lines",
+        name=flow.name,
+        customdata=said("bps", _held(flow.bps)),
         line={"color": colour, "width": 2, "shape": "hv", "dash": dash},
         hovertemplate=f"<b>{flow.name}</b><br>%{{customdata}} from %{{x:.3f}} s<extra></extra>",
-    )  # fmt: skip
+    )
 
 
 def _held(values: np.ndarray) -> np.ndarray:

@@ -21,7 +21,7 @@ from dashboard.core.elements import (
     sentences,
     table,
     verdict_box,
-)  # fmt: skip
+)
 from dashboard.core.parts import Facts
 from dashboard.core.runs import REVERSE, Json, Run, Trial
 from dashboard.timeline import timeline
@@ -72,8 +72,11 @@ def page(run: Run, trial: Trial, search: str = "", *, back: bool = False) -> htm
 def _failure(trial: Trial) -> list[Any]:
     """Why a trial failed, if it has a timeline nevertheless."""
     error = trial.status.get("error")
-    return [html.P(f"This trial failed: {error}. What follows is what was measured until then.")] if (
-        error and trial.captured) else []  # fmt: skip
+    return (
+        [html.P(f"This trial failed: {error}. What follows is what was measured until then.")]
+        if (error and trial.captured)
+        else []
+    )
 
 
 def direction_names(trial: Trial) -> tuple[str, str]:
@@ -92,8 +95,10 @@ def _directions(run: Run, trial: Trial) -> list[Any]:
     shown = back if trial.back else forth
     here: dict[str, Any] = {"aria-current": "page"}
     named: dict[str, Any] = {"aria-label": "Direction"}
-    links = [html.Strong(name, **here) if name == shown else dcc.Link(name, href=href)
-             for name, href in ((forth, address), (back, f"{address}/{REVERSE}"))]  # fmt: skip
+    links = [
+        html.Strong(name, **here) if name == shown else dcc.Link(name, href=href)
+        for name, href in ((forth, address), (back, f"{address}/{REVERSE}"))
+    ]
     return [html.Nav([html.Span("Direction:"), *links], className="bar", **named)]
 
 
@@ -101,8 +106,10 @@ def _outages(trial: Trial) -> list[Any]:
     found = outage_table(trial)
     if found is None:
         return []
-    says = ("From the end of an outage to the first moment from which on the receiver had 90 % of the rate before "
-            "the first outage, over a round trip and over a second. Times count from the receiver's first octet.")
+    says = (
+        "From the end of an outage to the first moment from which on the receiver had 90 % of the rate before "
+        "the first outage, over a round trip and over a second. Times count from the receiver's first octet."
+    )
     return [html.H2("Recovery from outages"), table(found), *sentences([says])]
 
 
@@ -112,8 +119,11 @@ def _flows_part(run: Run, trial: Trial) -> list[Any]:
     if found is None:
         return []
     heading = "How the flows share the line"
-    return [html.H2(heading), graph("flows", flows_figure(found), heading),
-            *sentences([flows.MEASURE, *flows.sums(facts.trial_row(run, trial.number))])]  # fmt: skip
+    return [
+        html.H2(heading),
+        graph("flows", flows_figure(found), heading),
+        *sentences([flows.MEASURE, *flows.sums(facts.trial_row(run, trial.number))]),
+    ]
 
 
 def _congestion_part(run: Run, trial: Trial) -> list[Any]:
@@ -191,14 +201,19 @@ def _limits(loaded: Timeline, trial: Trial, row: Json) -> list[Any]:
         whose = "the responses" if trial.params.get("request_bytes") else "what the receiver sent"
     if not loaded.limits_whole:
         whose = f"the connection to the {'far' if trial.back else 'near'} gateway"
-    return [html.H2(f"What limited {whose}"), *sentences(verdicts(loaded)),
-            rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2})), *sentences(responses)]  # fmt: skip
+    return [
+        html.H2(f"What limited {whose}"),
+        *sentences(verdicts(loaded)),
+        rich_table(("Limited by", "Time", "Share"), rows, frozenset({1, 2})),
+        *sentences(responses),
+    ]
 
 
 def _events() -> list[Any]:
     """The list of what happened in the view that is drawn; the browser fills it."""
-    listed = html.Table([html.Thead(html.Tr([html.Th(word, scope="col") for word in HEAD])), html.Tbody()],
-                        id="timeline-events")  # fmt: skip
+    listed = html.Table(
+        [html.Thead(html.Tr([html.Th(word, scope="col") for word in HEAD])), html.Tbody()], id="timeline-events"
+    )
     hint = "A time leads to its event. Zoom in for fewer; the list has all of them, page by page."
     return [
         html.H2("Events in view"),
@@ -230,11 +245,15 @@ def register(app: Dash) -> None:
         ClientsideFunction("timeline", "mounted"), Output("timeline-shown", "data"), Input("timeline-page", "data")
     )
     app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("timeline", "act"), *(Input(f"go-{name}", "n_clicks") for name in BUTTONS),
+        ClientsideFunction("timeline", "act"),
+        *(Input(f"go-{name}", "n_clicks") for name in BUTTONS),
         *(Input(f"move-{name}", "n_clicks") for name in MOVES),
-        *(Input(name, "n_clicks") for name in (*EVENTS, *PAGES, *PICTURES)), prevent_initial_call=True,
-    )  # fmt: skip
-    app.clientside_callback(  # type: ignore[no-untyped-call]
-        ClientsideFunction("timeline", "chosen"), Input("flow", "value"), Input("bin", "value"),
+        *(Input(name, "n_clicks") for name in (*EVENTS, *PAGES, *PICTURES)),
         prevent_initial_call=True,
-    )  # fmt: skip
+    )
+    app.clientside_callback(  # type: ignore[no-untyped-call]
+        ClientsideFunction("timeline", "chosen"),
+        Input("flow", "value"),
+        Input("bin", "value"),
+        prevent_initial_call=True,
+    )

@@ -30,9 +30,15 @@ def limit_table(loaded: Timeline) -> list[tuple[str, str, str, str]]:
     order = [number for number in np.argsort(-times, kind="stable").tolist() if times[number]]
     names = [loaded.limits.names[number] for number in order]
     by_captures = {} if loaded.program_known else {"application": ", by the captures alone"}
-    return [(name, limit_words(name) + by_captures.get(name, ""), readable.duration(times[number]),
-             readable.share(times[number] / times.sum()))
-            for name, number in zip(names, order, strict=True)]  # fmt: skip
+    return [
+        (
+            name,
+            limit_words(name) + by_captures.get(name, ""),
+            readable.duration(times[number]),
+            readable.share(times[number] / times.sum()),
+        )
+        for name, number in zip(names, order, strict=True)
+    ]
 
 
 def verdicts(loaded: Timeline) -> list[str]:
@@ -66,10 +72,17 @@ def outage_table(trial: Trial) -> Table | None:
     several = len(flows) > 1
     return Table(
         (*(("Flow",) if several else ()), "Outage at (s)", "For", "Rate back after"),
-        tuple((*((name,) if several else ()), readable.number(one["begin_ns"] / 1e9),
-               readable.duration(one["end_ns"] - one["begin_ns"]), _back(one)) for name, one in rows),
+        tuple(
+            (
+                *((name,) if several else ()),
+                readable.number(one["begin_ns"] / 1e9),
+                readable.duration(one["end_ns"] - one["begin_ns"]),
+                _back(one),
+            )
+            for name, one in rows
+        ),
         frozenset({several, several + 1}),
-    )  # fmt: skip
+    )
 
 
 def _back(outage: Json) -> str:

@@ -47,9 +47,16 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
 
 
 def start(
-    plans: Sequence[Plan], out: Console, *, clock: Asked, box: str | None, quick: bool, runs_dir: Path,
-    elsewhere: bool = False, give_up: int | None = None,
-) -> tuple[list[Path], str]:  # fmt: skip
+    plans: Sequence[Plan],
+    out: Console,
+    *,
+    clock: Asked,
+    box: str | None,
+    quick: bool,
+    runs_dir: Path,
+    elsewhere: bool = False,
+    give_up: int | None = None,
+) -> tuple[list[Path], str]:
     """The directories of new runs in real or virtual time, and advice about the machine (empty: none). ``box``: the
     delay box in virtual time. ``elsewhere``: other machines will run the trials, so this one needs no privilege.
     ``give_up``: see `runner.start`."""
@@ -66,9 +73,12 @@ def start(
 
 
 def finish(
-    run_dirs: Sequence[Path], out: Console, jobs: int | None = None, advice: str = "",
+    run_dirs: Sequence[Path],
+    out: Console,
+    jobs: int | None = None,
+    advice: str = "",
     elsewhere: runner.Elsewhere | None = None,
-) -> list[runner.Finished]:  # fmt: skip
+) -> list[runner.Finished]:
     """Runs the trials that each run lacks, and prints the verdicts. ``advice``: printed at the end, unless it is
     empty. ``elsewhere``: other machines, which run the trials."""
     finished = []

@@ -78,11 +78,20 @@ def print_summary(run_dir: Path, metric: str) -> None:
     summaries = intervals.summaries(good, metric, names)
     texts = cells.texts_by_column(table.rows, names)
     headings = (*(cells.heading(name, table.sweep) for name in names), "repeats", "median", "95 %", "outliers")
-    print_table(out, headings, [
-        (*(texts[name][one.setting[name]] for name in names), cells.repeats_text(one.trials, one.distinct),
-         readable.named(metric, one.median), _interval(metric, one.interval), _outliers(one.outliers))
-        for one in summaries
-    ])  # fmt: skip
+    print_table(
+        out,
+        headings,
+        [
+            (
+                *(texts[name][one.setting[name]] for name in names),
+                cells.repeats_text(one.trials, one.distinct),
+                readable.named(metric, one.median),
+                _interval(metric, one.interval),
+                _outliers(one.outliers),
+            )
+            for one in summaries
+        ],
+    )
     out.print(
         f"{metric} of valid trials: median, its bootstrap interval, and trials beyond Tukey's fences; both need "
         f"{intervals.ENOUGH} repeats that differ",

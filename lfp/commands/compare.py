@@ -37,9 +37,17 @@ from scenarios.run.terminal import console, print_table
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell.")
 @runs_dir_option
 def command(
-    names: tuple[str, ...], by: str | None, metric: str, lower_is_better: bool, margin: str, across: Sequence[str],
-    agree: bool, allow_undecided: bool, as_json: bool, runs_dir: Path,
-) -> int:  # fmt: skip
+    names: tuple[str, ...],
+    by: str | None,
+    metric: str,
+    lower_is_better: bool,
+    margin: str,
+    across: Sequence[str],
+    agree: bool,
+    allow_undecided: bool,
+    as_json: bool,
+    runs_dir: Path,
+) -> int:
     """Compare RUN with BASE (paths, names or 'last'), or, with --by, two values inside one RUN.
 
     A cell is all trials of one setting. The exit status is 0 when every cell is the same, better or not worse, and 1

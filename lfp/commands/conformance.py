@@ -28,17 +28,33 @@ _WRITERS = (".json", ".md", ".txt")
     "--only", multiple=True, metavar="CASE", help="Run these cases only; * and ? match (repeatable).  [default: all]"
 )
 @click.option("--list", "listed", is_flag=True, help="Print what each case does and expects, and run nothing.")
-@click.option("--output", multiple=True, type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the table to this file, as its name ends: .json, .md or .txt (repeatable).")  # fmt: skip
+@click.option(
+    "--output",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the table to this file, as its name ends: .json, .md or .txt (repeatable).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the table.")
 @set_option
-@click.option("--seed", type=click.IntRange(0, 2**31 - 1), default=1, show_default=True,
-              help="Seed of all chance: path, kernel and programs.")  # fmt: skip
+@click.option(
+    "--seed",
+    type=click.IntRange(0, 2**31 - 1),
+    default=1,
+    show_default=True,
+    help="Seed of all chance: path, kernel and programs.",
+)
 @jobs_option
 def command(
-    scenario: str | None, only: tuple[str, ...], listed: bool, output: tuple[Path, ...], as_json: bool,
-    overrides: tuple[str, ...], seed: int, jobs: int | None,
-) -> int:  # fmt: skip
+    scenario: str | None,
+    only: tuple[str, ...],
+    listed: bool,
+    output: tuple[Path, ...],
+    as_json: bool,
+    overrides: tuple[str, ...],
+    seed: int,
+    jobs: int | None,
+) -> int:
     """Test the pair of gateways that SCENARIO names, case by case, in virtual time.
 
     The scenario says which gateways run; the cases say over which path and with which clients. The exit status is 0
@@ -55,8 +71,11 @@ def command(
     _check(only, output, [case.name for case in cases.CASES])
     plan = load_plan(scenario, overrides=overrides, seed=seed)
     results, about = _run(plan, scenario, chosen, jobs, seed)
-    writers = {".json": lambda: tables.document(about, results), ".md": lambda: tables.markdown(about, results),
-               ".txt": lambda: tables.text(results)}  # fmt: skip
+    writers = {
+        ".json": lambda: tables.document(about, results),
+        ".md": lambda: tables.markdown(about, results),
+        ".txt": lambda: tables.text(results),
+    }
     for file in output:
         write_text(file, writers[file.suffix]())
     if as_json:
@@ -103,8 +122,12 @@ def _run(plan: Plan, scenario: str, chosen: list[Any], jobs: int | None, seed: i
     with runner.owned() as (ledger, _):
         results = suite.run(first, chosen, at_a_time, ledger, done)
     about = {
-        "scenario": scenario, "title": plan.base.scenario.title or plan.name, "seed": seed,
-        "gateway": first.setting.gateway.kind, "model": first.setting.gateway.model,
-        "programs": programs.hashes(first.setting), "lfp": machine.versions().get("lfp", ""),
-    }  # fmt: skip
+        "scenario": scenario,
+        "title": plan.base.scenario.title or plan.name,
+        "seed": seed,
+        "gateway": first.setting.gateway.kind,
+        "model": first.setting.gateway.model,
+        "programs": programs.hashes(first.setting),
+        "lfp": machine.versions().get("lfp", ""),
+    }
     return results, about

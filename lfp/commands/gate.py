@@ -46,10 +46,18 @@ GIVE_UP = 3  # trials that fail alike before the gate ends
 @click.command("gate")
 @click.argument("baseline")
 @click.argument("scenario")
-@click.option("--markdown", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the Markdown to this file.  [default: standard output]")  # fmt: skip
-@click.option("--baseline-gateway", type=click.Path(path_type=Path), metavar="FILE",
-              help="The program that the baseline's gateways must have been, compared by its hash.")  # fmt: skip
+@click.option(
+    "--markdown",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the Markdown to this file.  [default: standard output]",
+)
+@click.option(
+    "--baseline-gateway",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The program that the baseline's gateways must have been, compared by its hash.",
+)
 @gateway_option
 @give_up_option
 @metric_option
@@ -65,11 +73,25 @@ GIVE_UP = 3  # trials that fail alike before the gate ends
 @box_option
 @runs_dir_option
 def command(
-    baseline: str, scenario: str, markdown: Path | None, baseline_gateway: Path | None, gateway: Path | None,
-    give_up: int | None, metric: str, lower_is_better: bool, margin: str,
-    across: Sequence[str], quick: bool, overrides: tuple[str, ...], seed: int | None, clock: Asked | None,
-    allow_undecided: bool, jobs: int | None, box: str | None, runs_dir: Path,
-) -> int:  # fmt: skip
+    baseline: str,
+    scenario: str,
+    markdown: Path | None,
+    baseline_gateway: Path | None,
+    gateway: Path | None,
+    give_up: int | None,
+    metric: str,
+    lower_is_better: bool,
+    margin: str,
+    across: Sequence[str],
+    quick: bool,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    clock: Asked | None,
+    allow_undecided: bool,
+    jobs: int | None,
+    box: str | None,
+    runs_dir: Path,
+) -> int:
     """Run SCENARIO and compare it with BASELINE, a run (path, name or 'last').
 
     A cell is all trials of one setting. The exit status is 0 when every cell is the same, better or not worse, and 1
@@ -127,8 +149,10 @@ def _objections(done: runner.Finished, comparison: compare.Comparison | None, al
         yield from (f"{_of_cells(number, comparison)} {word}" for word, number in counts if number)
     if comparison and comparison.unjudged:
         settings = len(comparison.cells) + comparison.unjudged
-        yield (f"{comparison.unjudged} of {settings} settings of this run have no valid trial in "
-               "the baseline; make the baseline again")  # fmt: skip
+        yield (
+            f"{comparison.unjudged} of {settings} settings of this run have no valid trial in "
+            "the baseline; make the baseline again"
+        )
     if not done.verdict["valid"]:
         yield f"the run is not valid: {done.verdict['summary']}"
         yield from _reasons(done.run_dir)

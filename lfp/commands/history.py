@@ -25,8 +25,12 @@ from scenarios.run.terminal import console, print_table
 @click.option("--scenario", metavar="NAME", help="Only runs of this scenario.  [default: all]")
 @click.option("--last", type=click.IntRange(1), default=20, show_default=True, help="Only the newest runs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell of a run.")
-@click.option("--plot", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Draw it into FILE, an HTML page that needs no network, in place of the table.")  # fmt: skip
+@click.option(
+    "--plot",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Draw it into FILE, an HTML page that needs no network, in place of the table.",
+)
 @runs_dir_option
 def command(
     metric: str, margin: str, scenario: str | None, last: int, as_json: bool, plot: Path | None, runs_dir: Path
@@ -65,9 +69,11 @@ def _print(entries: Sequence[Entry], metric: str) -> None:
     order = {key: place for place, key in enumerate(cells.groups(settings, ("time", *told)))}
     pairs = sorted(zip(settings, entries, strict=True), key=lambda pair: order[cells.key(pair[0], ("time", *told))])
     names = (*(cells.heading(name) for name in told), "time", "started (UTC)", "lfp", "gateway", "run", "trials")
-    print_table(console(), (*names, "median", "least", "most", "to the run before"), [
-        (*(texts[name][setting.get(name)] for name in told), *_figures(entry, metric)) for setting, entry in pairs
-    ])  # fmt: skip
+    print_table(
+        console(),
+        (*names, "median", "least", "most", "to the run before"),
+        [(*(texts[name][setting.get(name)] for name in told), *_figures(entry, metric)) for setting, entry in pairs],
+    )
 
 
 def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
@@ -85,9 +91,21 @@ def _figures(entry: Entry, metric: str) -> tuple[str, ...]:
 
 def _as_json(entry: Entry, metric: str) -> dict[str, object]:
     return {
-        "v": 1, "scenario": entry.manifest["name"], "metric": metric, "run": entry.run.name, "path": str(entry.run),
-        "started": entry.started, "time": entry.time, "commits": entry.manifest.get("commits") or {},
-        "hashes": entry.manifest.get("hashes") or {}, "setting": entry.setting, "trials": entry.trials,
-        "median": entry.median, "min": entry.least, "max": entry.most, "ratio": entry.ratio,
-        "interval": entry.interval, "change": entry.change,
-    }  # fmt: skip
+        "v": 1,
+        "scenario": entry.manifest["name"],
+        "metric": metric,
+        "run": entry.run.name,
+        "path": str(entry.run),
+        "started": entry.started,
+        "time": entry.time,
+        "commits": entry.manifest.get("commits") or {},
+        "hashes": entry.manifest.get("hashes") or {},
+        "setting": entry.setting,
+        "trials": entry.trials,
+        "median": entry.median,
+        "min": entry.least,
+        "max": entry.most,
+        "ratio": entry.ratio,
+        "interval": entry.interval,
+        "change": entry.change,
+    }

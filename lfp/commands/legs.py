@@ -23,9 +23,14 @@ from scenarios.trial import legs
 @click.command("legs")
 @click.argument("run", required=False)
 @click.argument("trial", type=click.IntRange(0), required=False)
-@click.option("--leg", "given", metavar="SENDER,RECEIVER[,BOX]", multiple=True,
-              help="Captures at both ends of a connection, and the record of a delay box between them ('pktlogger "
-              "record -o'); again for each connection, in the order in which the data pass them.")  # fmt: skip
+@click.option(
+    "--leg",
+    "given",
+    metavar="SENDER,RECEIVER[,BOX]",
+    multiple=True,
+    help="Captures at both ends of a connection, and the record of a delay box between them ('pktlogger "
+    "record -o'); again for each connection, in the order in which the data pass them.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @runs_dir_option
 def command(run: str | None, trial: int | None, given: tuple[str, ...], as_json: bool, runs_dir: Path) -> None:

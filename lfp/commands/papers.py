@@ -30,10 +30,18 @@ def known() -> list[str]:
 
 @click.command("papers")
 @click.argument("scenarios", nargs=-1, metavar="[SCENARIO...]")
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
-              help="Write the book to this file.  [default: standard output]")  # fmt: skip
-@click.option("--kept", type=click.Path(path_type=Path, file_okay=False), metavar="FOLDER",
-              help="Keep what is measured in this folder, and take from it what is not run now.")  # fmt: skip
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Write the book to this file.  [default: standard output]",
+)
+@click.option(
+    "--kept",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Keep what is measured in this folder, and take from it what is not run now.",
+)
 @click.option("--no-run", is_flag=True, help="Run nothing: write the book from what --kept has.")
 @click.option("--whole", is_flag=True, help="Run the whole forms of the scenarios named.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Trials that run at a time.  [default: processors]")
@@ -42,9 +50,15 @@ def known() -> list[str]:
 )
 @runs_dir_option
 def command(
-    scenarios: tuple[str, ...], output: Path | None, kept: Path | None, no_run: bool, whole: bool, jobs: int | None,
-    newest: bool, runs_dir: Path,
-) -> int:  # fmt: skip
+    scenarios: tuple[str, ...],
+    output: Path | None,
+    kept: Path | None,
+    no_run: bool,
+    whole: bool,
+    jobs: int | None,
+    newest: bool,
+    runs_dir: Path,
+) -> int:
     """Run the scenarios that measure the papers' rows, all or those named, in quick form and virtual time."""
     if unknown := [name for name in scenarios if name not in known()]:
         raise UsageError(f"papers {unknown[0]}: measures no row of a paper; those that do: {', '.join(known())}")

@@ -139,9 +139,17 @@ class Trials:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, and no progress.")
 @runs_dir_option
 def command(
-    scenario: str, low: int | None, high: int | None, precision: float, quick: bool, overrides: tuple[str, ...],
-    seed: int | None, clock: str, as_json: bool, runs_dir: Path,
-) -> None:  # fmt: skip
+    scenario: str,
+    low: int | None,
+    high: int | None,
+    precision: float,
+    quick: bool,
+    overrides: tuple[str, ...],
+    seed: int | None,
+    clock: str,
+    as_json: bool,
+    runs_dir: Path,
+) -> None:
     """Search by bisection for the best rate at which to pace TCP in front of a receiver limited by its I/O."""
     plan = _plan(scenario, quick, overrides, seed)
     limit = int(plan.base.path.direction("ab").values["pace_packets"])

@@ -53,9 +53,17 @@ _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AU
 @click.option("--seed", type=click.IntRange(0, 2**53), default=1, show_default=True, help="Seed of all that is random.")
 @click.option("--build", is_flag=True, help="Build that kernel, once, in about 3 minutes. Takes no COMMAND.")
 def command(
-    words: tuple[str, ...], scenario: str | None, overrides: tuple[str, ...], node: str, box: str,
-    writable: tuple[str, ...], record: Path | None, size: str | None, seed: int, build: bool,
-) -> int:  # fmt: skip
+    words: tuple[str, ...],
+    scenario: str | None,
+    overrides: tuple[str, ...],
+    node: str,
+    box: str,
+    writable: tuple[str, ...],
+    record: Path | None,
+    size: str | None,
+    seed: int,
+    build: bool,
+) -> int:
     """Run COMMAND in a kernel of its own whose clock jumps while everybody waits.
 
     The command sees this machine's files and may change them all; the changes end with it, except in --write folders.

@@ -104,4 +104,3 @@ CASES = (
          acts.idle),
 )  # fmt: skip
 BY_NAME = {case.name: case for case in CASES}
-

@@ -120,7 +120,7 @@ def _memory(trial: Trial) -> int:
 
 def _one(
     image: Path, base: Trial, case: Case, ledger: Ledger, stop: threading.Event, *, alone: bool
-) -> tuple[Result, float]:  # fmt: skip
+) -> tuple[Result, float]:
     """Runs a case in a guest of its own. A guest that crashes is a failure of the case, since guests differ only in the
     case. LfpError where `lfp` itself failed in the guest, which says nothing about the gateways."""
     began_s, trial = time.monotonic(), trial_of(base, case)

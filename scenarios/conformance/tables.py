@@ -71,9 +71,17 @@ def _escaped(text: str) -> str:
 def document(about: dict[str, Any], results: Sequence[Result]) -> str:
     """One JSON object (CONFORMANCE.md)."""
     listed = [
-        {"case": one.case.name, "does": one.case.does, "expects": one.case.expects, "source": one.case.source,
-         "result": one.result, "says": one.says, "virtual_ns": one.taken_ns} for one in results
-    ]  # fmt: skip
+        {
+            "case": one.case.name,
+            "does": one.case.does,
+            "expects": one.case.expects,
+            "source": one.case.source,
+            "result": one.result,
+            "says": one.says,
+            "virtual_ns": one.taken_ns,
+        }
+        for one in results
+    ]
     return (
         json.dumps({"v": VERSION, **about, "passes": not any(one.fails for one in results), "cases": listed}, indent=2)
         + "\n"

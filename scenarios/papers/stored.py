@@ -67,8 +67,12 @@ def _needed(scenario: str) -> list[str]:
     ]
     wheres = [number.against or {} for number in figures if isinstance(number, claims.Number)]
     figures += [figure for row in rows.load() if row.scenario == scenario for figure in row.figures]
-    settings = {column for where in (*wheres, *(figure.where for figure in figures)) for name in where
-                for column in columns.find({"flow": "flow_name"}.get(name, name))}  # fmt: skip
+    settings = {
+        column
+        for where in (*wheres, *(figure.where for figure in figures))
+        for name in where
+        for column in columns.find({"flow": "flow_name"}.get(name, name))
+    }
     return list(dict.fromkeys([*_ALWAYS, *sorted(settings), *(figure.of for figure in figures)]))
 
 

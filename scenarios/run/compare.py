@@ -108,8 +108,9 @@ def compare(
     apart = [name for name in allowed if _value_set(rows[0], name) != _value_set(rows[1], name)]
     also = differences(apart, rows)
     ran = tuple(manifests.apart(*(read_json(path / "manifest.json") for path in (base, run))))
-    return Comparison(metric, _varied(settings, ours), judged, unmatched, unjudged, left_out, margin, without,
-                      also=also, ran=ran)  # fmt: skip
+    return Comparison(
+        metric, _varied(settings, ours), judged, unmatched, unjudged, left_out, margin, without, also=also, ran=ran
+    )
 
 
 def apart(base: Path, run: Path) -> list[str]:
@@ -297,11 +298,15 @@ def threshold(comparison: Comparison) -> Iterator[str]:
     low, high = (readable.number(end) for end in judgement.inside(comparison.margin))
     tested = sum(cell.p is not None for cell in comparison.cells)
     margin = readable.share(comparison.margin)
-    yield (f"margin {margin}: a cell is the same if the whole 95 % interval of its ratio lies "
-           f"within {low} … {high}, better or worse if p is below {readable.number(ALPHA)}")  # fmt: skip
+    yield (
+        f"margin {margin}: a cell is the same if the whole 95 % interval of its ratio lies "
+        f"within {low} … {high}, better or worse if p is below {readable.number(ALPHA)}"
+    )
     if tested:
-        yield (f"p: of a ratio within the margin; the larger one of an exact rank test (Mann-Whitney) and Welch's "
-               f"t-test of logarithms, corrected for {_counted(tested, 'cell')} (Holm)")  # fmt: skip
+        yield (
+            f"p: of a ratio within the margin; the larger one of an exact rank test (Mann-Whitney) and Welch's "
+            f"t-test of logarithms, corrected for {_counted(tested, 'cell')} (Holm)"
+        )
 
 
 def _open(comparison: Comparison) -> Iterator[str]:
@@ -312,17 +317,23 @@ def _open(comparison: Comparison) -> Iterator[str]:
     few = [cell for cell in undecided if judgement.few(cell.base, cell.run)]
     copies = sum(cell.base.exact != cell.run.exact for cell in few)
     if copies:
-        yield (f"undecided, one side's repeats are copies of one trial: {_counted(copies, 'cell')}; a little jitter "
-               '([path] jitter = "20us") makes them differ')  # fmt: skip
+        yield (
+            f"undecided, one side's repeats are copies of one trial: {_counted(copies, 'cell')}; a little jitter "
+            '([path] jitter = "20us") makes them differ'
+        )
     if copies < len(few):
         wanted = judgement.repeats_for(len(comparison.cells))
-        yield (f"undecided, too few repeats: {_counted(len(few) - copies, 'cell')}; a rank test needs {wanted} or more "
-               f"a side that differ, so set run.repeat to {wanted} or more")  # fmt: skip
+        yield (
+            f"undecided, too few repeats: {_counted(len(few) - copies, 'cell')}; a rank test needs {wanted} or more "
+            f"a side that differ, so set run.repeat to {wanted} or more"
+        )
     if no_ratio := [cell for cell in undecided if cell.interval is None and cell not in few]:
         yield f"undecided, values below zero have no ratio: {_counted(len(no_ratio), 'cell')}; choose another --metric"
     if wide := len(undecided) - len(few) - len(no_ratio):
-        yield (f"undecided, repeats differ too much for this margin: {_counted(wide, 'cell')}; more repeats, or a "
-               "wider --margin, decide")  # fmt: skip
+        yield (
+            f"undecided, repeats differ too much for this margin: {_counted(wide, 'cell')}; more repeats, or a "
+            "wider --margin, decide"
+        )
 
 
 def remarks(comparison: Comparison) -> Iterator[str]:

@@ -260,13 +260,27 @@ def _manifest(wanted: Wanted, files: list[Json], found: Found, folder: Path, sta
     sources = [Path(one["file"]).name for one in files if one.get("file") not in (None, STDIN)]
     title = wanted.title or ("Imported captures" + (f": {', '.join(sources)}" if sources else ""))
     return {
-        "v": run_format.VERSION, "name": wanted.name, "title": title, "paper": "", "state": "done", "quick": False,
-        "scenario": {"scenario": {"name": wanted.name, "title": title}}, "seed": None, "plan": 1,
-        "started_realtime_ns": status["started_realtime_ns"], "ended_realtime_ns": status["ended_realtime_ns"],
+        "v": run_format.VERSION,
+        "name": wanted.name,
+        "title": title,
+        "paper": "",
+        "state": "done",
+        "quick": False,
+        "scenario": {"scenario": {"name": wanted.name, "title": title}},
+        "seed": None,
+        "plan": 1,
+        "started_realtime_ns": status["started_realtime_ns"],
+        "ended_realtime_ns": status["ended_realtime_ns"],
         "clock": None,
-        "machine": {} if hidden else machine.describe(), "kernel": "" if hidden else machine.kernel(),
-        "versions": machine.versions(), "hashes": machine.hashes(tools), "commits": machine.commits(tools),
-        "sysctls": {}, "offloads": {}, "superseded": [], "expected": [],
+        "machine": {} if hidden else machine.describe(),
+        "kernel": "" if hidden else machine.kernel(),
+        "versions": machine.versions(),
+        "hashes": machine.hashes(tools),
+        "commits": machine.commits(tools),
+        "sysctls": {},
+        "offloads": {},
+        "superseded": [],
+        "expected": [],
         "verdict": verdicts.of_run([status["verdict"]], 1),
         points.IMPORTED: {
             "files": files,
@@ -277,7 +291,7 @@ def _manifest(wanted: Wanted, files: list[Json], found: Found, folder: Path, sta
             "notes": found.notes,
             "anonymised": {"key": "given" if wanted.key else "random"} if hidden else None,
         },
-    }  # fmt: skip
+    }
 
 
 def _clocks(folder: Path, found: Found, files: Sequence[Json]) -> Iterator[Json]:

@@ -100,9 +100,7 @@ class Cell:
     verdict: str
 
 
-def judge(
-    settings: Sequence[Row], pairs: Sequence[Pair], margin: float, lower_is_better: bool
-) -> tuple[Cell, ...]:
+def judge(settings: Sequence[Row], pairs: Sequence[Pair], margin: float, lower_is_better: bool) -> tuple[Cell, ...]:
     """The cells of one comparison. ``pairs``: the sides of each setting; ``margin``: the share by which the ratio may
     differ from 1 and count as the same."""
     corrected = _holm([_p(*sides, margin) for sides in pairs])

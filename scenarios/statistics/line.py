@@ -60,8 +60,12 @@ def stages(params: Mapping[str, Any]) -> list[Stage]:
 def _rate_of(phase: Direction, nic_bps: int, framed_bits: int) -> float:
     """``framed_bits``: of a full packet, for a pacer that counts packets."""
     values = phase.values
-    bounds = [nic_bps, int(values["rate"]) * int(values["channels"]), int(values["pace_packets"]) * framed_bits,
-              *(int(values[key]) for key in ("access_rate", "drain_rate", "harmonize"))]  # fmt: skip
+    bounds = [
+        nic_bps,
+        int(values["rate"]) * int(values["channels"]),
+        int(values["pace_packets"]) * framed_bits,
+        *(int(values[key]) for key in ("access_rate", "drain_rate", "harmonize")),
+    ]
     if not values["pace_packets"]:
         bounds.append(int(values["pace"]))
     return float(min((bps for bps in bounds if bps), default=0))

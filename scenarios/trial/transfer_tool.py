@@ -151,11 +151,19 @@ def _flow(
     data_port = _data_port(setting, own_data_port)
     receiver = rttcp.receiver_argv(binary, port=port, family=family, once=True, data_port=data_port, **back)
     sender = rttcp.sender_argv(
-        to[0], binary, proxy=to[1], port=port, family=family, congestion=congestion,
+        to[0],
+        binary,
+        proxy=to[1],
+        port=port,
+        family=family,
+        congestion=congestion,
         length_bytes=None if exchanging else transfer.write_bytes,
         window_bytes=None if exchanging else transfer.window or profile.window_bytes or None,
-        zerocopy=not copies, skip_rx_copy=not copies, **arguments(transfer), **sampled,
-    )  # fmt: skip
+        zerocopy=not copies,
+        skip_rx_copy=not copies,
+        **arguments(transfer),
+        **sampled,
+    )
     return TransferCommands(receiver, sender, None)
 
 
@@ -178,9 +186,17 @@ def _iperf3(setting: Scenario, profile: Profile, host: str, port: int, samples: 
         raise UsageError(f"transfer.duration = {transfer.duration} ns: iperf3 takes whole seconds")
     family = _FAMILIES[transfer.family]
     sender = iperf3_tool.sender_argv(
-        host, port=port, family=family, congestion=congestion, length_bytes=transfer.length, bytes=transfer.bytes,
+        host,
+        port=port,
+        family=family,
+        congestion=congestion,
+        length_bytes=transfer.length,
+        bytes=transfer.bytes,
         duration_s=None if transfer.duration is None else transfer.duration // 10**9,
-        window_bytes=transfer.window or profile.window_bytes or None, nodelay=bool(transfer.nodelay),
-        samples=samples, sample_ns=transfer.sample, watcher=binaries.find("rttcp"),
-    )  # fmt: skip
+        window_bytes=transfer.window or profile.window_bytes or None,
+        nodelay=bool(transfer.nodelay),
+        samples=samples,
+        sample_ns=transfer.sample,
+        watcher=binaries.find("rttcp"),
+    )
     return TransferCommands(iperf3_tool.receiver_argv(port=port, family=family), sender, samples)

@@ -143,9 +143,17 @@ def _wait(running: list[Running], digests: Digests) -> None:
 
 
 def _start(
-    image: Path, one: Trial, run_dir: Path, ledger: Ledger, box: str, factor: float, everything: ExitStack, *,
-    alone: bool, with_waits: bool,
-) -> Running:  # fmt: skip
+    image: Path,
+    one: Trial,
+    run_dir: Path,
+    ledger: Ledger,
+    box: str,
+    factor: float,
+    everything: ExitStack,
+    *,
+    alone: bool,
+    with_waits: bool,
+) -> Running:
     stack = everything.enter_context(ExitStack())
     with _full_disk_said(run_dir):
         share = stack.enter_context(_working_folder(run_dir, one.number, ledger))

@@ -62,9 +62,17 @@ class Guest:
     off."""
 
     def __init__(
-        self, kernel: Path, share: Path, memory_bytes: int, seed: int, job: Mapping[str, Any],
-        record: Path | None = None, *, alone: bool = False, waits: Path | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Path,
+        share: Path,
+        memory_bytes: int,
+        seed: int,
+        job: Mapping[str, Any],
+        record: Path | None = None,
+        *,
+        alone: bool = False,
+        waits: Path | None = None,
+    ) -> None:
         self.share, self.console, self._alone = share, share / "console.txt", alone
         self._written = {name: file for name, file in (("record-fd", record), ("waits-fd", waits)) if file}
         self._argv = [str(kernel), *_arguments(share, memory_bytes, seed)]

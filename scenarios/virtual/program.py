@@ -31,10 +31,18 @@ class Result:
 
 
 def run(
-    argv: list[str], *, folder: Path, memory_bytes: int = memory.BASE_BYTES, seed: int = 1, timeout_s: float = 60,
-    environment: Mapping[str, str] | None = None, machine: Machine | None = None,
-    said: Callable[[bytes], None] | None = None, ledger: Ledger | None = None, record: Path | None = None,
-) -> Result:  # fmt: skip
+    argv: list[str],
+    *,
+    folder: Path,
+    memory_bytes: int = memory.BASE_BYTES,
+    seed: int = 1,
+    timeout_s: float = 60,
+    environment: Mapping[str, str] | None = None,
+    machine: Machine | None = None,
+    said: Callable[[bytes], None] | None = None,
+    ledger: Ledger | None = None,
+    record: Path | None = None,
+) -> Result:
     """Runs a program in a guest of its own. ``machine``: what it finds there (`machine.Machine`); None: the host's
     files, read-only, and no network. ``said`` gets stdout and stderr as they come. ``record``: the file that gets the
     record of who ran when (`schedule`), once it is whole. LfpError when the guest fails or takes longer than
