@@ -10,8 +10,9 @@
 #include "place.h"
 #include "vector.h"
 
-/* The sender's relative number less the receiver's. Where one capture missed the SYN, its numbers start at 2^32 with
- * the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's numbers. */
+/* The sender's relative sequence number minus the receiver's. Where one capture missed the SYN, its numbers start at
+ * 2^32 with the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's
+ * numbers. */
 static int64_t delta_of(const struct pl_side *sender, const struct pl_side *receiver)
 {
     if (!sender->based || !receiver->based)
@@ -28,17 +29,19 @@ static bool has_syn(const struct pl_flow *flow)
     return flow->side[0].syn || flow->side[1].syn;
 }
 
-/* Two hosts: how often each is the sender's machine by the openings of their connections, and how much each sent. */
+/* Two hosts: how many of their connections show host 0, or host 1, as the sender's machine by their first packets, and
+ * how many octets each host sent. */
 struct hosts {
     uint8_t address[2][16];
     uint64_t opened[2], bytes[2];
 };
 
-enum { HOSTS_MOST = 64 }; /* pairs of hosts that are looked at: operators' captures have few, and a scan has many */
+enum { HOSTS_MOST = 64 }; /* limit on pairs of hosts: captures of operators have few, a scan has many */
 
 typedef PL_VECTOR(struct hosts) hosts_list;
 
-/* The pair of hosts of a flow, and which of them its side 0 is; NULL: they have one address, or are not in the list. */
+/* The pair of hosts of a flow. Its side 0 is host `*first` of the pair. NULL: not in the list, or both hosts have one
+ * address. */
 static struct hosts *hosts_of(const hosts_list *list, const struct pl_flow *flow, unsigned *first)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -49,8 +52,8 @@ static struct hosts *hosts_of(const hosts_list *list, const struct pl_flow *flow
     return NULL;
 }
 
-/* The direction whose first packet appears first in the sender's capture; -1 where both directions have one time in both
- * captures, as on a link in virtual time. */
+/* The direction whose first packet appears first in the sender's capture; -1 where both captures give the same times,
+ * as on a link without delay in virtual time. */
 static int first_out(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
 {
     int64_t lead_ns[2] = {0, 0};
@@ -88,10 +91,11 @@ static int note_hosts(hosts_list *list, const struct pl_flow *sender, const stru
     return 0;
 }
 
-/* The direction in which packets leave the sender's machine. A capture that began in mid-connection has no first packet,
- * so it is that of the openings of other connections between the two hosts, or, without any, that of most of their
- * payload: a connection with data the other way does not turn them round. Where both directions have one time in both
- * captures, it is that of who connected, or `accepted`. */
+/* The direction in which packets leave the sender's machine: the one whose first packet the sender's capture shows
+ * first. A capture that began in mid-connection lacks the first packets. Then the first packets of other connections
+ * between the two hosts decide; if there are none, the direction in which the two hosts sent most payload. One
+ * connection with more data the other way does not change that. Where both captures give the same times, direction 0 is
+ * taken, or direction 1 if the sender's machine `accepted` the connections. */
 static unsigned outgoing(const hosts_list *list, const struct pl_flow *sender, const struct pl_flow *receiver,
                          bool flipped, bool accepted)
 {
@@ -109,7 +113,7 @@ static unsigned outgoing(const hosts_list *list, const struct pl_flow *sender, c
     return out < 0 ? accepted : (unsigned)out;
 }
 
-/* The MSS by the SYNs, as the sender keeps to it in the end (pl_flow_bound_mss). Returns false where no SYN has it. */
+/* Sets the MSS from the SYNs, as pl_flow_bound_mss says. Returns false where no SYN has the option. */
 static bool set_mss(struct pl_transfer *t, const struct pl_flow *flow, unsigned dir)
 {
     uint32_t options = pl_flow_mss_option(flow) - pl_flow_mss(flow);
@@ -118,10 +122,10 @@ static bool set_mss(struct pl_transfer *t, const struct pl_flow *flow, unsigned 
     return t->mss > 0;
 }
 
-/* Where no SYN says the MSS, the usual packet of one capture takes the super-packets of both apart. */
+/* Where no SYN gives the MSS, the usual packet length of one capture serves to split the super-packets of both. */
 static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const struct pl_sizes *received)
 {
-    enum { CLEAR = 4 }; /* the usual length leads by this share */
+    enum { CLEAR = 4 }; /* the usual length leads by at least 1/CLEAR of the packets that may be full */
     const struct pl_sizes *wire = sent->len < received->len ? sent : received;
     uint32_t largest = sent->largest > received->largest ? sent->largest : received->largest;
     if (!wire->len || wire->lead < wire->full / CLEAR || largest < 2 * wire->len)
@@ -199,7 +203,8 @@ static uint32_t *no_numbers(uint32_t n)
     return list;
 }
 
-/* True when the receiver's capture has one direction of the connection alone, and not that of the data. */
+/* True when the receiver's capture has only one direction of the connection, and it is not the direction of the
+ * data. */
 static bool lacks_data(const struct pl_flow *receiver, unsigned far)
 {
     return receiver->side[far].packets == 0 && receiver->side[!far].packets > 0;
@@ -257,7 +262,7 @@ static int match(struct pl_analysis *analysis)
     return result;
 }
 
-/* What is known of a connection that one capture alone has. */
+/* Fills in what is known of a connection that only one capture has, before its packets are read. */
 static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int end, const struct pl_place *place,
                                          uint32_t flow)
 {
@@ -343,7 +348,8 @@ static void forget_match(struct pl_analysis *analysis)
     analysis->n = analysis->one_way = 0;
 }
 
-/* Where no data at all leave the sender's machine, the captures were given the wrong way round. */
+/* Matches the captures. If no data leave the sender's machine, the captures were given the wrong way round: exchanges
+ * them and matches again. */
 static int match_both(struct pl_analysis *analysis)
 {
     int result = match(analysis);
@@ -372,7 +378,7 @@ static void *run_surveyor(void *context)
     return NULL;
 }
 
-/* True when the capture was taken at the other end of most of the data, by the handshakes. */
+/* True when the handshakes show that the capture was taken at the other end of most of the data. */
 static bool is_other_end(const struct pl_survey *survey, int end)
 {
     uint64_t bytes[PL_END_N] = {0, 0};

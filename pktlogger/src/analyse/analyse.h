@@ -11,28 +11,29 @@ enum { PL_SENDER, PL_RECEIVER, PL_END_N };
 
 struct pl_analysis {
     struct pl_source captures[PL_END_N];
-    enum pl_ends ends; /* of most of the data, where one capture is all there is */
+    enum pl_ends ends; /* where there is only one capture: the end of most of the data */
     struct pl_survey surveys[PL_END_N];
     struct pl_transfer *transfers;
     uint32_t n;
-    uint32_t *numbers[PL_END_N];  /* of the transfers of a capture's flows; UINT32_MAX: none */
+    uint32_t *numbers[PL_END_N];  /* a capture's flow number to its transfer's number; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
     bool swapped;                 /* the captures were given the wrong way round, and were exchanged */
     bool reversed;                /* they contradict each other: packets arrive before they are sent */
-    uint64_t bytes[2];            /* of all transfers: in their direction, and the other way */
-    uint32_t one_way;             /* flows of both, of which the receiver's capture has the acknowledgements alone */
-    struct pl_clock clock;        /* of the receiver's capture, as against the sender's */
+    uint64_t bytes[2];            /* payload of all transfers: in their direction, and the other way */
+    uint32_t one_way;             /* flows in both captures, but the receiver's has only their acknowledgements */
+    struct pl_clock clock;        /* of the receiver's capture, relative to the sender's */
     const struct pl_box *box;
-    struct pl_pace pace;                   /* set before pl_analysis_run, as is what follows, up to `opening_bytes` */
+    struct pl_pace pace;                   /* set before pl_analysis_run, like the members from here to
+                                              `opening_bytes` */
     unsigned ruled_out;                    /* causes of losses that the path cannot have, as bits 1 << cause */
     struct pl_outages outages;             /* of the path */
     const struct pl_lines *lines;          /* of the path, from the sender's machine to the receiver's first; or NULL */
     const struct pl_send_samples *samples; /* of the senders' sockets, or NULL */
-    int64_t late_from_ns;                  /* less lateness of the box does not count; 0: less than a millisecond */
+    int64_t late_from_ns;                  /* ignore lateness of the box below this; 0: below a millisecond */
     bool from_gateway, to_gateway;         /* the senders, or the receivers, are gateways */
-    bool always_data;                      /* the senders' programs always have data, once they have begun to send */
+    bool always_data;                      /* the senders' programs always have data after the first `opening_bytes` */
     uint64_t opening_bytes;                /* so much */
-    uint32_t *box_numbers;                 /* of the transfers of the record's flows */
+    uint32_t *box_numbers;                 /* a flow number of the record to its transfer's number */
     uint32_t box_row;                      /* the next one */
     struct pl_time_spans busy[2];          /* when the record's lines were */
     struct pl_silences *silences;          /* n; see silences.h */
@@ -53,20 +54,20 @@ static inline uint32_t pl_analysis_count(const struct pl_analysis *analysis, enu
     return n;
 }
 
-/* The first reading. Flows are matched as pairs.h says. Each is
- * analysed in the direction that left the sender's machine: the one whose first packet the sender's capture shows
- * first, or, where a capture has no SYN, as other connections of the two hosts say, by their openings or by most of
- * their payload. `box` is the record of the delay box between the
- * two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be estimated.
- * A capture without path and data is missing; then all connections of the other one are analysed, in the direction with
- * more payload, each by the end at which it was captured (place.h). *end says which capture an error belongs to.
+/* The first reading. Flows are matched as pairs.h says. Each is analysed in the direction that left the sender's
+ * machine: the one whose first packet the sender's capture shows first. Where a capture has no SYN, other connections
+ * of the two hosts decide, by their first packets or by most of their payload. `box` is the record of the delay box
+ * between the two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be
+ * estimated.
+ * A capture without path and data is missing. Then all connections of the other one are analysed, in the direction with
+ * more payload, each for the end at which it was captured (place.h). *end says which capture an error belongs to.
  * pl_analysis_free is allowed after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, const struct pl_clock *clock, int *end,
                                   struct nc_error *error);
 
-/* The second and third reading. The tables are complete afterwards, and so are the transfers. Errors are those of the
- * results; that of a capture would have come up in the first reading. */
+/* The second and third reading, which complete the tables and the transfers. Errors concern the results; an error in a
+ * capture would have appeared in the first reading. */
 enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *tables, struct nc_error *error);
 
 void pl_analysis_free(struct pl_analysis *analysis);

@@ -12,15 +12,14 @@ struct pl_arrived {
     struct pl_tables *tables;
     struct pl_holes holes;
     struct pl_rates *rates;
-    struct pl_round_trips trips; /* sequence numbers that the receiver sends: its SYN, and its data */
+    struct pl_round_trips trips; /* of what the receiver sends: its SYN, and its data */
     uint64_t acked;
     uint32_t window;
     struct pl_offers offers;
     bool answered;     /* `acked` and `window` are set */
     int64_t closed_ns; /* time since which the window is 0; -1: the window is open */
     int64_t now_ns;
-    bool probing; /* `probe` came while the window was closed, and it is not known yet whether the receiver accepted
-                   * it */
+    bool probing; /* `probe` came while the window was closed; whether the receiver accepted it is not known yet */
     struct pl_row probe;
 };
 
@@ -136,7 +135,7 @@ static int end_probe(struct pl_arrived *a, uint64_t taken)
     return data ? take_data(a, &a->probe) : 0;
 }
 
-/* Neither keep-alives (RFC 1122, 4.2.3.6) nor probes of a closed window are data. */
+/* Skips keep-alives (RFC 1122, 4.2.3.6). Holds back a probe of a closed window until later packets show its fate. */
 static int on_data(struct pl_arrived *a, const struct pl_row *row)
 {
     if (row->len == 1 && a->answered && row->seq + 1 == a->holes.high && a->acked >= a->holes.high)
@@ -207,7 +206,7 @@ int pl_arrived_take(struct pl_transfer *t, const struct pl_row *given, struct pl
     struct pl_arrived *a = t->arrived;
     struct pl_row row = *given;
     struct pl_round_trip trip;
-    if (row.t_ns < a->now_ns) /* packets of two processors may be out of order in the file: time stands still */
+    if (row.t_ns < a->now_ns) /* two processors may write packets out of order: time never goes back */
         row.t_ns = a->now_ns;
     a->now_ns = row.t_ns;
     if (pl_round_trips_packet(&a->trips, &row, !t->dir, &trip) < 0)
@@ -221,7 +220,7 @@ int pl_arrived_take(struct pl_transfer *t, const struct pl_row *given, struct pl
     return row.dir != t->dir && row.ack < UINT64_MAX / 4 ? on_ack(a, &row) : 0;
 }
 
-/* Octets still missing were lost, if there was time for a retransmission. */
+/* Counts octets still missing as lost if there was time for a retransmission, else as in flight. */
 int pl_arrived_end(struct pl_transfer *t, struct pl_tables *tables)
 {
     struct pl_arrived *a = t->arrived;

@@ -1,7 +1,7 @@
-/* What the walk tells limits and rates, which answer nothing: a thread of its own works on it, so that the two take
- * less time than one behind the other. Where no thread can be had, it is worked on at once.
- * Invariant: all is told in the order in which the walk said it, so that tables have the same rows with and without the
- * thread; a block is the walk's until it is counted in `filled`, and then the thread's until it is in `taken`. */
+/* A queue of messages from the walk to limits and rates, which return nothing to it. A separate thread handles the
+ * messages, so that both work at the same time. If no thread can be started, each message is handled at once.
+ * Invariant: messages are handled in the order of the walk, so tables have the same rows with and without the thread. A
+ * block belongs to the walk until `filled` counts it, and then to the thread until `taken` counts it. */
 #ifndef PL_ASIDE_H
 #define PL_ASIDE_H
 
@@ -18,7 +18,7 @@ enum pl_tell {
     PL_TELL_RATES_SEND,
     PL_TELL_RATES_ARRIVAL,
     PL_TELL_RATES_ACK,
-    PL_TELL_END, /* nothing more comes from who said it */
+    PL_TELL_END, /* the sender of this message has ended: calls `release` */
 };
 
 struct pl_told {
@@ -59,16 +59,17 @@ struct pl_aside {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t room,
-        more; /* what the walk waits for, and the thread, until half of the blocks are free, or filled */
+        more; /* the walk waits for `room` until half of the blocks are free, the thread for `more` until half are
+                 filled */
     bool walk_waits, thread_waits, ending;
-    bool failed; /* without memory; the thread's while it runs, and read at the end */
+    bool failed; /* out of memory; belongs to the thread while it runs, and is read at the end */
     uint64_t filled, taken;
 };
 
 /* Returns 0, or -1 without memory. pl_aside_close is allowed after either. */
 int pl_aside_open(struct pl_aside *aside);
 
-/* What is told next: to be filled in, and then told. */
+/* The next message, which the caller fills in and then passes on by pl_aside_tell. */
 static inline struct pl_told *pl_aside_next(struct pl_aside *aside, enum pl_tell kind)
 {
     struct pl_told *told = &aside->block->told[aside->block->n];
@@ -83,7 +84,7 @@ static inline int pl_aside_tell(struct pl_aside *aside)
     return ++aside->block->n == PL_ASIDE_TOLD || !aside->running ? pl_aside_turn(aside) : 0;
 }
 
-/* Waits until all is worked on. Returns 0, or -1 where memory was short. */
+/* Waits until all messages are handled. Returns 0, or -1 where memory was short. */
 int pl_aside_close(struct pl_aside *aside);
 
 #endif

@@ -1,8 +1,7 @@
-/* The losses of walk.h. Loss bursts are lost parts of one transfer with at most PL_BURST_BETWEEN arrived parts between
- * neighbours,
- * sent within one smallest round-trip time (at least 10 ms) of each other. A queue that overflows while it is being
- * served loses about every second packet and not a solid block. Independent losses at a few per cent are hardly ever
- * as close together. */
+/* Implements pl_losses_* of walk.h. A loss burst is lost parts of one transfer, sent within one smallest round-trip
+ * time (at least 10 ms) of each other, with at most PL_BURST_BETWEEN arrived parts between neighbours. A queue that
+ * overflows while it is being served loses about every second packet and not a solid block. Independent losses at a few
+ * per cent are hardly ever as close together. */
 #include "thresholds.h"
 #include "walk.h"
 

@@ -8,7 +8,7 @@
 
 #include "stream.h"
 
-/* The columns that say when a row began and ended. */
+/* The columns that give the start and end time of a row. */
 static const struct {
     const char *table, *begin, *end;
 } spans[] = {
@@ -17,7 +17,7 @@ static const struct {
     {"round_trips", "t_ns", "t_ns"},
 };
 
-/* The lists of the summary that name a column's numbers. */
+/* The lists in the summary that give names to a column's numbers. */
 static const struct {
     const char *table, *column, *list;
 } name_lists[] = {
@@ -25,7 +25,7 @@ static const struct {
     {"losses", "cause", "loss_causes"},    {"losses", "seen_cause", "loss_causes"},
 };
 
-/* A table that is read: `flow`, `begin` and `end` are columns of it. */
+/* A table being read. `flow`, `begin` and `end` are indexes of its columns. */
 struct sheet {
     struct pl_table_form form;
     struct pl_column_map maps[PL_SEGMENT_COLUMNS];
@@ -99,7 +99,7 @@ static uint64_t value(const struct sheet *sheet, size_t column, uint64_t row)
     return found;
 }
 
-/* A time that is not known (-1) is taken to be the other one. */
+/* Reads the start and end time of a row. One that is not known (-1) is replaced by the other. */
 static bool shows(const struct sheet *sheet, uint64_t row, const struct pl_analysis *analysis,
                   const struct pl_time_range *range)
 {
@@ -156,7 +156,8 @@ static void put_json(FILE *out, const json_t *cell)
         fputs(json_string_value(cell), out);
 }
 
-/* One row of flows.csv, or its header for `flow` NULL. The ends come first, then what is one number in the summary. */
+/* Writes one row of flows.csv, or its header for `flow` NULL. Both end points come first, then the members of the
+ * summary that are single numbers. */
 static void put_flow(FILE *out, const json_t *first, const json_t *flow)
 {
     static const char *const ends[] = {"sender", "receiver"}, *const parts[] = {"address", "port"};

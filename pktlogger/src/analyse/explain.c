@@ -33,8 +33,8 @@ struct neighbours {
     double bytes; /* of what arrived at t_ns */
 };
 
-/* Takes the next part that arrived, in order of sending. Parts that arrive at the same time, such as those of a
- * super-packet, count as one. */
+/* Takes the next part that arrived; parts come in order of sending. Parts that arrive at the same time, such as those
+ * of a super-packet, count as one. */
 static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
 {
     double bytes = part->len + PL_HEADERS;
@@ -51,7 +51,7 @@ static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
     return result;
 }
 
-/* An upper bound of the bottleneck's time per byte, whatever others send over it; 0: not known. */
+/* An upper bound of the bottleneck's time per byte, however much other traffic it carries; 0: not known. */
 static double end_neighbours(struct neighbours *n)
 {
     double found = 0;
@@ -62,8 +62,8 @@ static double end_neighbours(struct neighbours *n)
     return found;
 }
 
-/* Goes through the rows of a transfer for the bottleneck's time for a byte, and for that of the quickest rows. Returns
- * 0, or -1 without memory. */
+/* Reads the rows of a transfer to find the bottleneck's time for a byte, and the time for a byte of the quickest rows.
+ * Returns 0, or -1 without memory. */
 static int measure_service(struct pl_explain *explain, double *ns_a_byte, double *quickest)
 {
     struct pl_service *service = calloc(1, sizeof *service);
@@ -87,8 +87,9 @@ static int measure_service(struct pl_explain *explain, double *ns_a_byte, double
     return result;
 }
 
-/* The bottleneck's time for a byte, and the delays without queues: each depends on the other where the path changes. A
- * longer path looks like a queue at first, and a sender that is slow for other reasons like a slow bottleneck. */
+/* Finds the bottleneck's time for a byte, and the delays without queues. Each depends on the other where the path
+ * changes: a longer path looks like a queue at first, and a sender that is slow for other reasons looks like a slow
+ * bottleneck. */
 static int measure_path(struct pl_explain *explain, double *ns_a_byte)
 {
     struct pl_transfer *t = explain->t;
@@ -104,8 +105,8 @@ static int measure_path(struct pl_explain *explain, double *ns_a_byte)
     return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }
 
-/* Takes the next part in order of sending, to find the queues next to lost parts and a policer. Parts lost to an outage
- * say nothing about queues. */
+/* Takes the next part in order of sending, to find a policer and the queues that parts next to lost ones met. Parts
+ * lost to an outage say nothing about queues. */
 static int study_part(struct pl_explain *explain, struct pl_policer *policer, const struct pl_segment *part)
 {
     bool lost = pl_lost(explain->t, part), arrived = !lost && part->t_received_ns >= 0;
@@ -120,9 +121,9 @@ static int study_part(struct pl_explain *explain, struct pl_policer *policer, co
     return pl_policer_add(policer, part->t_sent_ns, arrived ? part->t_received_ns : -1, part->len + PL_HEADERS, run);
 }
 
-/* Whether the parts that the policer dropped met no queue. A queue served at the policer's rate would have been as long
- * as the burst takes at that rate, and delays would spread as far. Behind a policer they spread by what a burst waits at
- * the line, which is faster. */
+/* Whether the parts that the policer dropped met no queue. A queue served at the policer's rate would hold a whole
+ * burst, and delays would spread by the time that the burst takes at that rate. Behind a policer they spread only by
+ * the time that the burst takes at the line's rate, which is higher. */
 static bool had_no_queue(const struct pl_loss_study *study, const struct pl_policer *policer,
                          const struct pl_policed *policed, double line_rate)
 {
@@ -139,8 +140,9 @@ static bool had_no_queue(const struct pl_loss_study *study, const struct pl_poli
     return !policed->open && queued * 2 < n && policed->waits < most && spread_ns < most * burst_ns;
 }
 
-/* A queue that is managed looks like one of two in a row, which is full while the other makes longer delays. What such a
- * queue explains is not known to be the work of queue management, nor are losses that are too few to tell. */
+/* Two queues in a row look like one managed queue: one overflows while the other makes longer delays. Where such a pair
+ * may explain the losses, or they are too few to decide, queue management is not named as their cause. Where the pair
+ * explains most of them, these are tail drops. */
 static void find_in_a_row(struct pl_explain *explain, struct pl_policer *parts)
 {
     struct pl_loss_study *study = &explain->study;
@@ -157,9 +159,9 @@ static void find_in_a_row(struct pl_explain *explain, struct pl_policer *parts)
             study->runs.at[parts->parts.at[i].run].cause = PL_LOSS_TAIL_DROP;
 }
 
-/* Looks for a policer, and assigns to it the losses that it explains. A bucket that explains losses and is not known to be
- * a policer may be a queue that is too short to show. Chance is inferred from all losses together, and most of them were
- * not lost by chance, so it is not named there. */
+/* Looks for a token bucket that explains losses. Unless it may be a queue that is too short to be seen, it is a
+ * policer, and the losses that it explains get this cause. In both cases no loss is left to chance: chance was inferred
+ * from all losses together, and most of them did not happen by chance. */
 static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
 {
     struct pl_transfer *t = explain->t;
@@ -180,7 +182,7 @@ static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
             explain->study.runs.at[policer->parts.at[i].run].cause = PL_LOSS_POLICER;
 }
 
-/* Goes through the rows of a transfer that lost parts. */
+/* Reads the rows of a transfer that lost parts. */
 static int study_losses(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
@@ -206,7 +208,8 @@ static int study_losses(struct pl_explain *explain)
     return result;
 }
 
-/* Finds out what one outage took both ways, of a lone connection: silences.h looks at all those between two hosts. */
+/* For a connection alone between its hosts: finds outages that took data and acknowledgements at once. Where there are
+ * several connections, silences.h looks at all of them. */
 static int find_both_ways(struct pl_explain *explain)
 {
     const struct pl_transfer *t = explain->t;
@@ -225,7 +228,7 @@ static int find_both_ways(struct pl_explain *explain)
     return 0;
 }
 
-/* Finds the cause of each loss, and when nothing passed the path. */
+/* Finds the cause of each loss, and the times in which nothing passed the path. */
 static int judge_losses(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
@@ -244,11 +247,11 @@ static int judge_losses(struct pl_explain *explain)
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
-/* Finds the times in which nothing passed the reverse path, and the average delay of acknowledgements beyond an empty
- * reverse path. A late acknowledgement leaves the sender without information about the time since the previous one was
- * sent, so each wait is weighted by that time. Weighted by the time between arrivals, waits would seem too short where
- * data on the reverse path bunch acknowledgements: the first of a bunch has waited, and the last, which the next gap
- * follows, has not. */
+/* Finds the times in which nothing passed the reverse path, and the average delay of acknowledgements beyond that of an
+ * empty reverse path. Each acknowledgement's extra delay is weighted by the time since the previous one was sent,
+ * because the sender lacks that time's information until it arrives. Weights by the time between arrivals would give
+ * too small an average where data on the reverse path bunch acknowledgements: the first of a bunch has waited longest,
+ * and the last, which precedes the long gap, has not waited. */
 static int judge_acks(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
@@ -315,7 +318,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
-    pl_loss_study_free(&explain->study); /* it is large, and many connections may be open */
+    pl_loss_study_free(&explain->study); /* it is large, and many connections may be open at a time */
     free(explain->ack_runs.at);
     explain->ack_runs.at = NULL;
     return explain->limits ? 0 : -1;
@@ -339,7 +342,7 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
     if (segment->t_box_exit_ns > explain->box_exit_ns)
         explain->box_exit_ns = segment->t_box_exit_ns;
     uint64_t end = segment->seq + segment->len, fresh = segment->len;
-    if (segment->transmission > 1) { /* octets after the last byte sent are new all the same */
+    if (segment->transmission > 1) { /* octets beyond the highest byte sent are new even in a retransmission */
         fresh = end > explain->high ? end - (segment->seq > explain->high ? segment->seq : explain->high) : 0;
         t->retransmitted++;
         t->retransmitted_bytes += segment->len - fresh;
@@ -391,7 +394,7 @@ static int64_t queue_of(const struct pl_explain *explain, const struct pl_segmen
         way_ns -= segment->t_box_exit_ns - segment->t_box_in_ns;
         wait_ns = pl_path_base_wait_ns(segment, explain->box_exit_ns, own_ns);
         if (pl_line_known(t->line) && !pl_line_at(t->line, segment->t_sent_ns)->queues_behind)
-            way_ns = 0; /* it is jitter, or the box was late */
+            way_ns = 0; /* the rest is jitter, or lateness of the box */
     } else
         way_ns -= (int64_t)own_ns;
     return wait_ns + (way_ns > 0 ? way_ns : 0);

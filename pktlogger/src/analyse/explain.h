@@ -1,4 +1,4 @@
-/* Connects the walk along a sender, the rules of room `causes`, and the tables that hold the causes. */
+/* Connects the walk along a sender with the rules of room `causes` and with the tables that hold the causes. */
 #ifndef PL_EXPLAIN_H
 #define PL_EXPLAIN_H
 
@@ -32,13 +32,13 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
 /* Whether the path was down at t_ns, judged by all losses and acknowledgements. t_ns never decreases. */
 bool pl_explain_down(struct pl_explain *explain, int64_t t_ns);
 
-/* How long the next part waited in queues, before pl_explain_part takes it; -1 when it did not arrive. */
+/* How long the next part waited in queues. Called before pl_explain_part takes the part. -1: it did not arrive. */
 int64_t pl_explain_queue_ns(const struct pl_explain *explain, const struct pl_segment *segment);
 
-/* The line's time for a full segment at t_ns; 0: not known. */
+/* The line's time for a full segment at t_ns, by the line's known rate; 0: not known. */
 int64_t pl_explain_segment_ns(const struct pl_transfer *t, int64_t t_ns);
 
-/* The same for the box's queue alone, by its record; -1 where the record lacks the part. */
+/* As pl_explain_queue_ns, but the box's queue alone, by its record; -1 where the record lacks the part. */
 int64_t pl_explain_line_ns(const struct pl_explain *explain, const struct pl_segment *segment);
 
 void pl_explain_end(struct pl_explain *explain);

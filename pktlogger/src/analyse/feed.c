@@ -14,7 +14,7 @@ static void fill(struct pl_feed *feed, struct pl_feed_block *block)
     feed->status = status;
 }
 
-/* Waits until there is room for block `number`. False when no more is wanted. */
+/* Waits until there is room for block `number`. Returns false when the consumer has stopped the reader. */
 static bool wait_for_room(struct pl_feed *feed, uint64_t number)
 {
     pthread_mutex_lock(&feed->lock);

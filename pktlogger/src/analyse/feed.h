@@ -1,6 +1,7 @@
-/* The rows of a capture that is read again: a thread reads a few blocks ahead while another thread works on the rows.
- * Where no thread can be started, rows are read on demand.
- * Invariant: a block is the reader's until it is counted in `filled`, and then the taker's until it is in `taken`. */
+/* The second reading of a capture's rows: a thread reads a few blocks ahead while the consumer works on the rows. If
+ * no thread can be started, rows are read on demand.
+ * Invariant: a block belongs to the reader until `filled` counts it, and then to the consumer until `taken` counts
+ * it. */
 #ifndef PL_FEED_H
 #define PL_FEED_H
 
@@ -25,12 +26,12 @@ struct pl_feed {
     size_t at;                    /* its next row */
     pthread_t reader;
     pthread_mutex_t lock;
-    pthread_cond_t room, rows; /* what the reader waits for, until half of the blocks are free, and the taker, until
-                                  half of them are filled: waking up costs more than a block */
+    pthread_cond_t room, rows; /* the reader waits for `room` until half of the blocks are free, the consumer for
+                                  `rows` until half of them are filled: a wake-up costs more than a block */
     bool reader_waits, taker_waits;
     bool open, running, stop, ended; /* ended: no block follows those that are filled */
     uint64_t filled, taken;
-    enum pl_row_status status; /* PL_ROW until the end, which it then tells; the reader's until `ended` */
+    enum pl_row_status status; /* PL_ROW until the end, then the reason of the end; the reader's until `ended` */
     struct nc_error error;     /* as `status` */
 };
 
@@ -39,10 +40,10 @@ struct pl_feed {
 int pl_feed_open(struct pl_feed *feed, const struct pl_source *source, const struct pl_index *first,
                  const struct pl_clock *clock, int end, struct nc_error *error);
 
-/* Goes on to the next block that has a row. False at the end. */
+/* Takes the next block that has a row. False at the end. */
 bool pl_feed_turn(struct pl_feed *feed);
 
-/* The next row, valid until the next call; NULL at the end, which pl_feed_failed tells from a failure. */
+/* The next row, valid until the next call. NULL at the end or after a failure; pl_feed_failed says which. */
 static inline const struct pl_row *pl_feed_next(struct pl_feed *feed)
 {
     if ((!feed->block || feed->at == feed->block->n) && !pl_feed_turn(feed))

@@ -1,7 +1,7 @@
 /* Finds the acknowledgements that report CE marks to a sender, and when the sender reduces its congestion window for
- * them. With RFC 3168 an acknowledgement reports by ECE, and the sender says by CWR that it has reduced. With AccECN
- * (RFC 9768) the counter ACE and the option report, and nothing says that the sender has reduced: it is taken to do so
- * when the next data go out, once a round trip at most. */
+ * them. With RFC 3168 an acknowledgement reports marks by ECE, and the sender says by CWR that it has reduced. With
+ * AccECN (RFC 9768) the ACE counter and the option report marks, and nothing says that the sender has reduced. It is
+ * assumed to reduce when it next sends data, at most once a round trip. */
 #ifndef PL_MARKS_H
 #define PL_MARKS_H
 
@@ -21,11 +21,12 @@ struct pl_marks {
 
 struct pl_marks pl_marks_begin(const struct pl_transfer *t);
 
-/* Takes an acknowledgement that reached the sender; `una`: the first byte outstanding behind it. */
+/* Takes an acknowledgement that reached the sender; `una`: the first outstanding byte after it. */
 void pl_marks_ack(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una);
 
-/* Takes a data packet, sent where the bytes from `una` to `high` are outstanding. True when the sender has reduced its
- * window for marks since the one before; *event is then its event. `recovering`: what it reduces is for a loss. */
+/* Takes a data packet, sent while the bytes from `una` to `high` are outstanding. Returns true, with the event in
+ * *event, when the sender has reduced its window for marks since the previous data packet. `recovering`: a reduction
+ * now is for a loss. */
 bool pl_marks_send(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una, uint64_t high,
                    bool recovering, struct pl_event *event);
 

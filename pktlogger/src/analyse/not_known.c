@@ -33,13 +33,14 @@ static const char *const of_flows[][32] = {
                            NULL},
 };
 
-/* Of `rates`: the way that the capture does not show. */
+/* The members of `rates` for the direction that the capture does not show. */
 static const char *const of_rates[] = {
     [PL_BOTH_ENDS] = NULL, [PL_SENDER_ALONE] = "received_bps", [PL_RECEIVER_ALONE] = "sent_bps"};
 
 enum { SENDER = 1 << PL_SENDER_ALONE, RECEIVER = 1 << PL_RECEIVER_ALONE };
 
-/* Columns, and the ends whose capture alone does not show them. `only`: the table has them only if such an end is present. */
+/* Columns, and the ends whose captures alone do not show them. `only`: the table has the column only if such an end is
+ * present. */
 static const struct column {
     const char *table, *column;
     unsigned ends, only;

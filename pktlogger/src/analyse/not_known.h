@@ -1,6 +1,6 @@
-/* What one capture alone does not show: the members of a flow in summary.json, and the columns of the tables, that are
- * null. Python nulls the columns of Parquet by the list in summary.json; columns of NumPy have FORMAT.md's value for
- * what does not exist. */
+/* What one capture alone does not show: members of a flow in summary.json and columns of tables that are null. The
+ * Python reader nulls columns of Parquet by the list in summary.json. Columns of NumPy have the value that FORMAT.md
+ * gives for "does not exist". */
 #ifndef PL_NOT_KNOWN_H
 #define PL_NOT_KNOWN_H
 
@@ -11,11 +11,11 @@
 /* "both", "sender" or "receiver" */
 const char *pl_ends_name(enum pl_ends ends);
 
-/* Sets what is not known of a flow to null. */
+/* Sets the members of a flow that are not known to null. */
 void pl_not_known_flow(json_t *flow, enum pl_ends ends);
 
-/* {"segments": ["t_received_ns", …], …}: tables, and their columns that are null in connections of all `ends`, as bits
- * 1 << enum pl_ends. `present`: those of all connections. */
+/* Returns {"segments": ["t_received_ns", …], …}: for each table, the columns that are null for connections of all of
+ * `ends`, which is a set of bits 1 << enum pl_ends. `present`: the ends of all connections. */
 json_t *pl_not_known_columns(unsigned ends, unsigned present);
 
 #endif

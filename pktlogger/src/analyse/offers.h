@@ -1,7 +1,7 @@
-/* The windows that a receiver offers, by their right edge (RFC 9293, 3.8.6). A receiver does not take an offer back. Its
- * first one may be more than it keeps offering: Linux makes it before it knows how much memory the packets take, or
- * before the program has set its limit. Then the edge stands still until that offer is used up, although the program
- * reads at once. So only later offers, those that moved the edge, show what the buffer takes when it is empty. */
+/* The windows that a receiver offers, by their right edge (RFC 9293, 3.8.6). A receiver does not take an offer back.
+ * Its first offer may be larger than later ones: Linux makes it before it knows how much memory the packets take, or
+ * before the program has set its limit. Then the edge stays where it is until that offer is used up, although the
+ * program reads at once. So only later offers, which move the edge, show the capacity of an empty buffer. */
 #ifndef PL_OFFERS_H
 #define PL_OFFERS_H
 
@@ -12,7 +12,7 @@ struct pl_offers {
     uint64_t first_edge, edge; /* the end of the first offer, and of the one that reaches furthest */
 };
 
-/* Takes the window of an acknowledgement that is no SYN; sets window_max and window_kept of the transfer. */
+/* Takes the window of an acknowledgement without SYN; sets window_max and window_kept of the transfer. */
 void pl_offers_note(struct pl_offers *offers, struct pl_transfer *transfer, uint64_t ack, uint32_t window);
 
 #endif

@@ -1,5 +1,5 @@
-/* Implements others.h. The edges of all transfers divide the time into spans. The octets of one transfer are counted by
- * span, and what it carried during another one is the sum of that one's spans. */
+/* Implements others.h. The start and end times of all transfers divide time into spans. The octets of one transfer are
+ * counted for each span. What it carried during another transfer is the sum over the spans of that one. */
 #include "others.h"
 
 #include <stdlib.h>
@@ -36,8 +36,8 @@ static size_t span_of(const struct spans *spans, int64_t t_ns)
     return low;
 }
 
-/* Counts the octets of a transfer that had arrived before each edge: those that the receiver's capture shows, or that
- * the sender had heard of, with its capture alone. */
+/* Counts the octets of a transfer that had arrived before each edge, by the receiver's capture. With the sender's
+ * capture alone it counts those that were acknowledged. */
 static void count(struct spans *spans, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_segment part;
@@ -67,8 +67,8 @@ static uint32_t transfer_of(const struct pl_transfer *t)
     return t->samples ? pl_send_samples_of(t->samples, from->port, to->port).transfer : 0;
 }
 
-/* True when they are streams of one transfer by the samples, or else seem to be: the same hosts, and the same listener at
- * one of them. */
+/* True when both are streams of one transfer. If the samples do not say it, they count as such when they have the same
+ * hosts and the same port at one of them. */
 static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer *b)
 {
     bool port = false;
@@ -82,8 +82,8 @@ static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer 
     return one && other ? one == other : port;
 }
 
-/* Adds the octets that the other transfer, counted last, carried during this one. Returns whether these are more than a
- * few. */
+/* Adds the octets that `other`, which was counted last, carried during `t`. Returns true if they are more than a few,
+ * and `other` is not a stream of the same transfer. */
 static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, const struct spans *spans)
 {
     double took_ns = (double)(t->last_ns - t->first_ns);
@@ -96,7 +96,7 @@ static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, co
     return much && !stream;
 }
 
-/* A transfer in order of start time; `until_ns`: end of the time of others that is counted so far. */
+/* A transfer in order of start time; `until_ns`: end of the other transfers' time counted so far. */
 struct turn {
     int64_t first_ns, until_ns;
     uint32_t number;

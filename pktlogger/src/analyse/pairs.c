@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_PACKETS = 3 }; /* that both captures show of a connection and of no other one */
+enum { LEAST_PACKETS = 3 }; /* that both captures show of one connection, and of no other */
 
 /* False when the SYNs differ: then it is another connection between the same ports. */
 static bool same_connection(const struct pl_flow *a, const struct pl_flow *b, bool flipped)
@@ -17,7 +17,7 @@ static bool same_connection(const struct pl_flow *a, const struct pl_flow *b, bo
     return true;
 }
 
-/* Where several flows claim one, it belongs to the newest. */
+/* Where several of the sender's flows claim one receiver's flow, the newest gets it. */
 static void claim(struct pl_pair *pairs, uint32_t *owners, uint32_t flow, struct pl_pair pair)
 {
     if (owners[pair.other] != UINT32_MAX)
@@ -39,7 +39,7 @@ static void find_by_addresses(const struct pl_survey surveys[2], struct pl_pair 
     }
 }
 
-/* A flow without a pair, with what it may be found by: both initial numbers, or the hash of a packet. */
+/* A flow without a pair, and the key to find it by: both initial sequence numbers, or the hash of a packet. */
 struct candidate {
     uint64_t key;
     uint32_t flow;
@@ -70,7 +70,7 @@ static size_t equal(const candidates *list, size_t i)
 
 typedef void both_have(void *context, const struct candidate *sender, const struct candidate *receiver);
 
-/* Calls `found` for each key that both lists have, each once. */
+/* Calls `found` once for each key that occurs exactly once in each list. */
 static void meet(candidates lists[2], both_have *found, void *context)
 {
     sort(&lists[0]);
@@ -88,11 +88,11 @@ static void meet(candidates lists[2], both_have *found, void *context)
 struct search {
     const struct pl_survey *surveys; /* [2] */
     struct pl_pair *pairs;
-    uint32_t *owners; /* the sender's flow of each of the receiver's */
+    uint32_t *owners; /* for each of the receiver's flows, the sender's */
     struct vote *votes;
 };
 
-/* The receiver's flow that most packets of a flow speak for (Boyer and Moore), and by how many more than for others. */
+/* The receiver's flow that has the majority of a flow's packets (Boyer and Moore), and the surplus of its votes. */
 struct vote {
     uint32_t other, lead;
     bool flipped;
@@ -124,7 +124,7 @@ static void found_packet(void *context, const struct candidate *sender, const st
     vote->lead++;
 }
 
-/* Both SYNs of a connection are side 0's and side 1's in either capture. */
+/* With both SYNs, the key is the initial numbers of sides 0 and 1, which are the same sides in either capture. */
 static int collect_numbers(const struct search *search, candidates lists[2])
 {
     for (int end = 0; end < 2; end++)
@@ -161,7 +161,7 @@ static void count_votes(struct search *search)
     }
 }
 
-/* Finds connections whose addresses or ports differ. Returns 0, or -1 without memory. */
+/* Pairs connections whose addresses or ports differ. Returns 0, or -1 without memory. */
 static int find_translated(struct search *search)
 {
     candidates numbers[2] = {{.n = 0}, {.n = 0}}, packets[2] = {{.n = 0}, {.n = 0}};

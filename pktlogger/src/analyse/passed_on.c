@@ -5,14 +5,14 @@
 
 #include "thresholds.h"
 
-enum { MOST = 1000 }; /* connections: each is compared with each, which bounds the cost */
+enum { MOST = 1000 }; /* limit on connections, because each is compared with each other */
 
 static bool at(const struct pl_side *a, const struct pl_side *b)
 {
     return memcmp(a->address, b->address, sizeof a->address) == 0;
 }
 
-/* Whether direction `dir` of `out` may carry what came in by `in` from its side `sender`. */
+/* Whether direction `dir` of `out` may pass on what side `sender` of `in` sent. */
 static bool carries(const struct pl_flow *in, unsigned sender, const struct pl_flow *out, unsigned dir)
 {
     const struct pl_side *from = &in->side[sender], *gateway = &in->side[!sender];

@@ -1,4 +1,5 @@
-/* Implements path_base.h. Each base takes two passes over the rows: how far single delays are off, then the levels. */
+/* Implements path_base.h. Each base takes two passes over the rows. The first finds how much single delays vary, the
+ * second finds the levels. */
 #include "path_base.h"
 
 #include <math.h>
@@ -7,7 +8,7 @@
 #include "service.h"
 #include "thresholds.h"
 
-/* What both passes do with the next row. `part` NULL: it was lost. */
+/* What both passes do with the next row. `part` is NULL for a lost part. */
 struct pass {
     bool noise;
     struct pl_base_noise off;
@@ -29,7 +30,7 @@ static void lose(struct pass *pass, double work_ns)
 
 typedef int pass_over(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service);
 
-/* Both passes over the rows. `before_ns`: the queue that may have existed at the beginning. */
+/* Runs both passes. `before_ns`: the queue that may have existed when the capture began. */
 static int find(pass_over *over, const struct pl_transfer *t, const struct pl_tables *tables, double service,
                 double before_ns, struct pl_base *base)
 {
@@ -71,7 +72,7 @@ double pl_path_base_line(const struct pl_transfer *t, double service)
     return fmin(service, fmax(t->serial_ns, service * own / (own + others)));
 }
 
-/* By the captures: the flow's own work is in the queue. */
+/* Takes the delay by the captures. The queue may include the flow's own packets. */
 static int over_captures(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
 {
     struct pl_segment part;
@@ -91,7 +92,8 @@ static int over_captures(struct pass *pass, const struct pl_transfer *t, const s
     return result;
 }
 
-/* By the record, without the time in the box's queue. A pacer behind it may queue what the flow sends, too. */
+/* Takes the delay without the time in the box's queue, by the record. A pacer behind the box may queue the flow's
+ * packets, too. */
 static int over_record(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
 {
     struct pl_segment part;

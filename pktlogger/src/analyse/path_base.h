@@ -1,5 +1,5 @@
-/* The delays without queues of a transfer's path, over time: of data by the captures, of data by the record of the
- * delay box where there is one, and of acknowledgements. */
+/* The delays of a transfer's path without queues, over time: for data by the captures, for data by the record of the
+ * delay box where there is one, and for acknowledgements. */
 #ifndef PL_PATH_BASE_H
 #define PL_PATH_BASE_H
 
@@ -23,9 +23,9 @@ bool pl_path_base_shared(const struct pl_transfer *t);
  * counts. The path is no shorter than a packet's delay minus this time for it. */
 double pl_path_base_line(const struct pl_transfer *t, double service);
 
-/* How long a part waited in the box before its first bit was sent, by the record. It was in the queue until the flow's
- * previous part left at `before_exit_ns`, and until its own bits, which take work_ns (0: not known), had to be sent,
- * behind those of others. */
+/* How long a part waited in the box before its first bit was sent, by the record. The end of that wait is the later of
+ * two times: when the flow's previous part left, at `before_exit_ns`, and when its own bits, which take work_ns (0: not
+ * known), had to begin for the part to leave when it did. */
 int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double work_ns);
 
 #endif

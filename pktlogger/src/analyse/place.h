@@ -1,7 +1,8 @@
-/* Where a capture alone was taken: at which end of each of its connections. A machine sends by some connections and
- * receives by others, so this is a question of each connection, and not of the capture. The handshake answers it
- * (pl_flow_near). A connection without one is answered by its addresses: the machine's are those of the near ends that
- * handshakes show, or else that of the end at which the capture is said to be, of the connection with the most data. */
+/* Where a single capture was taken: at which end of each of its connections. A machine is the sender of some
+ * connections and the receiver of others, so each connection has its own answer. The handshake gives it (pl_flow_near).
+ * For a connection without a handshake the addresses decide. The machine's addresses are those of the near ends that
+ * handshakes show. Without any handshake it is the address of one end of the connection with the most data: the end at
+ * which the capture is said to be. */
 #ifndef PL_PLACE_H
 #define PL_PLACE_H
 

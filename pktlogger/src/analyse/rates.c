@@ -3,12 +3,13 @@
 
 #include <stdlib.h>
 
-/* Intervals from the sender's time to an arrival; bounds what hostile times cost. WORD: bits of a word. */
+/* AHEAD_MAX: intervals from the sender's time to an arrival, limited because hostile captures may have any times. WORD:
+ * bits of a word. */
 enum { AHEAD_MAX = 1 << 16, WORD = 64 };
 
-/* The intervals of one time scale that are not written, from number `base` on. Number n is at[n % room], and something
- * happened in it where bit n % room of `used` is set. `room` is 0 or a power of two from WORD to AHEAD_MAX. The bits
- * let a jump over many empty intervals cost room / WORD steps. */
+/* The intervals of one time scale that are not yet written, from number `base` on. Interval n is at[n % room], and bit
+ * n % room of `used` is set if something happened in it. `room` is 0 or a power of two from WORD to AHEAD_MAX. Thanks
+ * to the bits, skipping many empty intervals takes room / WORD steps. */
 struct scale {
     int64_t ns;
     uint64_t base, room;
@@ -22,7 +23,7 @@ struct pl_rates {
     struct scale scales[PL_SCALES_MAX];
     int64_t start_ns, last_send_ns, last_ns; /* last_ns: of anything */
     bool started;
-    uint32_t burst; /* parts of the burst under way */
+    uint32_t burst; /* parts so far of the present burst */
     uint64_t burst_bytes;
 };
 
@@ -82,7 +83,7 @@ static void write_until(struct pl_rates *rates, unsigned number, uint64_t end)
     scale->base = end > scale->base ? end : scale->base;
 }
 
-/* Makes room for interval `base + ahead`. -1 without memory. */
+/* Makes room for interval `base + ahead`. Returns -1 without memory. */
 static int make_room(struct scale *scale, uint64_t ahead)
 {
     struct scale wider = *scale;
@@ -113,7 +114,8 @@ static uint64_t interval_of(const struct pl_rates *rates, const struct scale *sc
     return t_ns > rates->start_ns ? (uint64_t)(t_ns - rates->start_ns) / (uint64_t)scale->ns : 0;
 }
 
-/* The interval of a scale at this time. *row is NULL where the time is too far ahead. -1 without memory. */
+/* Finds the interval of a scale at this time. *row is NULL where it is written already or too far ahead. Returns -1
+ * without memory. */
 static int row_at(struct pl_rates *rates, unsigned number, int64_t t_ns, struct pl_rate **row)
 {
     struct scale *scale = &rates->scales[number];

@@ -1,8 +1,8 @@
 /* The rates of a transfer in intervals of fixed length, at several time scales at once, and its bursts: data packets
- * that left one behind the other.
- * An interval is written when the sender's time has passed its end, because everything that arrives in it was sent
- * before. So memory holds the intervals of a one-way delay. An interval in which nothing happened has no row.
- * A burst is over with the first gap that is longer than --burst-gap. Packets count as on the wire, in parts. */
+ * sent back to back.
+ * An interval is written when the sender's time has passed its end: everything that arrives in it was sent earlier. So
+ * memory holds only the intervals of one one-way delay. An interval in which nothing happened has no row. A burst ends
+ * at the first gap that is longer than --burst-gap. Packets count as on the wire, in parts. */
 #ifndef PL_RATES_H
 #define PL_RATES_H
 
@@ -14,7 +14,7 @@ struct pl_rates;
 /* Returns NULL without memory. */
 struct pl_rates *pl_rates_new(struct pl_transfer *transfer, struct pl_tables *tables);
 
-/* A data packet of `n` parts left the sender, in order of time. */
+/* The sender sent a data packet of `n` parts. Calls are in order of time. */
 struct pl_rates_send {
     int64_t t_ns;
     uint64_t flight;

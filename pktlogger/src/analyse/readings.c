@@ -13,7 +13,7 @@
 #include "silences.h"
 #include "walk.h"
 
-#define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are taken so much before packets of their time */
+#define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are read this far ahead of the captures' packets */
 
 /* One capture being read again. */
 struct source {
@@ -123,7 +123,7 @@ static int read_both(struct pl_analysis *analysis, struct pl_tables *tables, str
     return result;
 }
 
-/* Follows the senders of all connections that were captured there. */
+/* Follows the senders of all connections that the sender's capture has. */
 static int walk_rows(struct pl_analysis *analysis, struct source *source, struct pl_tables *tables,
                      struct pl_aside *aside, struct nc_error *error)
 {
@@ -155,7 +155,8 @@ static int read_sender(struct pl_analysis *analysis, struct pl_tables *tables, s
     return result;
 }
 
-/* What is known of the line: what somebody says, else what the box recorded of the way that the data took. */
+/* The properties of the line: those that the user gave, else those that the box recorded for the direction of the
+ * data. */
 static void set_line(const struct pl_analysis *analysis, struct pl_transfer *t)
 {
     const struct pl_lines *lines = analysis->lines ? analysis->lines : t->box ? &t->box->lines : NULL;
@@ -208,7 +209,8 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
             return PL_OK;
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
-        /* Once before, for the bases, and once behind what counts bytes. */
+        /* pl_others_note is called twice: before read_sender, for the bases of the delay, and after it, which counts
+         * bytes */
         if (pl_others_note(analysis->transfers, analysis->n, tables) == 0 && find_silences(analysis, tables) == 0 &&
             read_sender(analysis, tables, error) == 0) {
             pl_passed_on_note(analysis);

@@ -1,11 +1,11 @@
-/* Sets the clock of an analysis: compares the packets that both captures show, and corrects what the first reading
- * knows of times. The second and third reading map the times of their rows. */
+/* Sets the clock of an analysis: compares the packets that both captures show, and corrects the times that the first
+ * reading found. The second and third reading convert the times of their rows. */
 #include "clock_estimate.h"
 #include "set_clock.h"
 
 #include <stdlib.h>
 
-/* The flows of a capture as the samples need them. NULL without memory. */
+/* The flows of a capture in the form that the samples need. NULL without memory. */
 static struct pl_clock_flow *flows_of(const struct pl_analysis *analysis, int end)
 {
     uint32_t n = analysis->surveys[end].index.flows.n;
@@ -31,9 +31,9 @@ static int by_time(const void *left, const void *right)
     return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
 }
 
-/* What a packet of one direction and the next one of the other took together is a round trip, whatever the clocks show.
- * Where nearly all of them are negative, packets arrive before they are sent: each capture is of the other end. A step
- * of a clock makes one of them negative. */
+/* The delay of a packet plus the delay of the next one in the other direction is a round-trip time, whatever the offset
+ * between the clocks. Where nearly all these sums are negative, packets arrive before they are sent: each capture is of
+ * the other end. A clock step makes only one sum negative. */
 static bool is_reversed(const pl_clock_points *points)
 {
     enum { LEAST = 5, OF_ALL = 10 };

@@ -1,5 +1,6 @@
-/* Implements silences.h. The connections are read three times, one after the other: for the times from one arrival to the
- * next in which one of them lost parts, for the intersection of these times, and for the losses in it. */
+/* Implements silences.h. The connections are read three times: first for the times between arrivals in which a
+ * connection lost parts, then to intersect these times with the silences of all other connections, then to count the
+ * losses in what is left. */
 #include "silences.h"
 
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct group {
     struct pl_time_spans spans;
 };
 
-/* True when `other` sends from a host of `t` to the other one the same way, or, `back`, the other way round. */
+/* True when `other` sends from the sending host of `t` to its receiving host, or, with `back`, the other way. */
 static bool between(const struct pl_transfer *t, const struct pl_transfer *other, bool back)
 {
     for (unsigned end = 0; end < 2; end++)
@@ -46,7 +47,7 @@ static int find_losses(struct group *group, const struct pl_transfer *t)
     return lost ? pl_time_spans_add(&group->spans, before_ns, INT64_MAX) : 0;
 }
 
-/* The remaining parts of spans after a connection's arrivals were cut out. */
+/* What is left of spans after cutting out a connection's arrivals. */
 struct divided {
     const struct pl_time_spans *spans;
     struct pl_time_spans left;
@@ -54,7 +55,7 @@ struct divided {
     int64_t before_ns; /* the last arrival's sending */
 };
 
-/* Takes the next arrival: between two of them the connection was silent. */
+/* Takes the next arrival. The connection was silent since the previous one. */
 static int divide(struct divided *d, int64_t t_ns)
 {
     int64_t before_ns = d->before_ns;

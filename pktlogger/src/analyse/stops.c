@@ -22,8 +22,8 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* Counts of the lost parts that are outstanding: all, those lost to an outage and, by the box's record, those that it
- * dropped in all and in its queue. */
+/* Counts of the lost parts that are outstanding: all of them, those lost to an outage, and, by the box's record, those
+ * that the box dropped and those that its queue dropped. */
 struct outstanding {
     int64_t last_sent_ns;
     uint64_t bytes;
@@ -53,12 +53,12 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
         sum.full_queue =
             sum.full_queue || (burst->first >= resume->since && burst->full_queue && burst->seq_end > resume->una);
     }
-    if (sum.dropped) /* the record and the fate of most parts decide */
+    if (sum.dropped) /* where the record says why, the majority of its drops decides */
         sum.full_queue = 2 * sum.queued > sum.dropped;
     return sum;
 }
 
-/* ", 60 of them to an outage": where others were lost in another way. */
+/* Appends ", 60 of them to an outage" where other parts were lost in another way, else " to an outage". */
 static void add_outage(struct pl_stop *stop)
 {
     char outage[32];

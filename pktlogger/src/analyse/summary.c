@@ -70,7 +70,7 @@ static void set_time(json_t *object, const char *name, int64_t ns)
     json_object_set_new(object, name, ns < 0 ? json_null() : json_integer((json_int_t)ns));
 }
 
-/* The numbers of data parts by their fate in the box; null without its record. */
+/* The number of data parts for each fate in the box; null without its record. */
 static json_t *box_json(const struct pl_transfer *t)
 {
     const json_t *names = t->box ? json_object_get(t->box->description, "fates") : NULL, *name;
@@ -138,7 +138,7 @@ struct pl_spread_bps pl_summary_rate(const struct pl_transfer *t, unsigned scale
                                   (double)sum->most[way] * a_byte};
 }
 
-/* What each time scale shows of the rate. */
+/* The rate at each time scale. */
 static json_t *rates_json(const struct pl_transfer *t)
 {
     json_t *list = json_array();
@@ -168,7 +168,7 @@ static json_t *bursts_json(const struct pl_transfer *t)
                      (json_int_t)trains->parts_max, "bytes_max", (json_int_t)trains->bytes_max, "by_packets", sizes);
 }
 
-/* The marks that both ends show; null where the kind of ECN, or a missing record, hides a value. */
+/* The marks that both ends show. A value is null where this kind of ECN does not show it, or the record is missing. */
 static void add_marks(json_t *flow, const struct pl_transfer *t)
 {
     const struct pl_mark_sum *marks = &t->marks;
@@ -217,7 +217,7 @@ static void add_delays(json_t *flow, const struct pl_transfer *t)
                                   levels_json(both ? &t->seen_base : &none), "acks", levels_json(&t->ack_base)));
 }
 
-/* The source of information about lost parts. */
+/* How the lost parts are known to be lost. */
 static const char *lost_by(const struct pl_transfer *t)
 {
     static const char *const words[] = {
@@ -225,7 +225,7 @@ static const char *lost_by(const struct pl_transfer *t)
     return t->lost_at_most ? "acknowledgements without SACK" : words[t->ends];
 }
 
-/* The verdict as text; null where no cause is known. */
+/* The verdict as an object; null where no cause is known. */
 static json_t *verdict_json(const struct pl_transfer *t)
 {
     struct pl_verdict verdict = pl_verdict_of(t);
@@ -237,7 +237,7 @@ static json_t *verdict_json(const struct pl_transfer *t)
                      verdict.text);
 }
 
-/* Both end points in the receiver's capture; null where they are the same in both captures. */
+/* Both end points as the receiver's capture shows them; null where both captures show the same. */
 static json_t *translated_json(const struct pl_transfer *t)
 {
     if (!t->far_flow)

@@ -15,7 +15,8 @@ double pl_stopped_share(const struct pl_transfer *transfer);
 /* The whole of summary.json. */
 json_t *pl_summary(const struct pl_analysis *analysis);
 
-/* The rate of a transfer over the intervals of time scale `scale`: of what was sent (way 0) or received (1), bit/s. */
+/* The mean, standard deviation and maximum in bit/s over the intervals of time scale `scale`, of what was sent (way 0)
+ * or received (way 1). */
 struct pl_spread_bps {
     double mean, deviation, most;
 };

@@ -1,5 +1,5 @@
-/* The first reading of a capture: finds its flows, which of them have identifications that tell copies apart, and
- * samples of its packets for comparing the clocks. */
+/* The first reading of a capture. It finds the flows, which of them have IP identifications that tell copies of a
+ * packet apart, and samples of packets for comparing the clocks. */
 #ifndef PL_SURVEY_H
 #define PL_SURVEY_H
 
@@ -10,8 +10,9 @@
 /* Properties of a flow, as bits shifted by the direction. */
 enum { PL_DATA_IDS = 1, PL_ACK_IDS = 4 };
 
-/* Lengths of a direction's packets with data: the largest, and the usual one among those that may be full: `len`, and
- * with the options of TCP. Boyer and Moore's majority vote finds the usual length; `lead` is its surplus of votes. */
+/* Lengths of a direction's packets with data: the largest, and the most usual one of packets that may be full. That one
+ * is `len`, or `with_options` with the options of TCP. It is found by Boyer and Moore's majority vote, whose surplus is
+ * `lead`. */
 struct pl_sizes {
     uint32_t largest, len, with_options;
     uint64_t full, lead;
@@ -30,7 +31,7 @@ struct pl_survey {
     struct pl_clock_samples samples; /* only where clocks are to be estimated */
 };
 
-/* Reads a whole capture, with samples of its packets where `sample`. `error` has the reason unless the result is PL_OK;
+/* Reads a whole capture, with samples of its packets if `sample`. `error` has the reason unless the result is PL_OK;
  * pl_survey_free is allowed after either. */
 enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, bool sample,
                              struct nc_error *error);

@@ -41,7 +41,7 @@ static const char *size_text(double bytes, char text[32])
         snprintf(text, 32, "%.0f B", bytes);
         return text;
     }
-    for (; unit < 4 && bytes >= 1000; unit++) /* no more than three digits are written */
+    for (; unit < 4 && bytes >= 1000; unit++) /* so that at most three digits are written */
         bytes /= 1024;
     snprintf(text, 32, "%.3g %s", bytes, units[unit]);
     return text;
@@ -59,7 +59,7 @@ static const char *rate_text(double bps, char text[32])
     return text;
 }
 
-/* A bound is still one when it is written: three digits, rounded away from what it excludes. */
+/* Rounds a bound to three digits so that it remains a bound: downwards a lower one, upwards an upper one. */
 enum bound { LOWER = -1, UPPER = 1 };
 
 static double rounded(double value, enum bound bound)
@@ -92,7 +92,7 @@ static uint32_t payload_of(const struct pl_transfer *t)
     return t->mss ? t->mss : USUAL_MSS;
 }
 
-/* The payload a second that arrivals show, given the bottleneck's time for a byte. */
+/* The payload per second that arrivals show, given the bottleneck's time for a byte. */
 static double shown_bps(const struct pl_transfer *t, double service_ns)
 {
     return 8e9 / service_ns * payload_of(t) / (payload_of(t) + PL_HEADERS);
@@ -104,10 +104,10 @@ static bool uses_ecn(const struct pl_transfer *t)
     return mode == PL_ECN_CLASSIC || mode == PL_ECN_ACCURATE;
 }
 
-/* The payload a second that the path carries. */
+/* The payload per second that the path carries. */
 struct carried {
     double least_bps, mean_bps, most_bps; /* 0: not known */
-    bool shown;                           /* by arrivals alone, which is at most what it carries */
+    bool shown;                           /* known from arrivals only, which show at most what the path carries */
 };
 
 static struct carried carried_by(const struct pl_transfer *t)
@@ -162,15 +162,15 @@ static double possible_bps(const struct pl_verdict *v, const struct pl_transfer 
     return possible > (carried.shown || has_share(t) ? PL_CLEARLY : 1) * v->rate_bps ? possible : 0;
 }
 
-/* The round trip without queues. The samples may not include a round trip over an empty path, above all next to other
- * traffic. So the smallest delays of both directions are added; they need not belong to the same round trip. */
+/* The round trip without queues. The samples may not include a round trip over an empty path, especially with other
+ * traffic on it. So the smallest delays of both directions are added; they need not belong to the same round trip. */
 static int64_t free_rtt_ns(const struct pl_transfer *t)
 {
     int64_t both_ns = t->base.least_ns + t->ack_base.least_ns;
     return t->ends == PL_BOTH_ENDS && both_ns > 0 && both_ns < t->min_rtt_ns ? both_ns : t->min_rtt_ns;
 }
 
-/* The window that the path needs, or the window per Gbit/s. */
+/* Says the window that the path needs, or the window needed per Gbit/s. */
 static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32], rate[96];
@@ -323,7 +323,7 @@ static double other_bps(const struct pl_transfer *t)
     return t->signs.others_bps - t->signs.streams_bps;
 }
 
-/* The advice is about queues for each flow, unless the path has such. */
+/* The advice names queues per flow, unless the path has them already. */
 static void say_others(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[32];
@@ -419,10 +419,10 @@ static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
                "(net.ipv4.tcp_congestion_control) grows faster.");
 }
 
-enum { LOSSES = PL_LIMIT_N, GROUPS }; /* a group of limits has the number of one of them, or this */
+enum { LOSSES = PL_LIMIT_N, GROUPS }; /* a group's number is that of one of its limits, or LOSSES */
 
-/* The limits of a group are one in the verdict: recoveries, time-outs and the window behind them; a window that is full
- * and one that is closed, because the sender waits for the same event in both cases. */
+/* The verdict adds up the limits of a group. Recoveries, time-outs and the congestion window after them are one group.
+ * A full window and a closed one are another, because the sender waits for the same event in both cases. */
 static int group_of(const struct pl_transfer *t, enum pl_limit_cause cause)
 {
     static const unsigned behind_losses =
@@ -469,18 +469,18 @@ static bool recorded_queue(const struct pl_transfer *t)
     return t->box && most_lost(t) == PL_LOSS_TAIL_DROP;
 }
 
-/* The bottleneck's rate of payload. Next to other traffic, a connection's arrivals never keep the bottleneck busy by
- * themselves, but some follow each other at once; these show its rate. 0: not known. */
+/* The bottleneck's rate of payload. With other traffic on it, a connection's own arrivals never keep the bottleneck
+ * busy, but some follow each other at once; these show its rate. 0: not known. */
 static double line_bps(const struct pl_transfer *t)
 {
     double carried_bps = carried_by(t).mean_bps;
     return carried_bps > 0 ? carried_bps : t->serial_ns > 0 ? shown_bps(t, t->serial_ns) : 0;
 }
 
-/* True when other connections of the captures had a good part of the line for most of the transfer's time, and the line
- * was the limit: it was busy all the time, or the losses were (or may have been) due to its queue, full or managed, and
- * all connections together used most of it. The second condition matters because a queue that is full for moments, or
- * that others fill, also drops packets on a line that is otherwise idle. */
+/* True when other connections of the captures used a good part of the line for most of the transfer's time, and the
+ * line was the limit. It is the limit in two cases: it was busy all the time; or the losses were (or may have been) due
+ * to its queue, full or managed, and all connections together used most of it. The second condition matters because a
+ * queue that is full for moments, or that others fill, also drops packets on a line that is otherwise idle. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const double most_bps = line_bps(t);
@@ -493,8 +493,8 @@ static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
     return (busy || full) && there && PL_SHARED_OTHERS * other_bps(t) > v->rate_bps;
 }
 
-/* The largest payload of a packet that passes: that of the largest packet that arrived. Where only empty packets
- * arrived it is the size that every path carries (1,280 octets in IPv6). */
+/* The largest payload of a packet that passes: the payload of the largest packet that arrived. If only empty packets
+ * arrived: of the largest packet that every path carries (1,280 octets in IPv6). */
 static uint32_t passes(const struct pl_transfer *t)
 {
     if (t->signs.largest_arrived)
@@ -575,7 +575,7 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
 {
     int64_t all_ns = 0, most_ns = 0;
     int most = PL_LIMIT_CONGESTION_AVOIDANCE;
-    for (int i = 0; i < GROUPS; i++) { /* losses win where two causes took equally long */
+    for (int i = 0; i < GROUPS; i++) { /* losses first, so that they win where two causes took equally long */
         int group = (LOSSES + i) % GROUPS;
         int64_t ns = group_ns(t, group);
         all_ns += ns;
@@ -591,7 +591,8 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
     return most_ns > 0;
 }
 
-/* The receiver's capture alone shows whether a window was used up in each round trip. */
+/* The receiver's capture does not show what limited the sender. It shows only whether the transfer was as fast as the
+ * receiver's window allows. */
 static bool infer_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     double most_bps = t->min_rtt_ns > 0 ? 8.0 * offered(t) / seconds(t->min_rtt_ns) : 0;

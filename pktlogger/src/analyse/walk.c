@@ -1,16 +1,15 @@
 /* Implements walk.h. The rules, which are also in FORMAT.md:
  *
  * Time-out: data are sent again from the first outstanding byte on, and no acknowledgement triggered it: none came for
- * 10 ms. If duplicate acknowledgements or SACK blocks had hinted at a loss since the last progress, the time is instead
- * half the smallest round-trip time, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
+ * 10 ms. If duplicate acknowledgements or SACK blocks have hinted at a loss since una last advanced, half the smallest
+ * round-trip time replaces the 10 ms, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
  * everything sent before the time-out is acknowledged, all retransmissions are "after time-out".
- * Tail-loss probe (RFC 8985, section 7): the last packet that was sent, alone, again, without a hint at a loss, after
- * silence for a round trip. Senders wait for twice the smoothed RTT and more; how much more depends on the sender
+ * Tail-loss probe (RFC 8985, section 7): the last packet sent is sent again, alone, without a hint at a loss, after a
+ * round-trip time of silence. Senders wait for twice the smoothed RTT and more; how much more depends on the sender
  * (clock ticks, the other end's delayed acknowledgements), so the rule has no fixed time. When only one packet is
- * outstanding, its retransmission may be a probe or a time-out. The kernel's count of its time-outs decides where
- * samples have it. Without, the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says;
- * the second is a time-out, because a sender probes once.
- * Fast: every other retransmission.
+ * outstanding, its retransmission may be a probe or a time-out. If samples have the kernel's count of time-outs, that
+ * decides. Otherwise the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says, and the
+ * second is a time-out, because a sender probes once. Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "shown.h"
 #include "thresholds.h"
@@ -25,23 +24,23 @@ static void end_recovery(struct pl_walk *s)
     s->mode = PL_MODE_NORMAL;
 }
 
-/* Whether an acknowledgement undoes a fast recovery: it acknowledges all that this sent again, and echoes a time stamp
- * from before the first retransmission (Eifel, RFC 3522). So the originals had arrived, and nothing is repaired any more:
- * the sender takes its reduction back (RFC 4015; Linux does where no retransmission is outstanding). */
+/* Whether an acknowledgement undoes a fast recovery: it acknowledges all that the recovery retransmitted, and echoes a
+ * time stamp from before the first retransmission (Eifel, RFC 3522). The originals had arrived, so nothing needs
+ * repair, and the sender undoes its reduction (RFC 4015; Linux does so where no retransmission is outstanding). */
 static bool is_undone(const struct pl_walk *s, const struct pl_row *packet)
 {
     return s->mode == PL_MODE_FAST && s->una >= s->repaired && s->repair_tsval && packet->tsecr &&
            (int32_t)(packet->tsecr - s->repair_tsval) < 0;
 }
 
-/* How many SACK blocks of an acknowledgement follow a hole and so hint at a loss. A block that reports a duplicate
+/* How many SACK blocks of an acknowledgement lie after a hole, and so hint at a loss. A block that reports a duplicate
  * (D-SACK) does not. */
 static unsigned behind_holes(const struct pl_row *packet)
 {
     return packet->sack_n - (unsigned)pl_shown_duplicate(packet);
 }
 
-/* An acknowledgement that a later one overtook must not update the window (RFC 9293, 3.10.7.4). */
+/* Takes an acknowledgement. One that a later one overtook must not update the window (RFC 9293, 3.10.7.4). */
 static void note_ack(struct pl_walk *s, const struct pl_row *packet)
 {
     if (packet->ack < s->acked)
@@ -69,7 +68,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     s->answered = s->answered || packet->len > 0;
     pl_marks_ack(&s->marks, s->t, packet, packet->ack > s->una ? packet->ack : s->una);
     if (packet->ack > s->high && !s->t->flow->side[s->t->dir].syn)
-        s->high = packet->ack; /* possibly sent before the capture began in mid-connection */
+        s->high = packet->ack; /* the data may have been sent before the capture began in mid-connection */
     if (packet->ack > s->una) {
         s->una = packet->ack;
         s->hint = behind_holes(packet) > 0;
@@ -144,7 +143,7 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
 }
 
-/* The octets outstanding according to the capture, which may have missed data that are acknowledged. */
+/* The outstanding octets by the capture, which may lack data that are acknowledged. */
 static uint64_t flight_of(const struct pl_walk *s)
 {
     return s->high > s->una ? s->high - s->una : 0;
@@ -174,7 +173,8 @@ static void enter_fast(struct pl_walk *s, const struct pl_segment *first, uint32
     s->t->fast_recoveries++;
 }
 
-/* Sets the kinds of the parts of one packet. The table already tells new ones from those whose copies had arrived. */
+/* Sets the kinds of the parts of one packet. The table already says which are new and which have copies that
+ * arrived. */
 static void set_kinds(struct pl_walk *s)
 {
     for (size_t i = 0; i < s->parts.n; i++) {
@@ -218,8 +218,8 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
     return pl_add_stop(s->t, &resume);
 }
 
-/* The outstanding octets fit into the window, so they show a lower bound of the window scale (RFC 7323, 2.3: by 14 at
- * most). */
+/* The outstanding octets must fit into the window, so they show a lower bound of the window scale (at most 14: RFC
+ * 7323, 2.3). */
 static void note_scale(struct pl_walk *s)
 {
     enum { SCALE_MAX = 14 };
@@ -229,7 +229,7 @@ static void note_scale(struct pl_walk *s)
         s->t->scale_least++;
 }
 
-/* The window is full. It is small because the program reads slowly, or because the buffer is small. */
+/* The window is full. Counts it as small if it is far below what the buffer takes: then the program reads slowly. */
 static void note_full(struct pl_walk *s, int64_t now_ns)
 {
     s->limited_ns = now_ns;
@@ -237,9 +237,9 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
     s->t->signs.shut_small += 100 * (uint64_t)s->window < PL_SMALL_PERCENT * (uint64_t)s->t->window_kept;
 }
 
-/* A short packet that leaves as soon as all before it is acknowledged, by an acknowledgement without data that came
- * later than the path takes by most of the time that a receiver delays one: Nagle's algorithm held it back (RFC 9293,
- * 3.7.4; RFC 1122, 4.2.3.2). */
+/* Counts packets that Nagle's algorithm held back (RFC 9293, 3.7.4): a short packet that leaves as soon as everything
+ * before it is acknowledged. That acknowledgement carries no data and came later than the round-trip time, by most of
+ * the time for which a receiver delays one (RFC 1122, 4.2.3.2). */
 static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
 {
     bool shorter = s->t->mss && packet->len < s->t->mss;
@@ -251,7 +251,8 @@ static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
     s->t->signs.delayed_ns += packet->t_ns - s->last_send_ns;
 }
 
-/* The peer's data came, and all that had been sent was acknowledged: the program may have waited for them. */
+/* Before this send the peer's data came, and everything sent was acknowledged: the program may have waited for the
+ * data. */
 static void note_answer(struct pl_walk *s, int64_t now_ns)
 {
     if (s->answered && s->drained_ns >= 0) {
@@ -430,7 +431,7 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
         return -1;
     struct pl_walk *s = t->walk;
     struct pl_row packet = *row;
-    if (packet.t_ns < s->now_ns) /* packets of two processors may be out of order in the file: time stands still */
+    if (packet.t_ns < s->now_ns) /* two processors may write packets out of order: time never goes back */
         packet.t_ns = s->now_ns;
     s->now_ns = packet.t_ns;
     if (packet.dir != t->dir && !(packet.flags & NC_TCP_SYN))
@@ -467,7 +468,7 @@ static int finish(struct pl_walk *s)
         pl_walk_end_window_wait(s, INT64_MAX / 2);
     }
     pl_losses_end(&s->losses, s->t, s->tables);
-    if (s->last_send_ns > s->t->last_ns) /* the time did not advance past a packet between the last data */
+    if (s->last_send_ns > s->t->last_ns) /* time stamps were out of order, and time did not go back */
         s->t->last_ns = s->last_send_ns;
     if (!s->started || s->reset || s->una >= s->high ||
         now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t, s->last_send_ns))

@@ -12,33 +12,33 @@ struct pl_burst {
     uint64_t seq, seq_end; /* start of the lowest part, end of the highest */
     uint64_t bytes, first; /* `first`: its first segment */
     uint32_t packets;
-    bool full_queue; /* the part sent just before the burst met a queue about as long as the longest ones */
+    bool full_queue; /* when the last part before the burst was sent, the queue was about as long as the longest ones */
 };
 
 /* A lost part that may still explain a time-out. */
 struct pl_lost_part {
-    uint64_t number, end; /* of the segment, from 0; behind its last byte */
+    uint64_t number, end; /* `number` of the segment, from 0; `end`: sequence number after its last byte */
     int64_t t_sent_ns;
     uint32_t len;
     bool retransmission, outage; /* `outage`: by the box's record, or sent while nothing passed the path */
     uint8_t fate;                /* in the box */
 };
 
-/* What was lost and may be outstanding (bursts.c). */
+/* The lost parts that may be outstanding (bursts.c). */
 struct pl_losses {
-    PL_VECTOR(struct pl_burst) bursts; /* the last one may go on */
+    PL_VECTOR(struct pl_burst) bursts; /* the last one may not be over */
     PL_VECTOR(struct pl_lost_part) parts;
     size_t kept;              /* number of parts left after the last pass over them */
     uint64_t between;         /* parts not lost since the last lost one */
-    bool arrived;             /* a part has */
-    int64_t arrived_delay_ns; /* arrival of the last such part, corrected to the path's shortest delay */
+    bool arrived;             /* at least one part has arrived */
+    int64_t arrived_delay_ns; /* delay of the last part that arrived, corrected to the path's shortest delay */
 };
 
-/* Takes the next segment in order of sending; `down`: nothing passed the path then. A burst that it shows to be over
+/* Takes the next segment in order of sending; `down`: nothing passed the path at that time. A burst that has ended
  * becomes an event. */
 int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables,
                   const struct pl_segment *segment, uint64_t number, bool down);
-/* Forgets losses before segment `since` and those acknowledged by `una`; they explain nothing any more. */
+/* Forgets losses before segment `since` and those that `una` acknowledges: they cannot explain a later stop. */
 void pl_losses_forget(struct pl_losses *losses, uint64_t since, uint64_t una);
 void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables);
 
@@ -56,11 +56,12 @@ int pl_add_stop(struct pl_transfer *transfer, const struct pl_resume *resume);
 
 struct pl_aside;
 
-/* Takes a packet of the transfer from the sender's capture. Limits and rates get their part of it by `aside`. Returns 0, or
- * -1 without memory. */
+/* Takes a packet of the transfer from the sender's capture, and passes it on to limits and rates by `aside`. Returns 0,
+ * or -1 without memory. */
 int pl_walk(struct pl_transfer *transfer, const struct pl_row *row, struct pl_tables *tables, struct pl_aside *aside);
 
-/* Ends what is under way when the capture ends. transfer->walk is released once limits and rates have got all. */
+/* Ends what is still open when the capture ends. `aside` releases transfer->walk after limits and rates have got
+ * everything. */
 int pl_walk_end(struct pl_transfer *transfer, struct pl_tables *tables, struct pl_aside *aside);
 
 #endif

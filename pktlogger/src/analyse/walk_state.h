@@ -10,7 +10,7 @@
 #include "round_trips.h"
 #include "walk.h"
 
-/* A part of the present packet, and its row in the table. Rows of a packet need not be neighbours. */
+/* A part of the present packet, and its row in the table. The rows of a packet need not be adjacent. */
 struct walked {
     struct pl_segment segment;
     uint64_t row;
@@ -35,7 +35,7 @@ struct pl_walk {
     bool started;       /* data has been sent */
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint64_t acked;     /* the greatest acknowledgement number that has arrived */
-    uint64_t flight;    /* high - una behind the last send */
+    uint64_t flight;    /* high - una after the last send */
     int64_t last_send_ns, last_ack_ns;
     int64_t srtt_ns; /* the smoothed round-trip time (RFC 6298, 2.3); 0: no sample yet */
     bool hint;       /* a hint at a loss came since una last moved */
@@ -44,11 +44,11 @@ struct pl_walk {
     struct pl_offers offers;
     enum pl_sender_mode mode;
     bool probe;                   /* the present packet is a tail-loss probe */
-    uint64_t recover;             /* una at which the mode ends */
+    uint64_t recover;             /* the mode ends when una reaches this */
     struct pl_event fast;         /* the present fast recovery */
     uint64_t repaired;            /* end of the octets that fast recovery retransmitted */
     uint32_t repair_tsval;        /* the time stamp of its first retransmission; 0: none */
-    struct pl_event limited;      /* the present span limited by the receiver's window; packets 0: none */
+    struct pl_event limited;      /* the present span in which the receiver's window is the limit; packets 0: none */
     int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
     int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */
     int64_t closed_since_send_ns; /* time with window 0 since the last send */
@@ -58,10 +58,10 @@ struct pl_walk {
 };
 
 void pl_walk_event(struct pl_walk *s, enum pl_event_kind kind, struct pl_event event);
-/* Takes the window of an acknowledgement; pl_walk_open_window ends the time with window 0, if there is one. */
+/* Takes the window of an acknowledgement. pl_walk_open_window ends the time in which the window is 0, if it is. */
 void pl_walk_note_window(struct pl_walk *s, const struct pl_row *packet);
 void pl_walk_open_window(struct pl_walk *s, int64_t now_ns);
-/* This send ends a wait for the window. Waits less than a round-trip time apart are one span. */
+/* Ends a wait for the window by a send. Waits that are less than a round-trip time apart make one span. */
 void pl_walk_end_window_wait(struct pl_walk *s, int64_t now_ns);
 
 #endif

@@ -48,7 +48,7 @@ static void text(const struct graph *graph, const char *where, struct point at, 
     fprintf(graph->out, "\n%s\n", what);
 }
 
-/* Returns the first sequence number that is drawn, where texts stand. */
+/* Draws the segments. Returns the first sequence number drawn, which is the height of the texts. */
 static uint64_t put_segments(const struct graph *graph, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
@@ -79,7 +79,7 @@ static void put_step(const struct graph *graph, const char *color, struct point 
         line(graph, (struct point){to.t_ns, from.seq}, to);
 }
 
-/* Returns the last acknowledged number that is drawn. */
+/* Draws acknowledgements and window. Returns the last acknowledgement number drawn. */
 static uint64_t put_acks(const struct graph *graph, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct point ack = {-1, 0}, edge = {-1, 0};

@@ -129,7 +129,7 @@ static bool resume(struct pl_base_finder *f, const struct bounds *b)
     return true;
 }
 
-/* Begins a level. The present one is removed, unless it has lasted, or is the first one and lower. */
+/* Begins a level. It replaces the present one, unless that has lasted, or is the first one and lower. */
 static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
 {
     struct pl_base_candidate *last = f->levels.n ? present(f) : NULL;
@@ -149,7 +149,7 @@ static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
         if (f->levels.n > 1 || level.fell)
             drop(f, &level);
     } else if (level.fell)
-        last->high_ns = last->earlier_ns[0]; /* small falls on the way to this one were part of it */
+        last->high_ns = last->earlier_ns[0]; /* the small falls before this one belong to it */
     const struct pl_base_candidate *before = f->levels.n && !level.fell ? present(f) : NULL;
     level.most_rises = before ? PL_BASE_RISES + PL_BASE_TIMES * before->rises / larger(before->steps, 1) : 1;
     if (PL_APPEND(&f->levels, level) < 0)
@@ -180,7 +180,7 @@ static bool was_none(struct pl_base_finder *f, double delay_ns)
     return true;
 }
 
-/* The present level has a queue that drains, so it is lower. */
+/* The present level turns out to have a queue that drains: lowers the level. */
 static void lower(struct pl_base_finder *f, int64_t t_ns, double delay_ns)
 {
     struct pl_base_candidate *level = present(f);
@@ -198,7 +198,7 @@ static bool longer(const struct pl_base_finder *f, const struct pl_base_part *pa
     return b->low_ns > level->high_ns + f->tolerance_ns || risen_ns(&f->step, part) > f->tolerance_ns;
 }
 
-/* Whether the packet is below the present level, or below the level of a little earlier: small falls add up. */
+/* Whether the packet is below the present level, or below its height a little earlier: small falls add up. */
 static bool below(const struct pl_base_finder *f, const struct pl_base_part *part)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
@@ -206,7 +206,8 @@ static bool below(const struct pl_base_finder *f, const struct pl_base_part *par
     return part->delay_ns < least_ns - f->tolerance_ns;
 }
 
-/* True when the packet shows that the path became shorter: below the level, or with less of a queue than is left. */
+/* True when the packet shows that the path became shorter: it is below the level, or its queue is shorter than what
+ * must be left of the queue. */
 static bool shorter(const struct pl_base_finder *f, const struct pl_base_part *part, const struct bounds *b)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
@@ -231,7 +232,7 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     bool falls = level->fell && !lasted(level);
     note_height(level, part->t_ns);
     if (falls && b->high_ns < level->high_ns - PL_BASE_TOLERANCE_NS)
-        level->t_ns = part->t_ns; /* until then, data sent before delayed the packets after them */
+        level->t_ns = part->t_ns; /* packets before this one still waited behind data sent before the fall */
     if (b->low_ns >= level->low_ns - f->tolerance_ns)
         show(f, part->t_ns);
     level->least_ns = larger(level->least_ns, lesser(b->low_ns, level->high_ns));
@@ -275,7 +276,7 @@ void pl_base_finder_lost(struct pl_base_finder *f, double work_ns)
     f->step.lost_ns += work_ns;
 }
 
-/* Merges adjacent levels that are alike: noise may have begun the second. */
+/* Merges adjacent levels that are alike: noise may have begun the second one. */
 static void merge_alike(struct pl_base_finder *f)
 {
     size_t kept = 0;

@@ -5,7 +5,7 @@
 
 #include "thresholds.h"
 
-/* How far apart two runs may be for one outage, beyond one-way delays; `lo` above `hi`: no outage lasts for both. */
+/* The shifts for which one outage explains two runs; `lo` above `hi`: none. */
 struct shift {
     double lo, hi;
 };
@@ -27,7 +27,7 @@ static bool meet(const struct pl_lost_run *data, const struct pl_ack_run *ack, c
            shift.hi >= -(double)time->longest_ns[0];
 }
 
-/* The probability that chance makes `n` or more of what it lets expect. */
+/* The probability that chance makes `n` or more where `expected` are expected. */
 static double luck(unsigned n, double expected)
 {
     double term = exp(-expected), below = 0;
@@ -38,8 +38,8 @@ static double luck(unsigned n, double expected)
     return 1 - below;
 }
 
-/* How many runs of acknowledgements of `n` and more chance lets an outage explain together with the run of data; `met`:
- * whether there is one. Acknowledgements are missing where data are, so that much more room is open there. */
+/* The expected number, at most 1, of runs of `n` or more acknowledgements that fit the run of data by chance; `met`:
+ * one fits. No acknowledgements are sent while no data arrive, so that time adds to the room for a fit. */
 static double expected_of(const struct pl_lost_run *data, const pl_ack_runs *acks, uint64_t n,
                           const struct pl_both_ways_time *time, bool *met)
 {
@@ -56,7 +56,8 @@ static double expected_of(const struct pl_lost_run *data, const pl_ack_runs *ack
     return fmin(expected, 1);
 }
 
-/* Whether chance would hardly make as many pairs of runs that are at least as long. `pairs`: of all that are asked about. */
+/* Whether chance would hardly make as many pairs of runs at least as long as this one. `pairs`: the number of pairs
+ * tested. */
 static bool beyond_chance(const struct pl_loss_study *study, const pl_ack_runs *acks, const struct pl_lost_run *data,
                           const struct pl_ack_run *ack, const struct pl_both_ways_time *time, unsigned pairs)
 {

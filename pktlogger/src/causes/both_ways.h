@@ -1,36 +1,41 @@
-/* Losses of both ways that one outage explains.
+/* Finds losses in both directions that one outage explains.
  *
- * What a lone connection loses in a row looks alike in an outage and in a burst that took packets because of the queue or
- * by chance: the next packet arrives. But a queue on the way there takes no acknowledgements on the way back, and nothing
- * that takes packets of one way by chance knows the other way. An outage takes what passes its place from u to v, both
- * ways. Data pass there up to a one-way delay D after they were sent, acknowledgements up to D'. So with a shift s from
- * -D to D', what was lost of the acknowledgements was sent from u - s to v - s of the data's times:
+ * In a connection that is alone between its hosts, an outage looks like a burst of losses by a queue or by chance:
+ * parts are lost in a row, and then one arrives. But a queue in one direction loses no acknowledgements of the other,
+ * and chance acts on each direction independently. An outage at some point of the path loses everything that would pass
+ * this point, in both directions. Let it lose the data sent from u to v. Data reach the point up to the longest one-way
+ * delay D after they were sent, acknowledgements up to D'. So the lost acknowledgements were sent from u - s to v - s,
+ * with a shift s from -D to D'. These are the times of sending around two runs of losses:
  *
- *     the data before and of the run    p <= u <= a      the last one of it and behind    b <= v <= q
- *     the acknowledgements likewise     r <= u - s <= c                                   d <= v - s <= e
+ *                          last one before the run   first lost   last lost   first one after the run
+ *     data                 p                         a            b           q
+ *     acknowledgements     r                         c            d           e
  *
- * Such u and v exist for s from lo = max(p - c, b - e) to hi = min(a - r, q - d). An outage explains both runs where that
- * range is not empty and meets -D to D'. A run of acknowledgements that knows nothing of the data is anywhere within the
- * time T of the transfer, so it fits by chance with the probability (hi - lo + D + D' + g) / T, where g is the time for
- * which no data arrived that could have been acknowledged. The sum of this over all pairs of runs, each at least as long as
- * those of the pair in question and at most 1 for each run of data, is how many of these chance lets expect to fit, and
- * the number that it makes has Poisson's distribution. Both runs are an outage where it makes as many as there are, or more, in
- * a twentieth of all cases at most (PL_OUTAGE_BURSTS), as where an outage is told by its time (outages.h). Where that is
- * asked of several pairs, it is divided by their number, so that a twentieth is for all of them together (Bonferroni). */
+ *     p <= u <= a,  b <= v <= q,  r <= u - s <= c,  d <= v - s <= e
+ *
+ * Such u and v exist for s from lo = max(p - c, b - e) to hi = min(a - r, q - d). An outage explains both runs if lo <=
+ * hi and the range from lo to hi overlaps -D to D'.
+ * A run of acknowledgements that is independent of the data lies anywhere within the time T of the transfer. So it fits
+ * a run of data by chance with the probability (hi - lo + D + D' + g) / T, where g is the time in which no data arrived
+ * that could have been acknowledged. To judge a pair of runs, all pairs whose runs are at least as long are looked at.
+ * The sum of their probabilities, with at most 1 for each run of data, is the expected number of fits by chance; the
+ * number itself has a Poisson distribution. The pair is an outage if chance makes as many fits as there are, or more,
+ * with a probability of at most PL_OUTAGE_BURSTS, as in outages.h. That limit is divided by the number of pairs tested,
+ * so that it holds for all of them together (Bonferroni). */
 #ifndef PL_BOTH_WAYS_H
 #define PL_BOTH_WAYS_H
 
 #include "loss_study.h"
 
-/* Acknowledgements lost in a row: when the first and the last of them were sent, and those before and behind that
- * arrived; INT64_MIN and INT64_MAX: there is none. */
+/* Acknowledgements lost in a row: when the first and the last of them were sent, and the last one before and the first
+ * one after them that arrived; INT64_MIN and INT64_MAX: there is none. */
 struct pl_ack_run {
     int64_t before_ns, first_ns, last_ns, next_ns;
     uint64_t n;
-    bool both_ways; /* an outage took it, and data */
+    bool both_ways; /* an outage lost it together with data */
 };
 
-/* Those of PL_OUTAGE_ACKS and more, in order of sending. It starts as {0}. */
+/* The runs of at least PL_OUTAGE_ACKS, in order of sending. It starts as {0}. */
 typedef PL_VECTOR(struct pl_ack_run) pl_ack_runs;
 
 /* The longest one-way delays, of data and of acknowledgements, and how long the transfer took. */
@@ -38,7 +43,7 @@ struct pl_both_ways_time {
     int64_t longest_ns[2], lasts_ns;
 };
 
-/* Sets both_ways of what an outage explains, of lost data and of lost acknowledgements. */
+/* Sets both_ways in the runs of data and of acknowledgements that one outage explains. */
 void pl_both_ways_find(struct pl_loss_study *study, const pl_ack_runs *acks, const struct pl_both_ways_time *time);
 
 #endif

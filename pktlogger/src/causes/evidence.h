@@ -1,24 +1,25 @@
 /* Direct evidence of why a sender sent nothing for a while. Evidence counts in this order:
  *
- *   1. The program. It is limited by the rate that it asked for, always has data to send until it has given its last
- *      octet, and when all of these have been sent it waits for nothing but repairs. Its own account of what it has to
- *      send says whether it waits for room, and is never the limit, or has given all, and waits for none. A program that
- *      leaves room in both windows and in its buffer is the limit all the same: its processor is too slow.
- *   2. The kernel. Its counters of time say whether the receiver's window or the send buffer held data back, what is
- *      unsent says whether there were any, and the congestion control's name, the rate that an option allows, cwnd and
- *      ssthresh say whether anything paces, and whether a congestion window grows by slow start.
+ *   1. The program. A rate that it asked for limits it. A program that always has data to send is not the limit before
+ *      it has given its last octet; once all octets have been sent, only repairs are awaited. By its own account of
+ *      what it has to send, it either waits for room, and is not the limit, or has given everything, and waits for no
+ *      room. A program that leaves room in both windows and in its buffer is the limit in any case: its processor is
+ *      too slow.
+ *   2. The kernel. Its counters of time say whether the receiver's window or the send buffer held data back. The unsent
+ *      octets say whether there were any data. The congestion control's name, the rate that an option allows, cwnd and
+ *      ssthresh say whether anything paces, and whether the congestion window is in slow start.
  *   3. The record of the delay box: whether the line was busy.
- *   4. The packets: windows, silences, flights, queues (limits.c, round.c). They decide where nothing above does.
+ *   4. The packets: windows, silences, flights, queues (limits.c, round.c). They decide where none of the above does.
  *
- * The receiver's window and the send buffer are asked of the kernel only in that order: data behind a full window are
- * unsent, and those of a full send buffer are not. */
+ * The kernel's evidence on the receiver's window is looked at before that on the send buffer: data behind a full window
+ * are unsent, those in a full send buffer need not be. */
 #ifndef PL_EVIDENCE_H
 #define PL_EVIDENCE_H
 
 #include "send_samples.h"
 
-/* What the kernel says of a span of time. `seen`: by the samples within it, or, where there is none, the nearest one;
- * `within`: there is one. */
+/* What the kernel says of a span of time. `seen`: by the samples within it, or, where there are none, the nearest one;
+ * `within`: there are samples within it. */
 struct pl_evidence {
     struct pl_samples_seen seen;
     bool within;
@@ -28,7 +29,7 @@ struct pl_evidence {
     enum pl_answer slow;   /* the congestion window is that of slow start */
 };
 
-/* Spans come in order of their beginnings. */
+/* Call with spans in order of their beginnings. */
 struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
 /* By most samples: data waited to be sent; they waited behind a full congestion window; only the control's rate held

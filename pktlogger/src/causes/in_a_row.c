@@ -5,18 +5,18 @@
 
 #include "thresholds.h"
 
-/* What is tried: the front queue's rate over the bottleneck's, and where the full one is. */
+/* A candidate: the ratio of the front queue's rate to the bottleneck's, and whether the front queue is the full one. */
 struct trial {
     double ratio, largest;
     bool front;
     double explained, near;
 };
 
-/* The levels of the next part. */
+/* The levels that the next part meets. */
 struct levels {
     double front, all; /* x and w */
-    int64_t before_ns; /* when the part before was sent; 0: there is none */
-    double waits_ns;   /* what was left then of the bottleneck's work */
+    int64_t before_ns; /* when the previous part was sent; 0: there is none */
+    double waits_ns;   /* the bottleneck's work that was left then */
 };
 
 static double level_of(const struct trial *trial, const struct levels *levels)
@@ -24,7 +24,7 @@ static double level_of(const struct trial *trial, const struct levels *levels)
     return trial->front ? levels->front : levels->all - (isinf(trial->ratio) ? 0 : levels->front / trial->ratio);
 }
 
-/* Takes the next part; the levels include it. */
+/* Takes the next part. The levels then include it. */
 static void take(struct levels *levels, const struct trial *trial, const struct pl_policed_part *part, double service,
                  double base_ns)
 {
@@ -37,7 +37,7 @@ static void take(struct levels *levels, const struct trial *trial, const struct 
     levels->before_ns = part->t_sent_ns;
 }
 
-/* A part that was lost takes no room, unless it was lost behind the front queue. */
+/* Removes a lost part from the levels. One that was lost behind the front queue has used its room. */
 static void leave(struct levels *levels, const struct trial *trial, const struct pl_policed_part *part, double base_ns)
 {
     if (part->run < 0)
@@ -57,7 +57,7 @@ static void measure(const struct pl_policer *parts, struct trial *trial, double 
     }
 }
 
-/* Counts, or marks, what met a level within the slack of the largest that passed. */
+/* Counts, or marks, the parts that met a level within `slack` of the highest level that passed. */
 static void compare(struct pl_policer *parts, struct trial *trial, double service, double base_ns, double slack,
                     bool mark)
 {

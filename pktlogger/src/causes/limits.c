@@ -1,14 +1,14 @@
 /* Implements limits.h. The gap between two packets is judged when the second one is sent; until its round is over, it
- * waits among the spans. */
+ * is kept in `spans`. */
 #include "limits.h"
 
 #include "round.h"
 #include "send_buffer.h"
 #include "thresholds.h"
 
-/* Provisional results of gap_cause where the gap alone does not show the cause. The round decides. Or the cause is
- * pacing if the round was paced, and otherwise the send buffer (a silence that ends with more data at once) or the
- * application (by samples). */
+/* Provisional results of gap_cause where the gap alone does not show the cause. OF_ROUND: the round decides. SILENCE
+ * and IDLE: the cause is pacing if the round was paced. Otherwise it is the send buffer for SILENCE, which ends with
+ * more data at once, and the application for IDLE, by samples. */
 enum { OF_ROUND = -1, SILENCE = -2, IDLE = -3 };
 
 struct pl_limits {
@@ -16,14 +16,15 @@ struct pl_limits {
     struct pl_spans spans;
     struct pl_rounds rounds;
     struct pl_round round;
-    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* addressed by their numbers, and the number of the round */
+    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* by round number modulo PL_STEADY_ROUNDS */
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
     uint64_t high;                                   /* end of the last byte sent */
     int64_t open_ns;                                 /* end of the last gap whose cause depends on its round */
-    bool started, full, roomy, missed, clocked;      /* full, roomy: the window has no room, or has room; neither: not
-                                                 * known */
-    bool opens;      /* whether the program is known to wait for answers first, and how much it sends in that phase */
+    bool started, full, roomy, missed, clocked;      /* full: the window has no room; roomy: it has room; neither:
+                                                        not known */
+    bool opens;      /* the program is known to wait for answers first, and path.opening_bytes to be what it sends in
+                        that phase */
     bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
     bool answered;   /* data of the peer came in this gap */
     uint64_t probed; /* end of the data sent when a probe repaired a loss; 0: no probe waits for its answer */
@@ -38,7 +39,7 @@ struct pl_limits {
     int64_t last_ack_ns, ack_gap_ns;
     int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
     struct pl_send_buffer buffer;
-    struct pl_samples_of round_samples; /* outages and lateness of the path, from the round on */
+    struct pl_samples_of round_samples; /* the samples that the present round has not used */
     size_t down_at, late_at, busy_at;   /* index of the first span of each that is not over */
     enum pl_limit_cause last_cause;
 };
@@ -53,7 +54,7 @@ static int64_t at_least(int64_t ns, int64_t least_ns)
     return ns > least_ns ? ns : least_ns;
 }
 
-/* The smallest delay may be that of a short segment, which takes no time at the bottleneck. */
+/* path->min_rtt_ns may come from a short segment, which takes no time at the bottleneck. */
 static int64_t standing_ns(const struct pl_limits_path *path)
 {
     return at_least(at_least(path->min_rtt_ns / PL_STANDING_OF_RTT, PL_STANDING_NS),
@@ -68,7 +69,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     l->path = *path;
     uint64_t opening = pl_samples_opening(&path->samples);
     l->opens = opening || path->opening_bytes > PL_OPENING_BYTES;
-    if (opening) /* and the data it sent before that are less than a segment */
+    if (opening) /* what it sent before its opening is less than a segment */
         l->path.opening_bytes = opening + path->mss;
     else if (l->path.opening_bytes < PL_OPENING_BYTES)
         l->path.opening_bytes = PL_OPENING_BYTES;
@@ -100,14 +101,14 @@ static bool finished(const struct pl_limits *l, int64_t t_ns)
     return l->path.samples.written_ns && t_ns >= l->path.samples.written_ns;
 }
 
-/* True when the program always had data to send during a span, and had begun to send them when `sent` octets were
- * sent. */
+/* True when the program always had data to send during a span: it always has them after its opening, and `sent` octets
+ * were sent before the span. */
 static bool never_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 {
     return l->path.always_data && !finished(l, t0_ns) && sent - l->first > l->path.opening_bytes;
 }
 
-/* Whether the program may have had nothing to write from t0_ns on, when `sent` octets were sent. */
+/* Whether the program may have had nothing to write from t0_ns on, when `sent` octets had been sent. */
 static bool may_be_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 {
     return !(l->opens ? never_idle(l, t0_ns, sent) : l->path.always_data) && !finished(l, t0_ns);
@@ -119,7 +120,7 @@ static bool gave_no_more(const struct pl_limits *l, const struct pl_evidence *kn
     return (pl_idle(known) && may_be_idle(l, t0_ns, sent)) || (pl_late(known) && !finished(l, t0_ns));
 }
 
-/* Whether the line was idle for long while this round was sent: then it is not the limit, whatever queue there was. */
+/* Whether the line was idle for a good part of this round. Then it is not the limit, whatever queue there was. */
 static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
 {
     int64_t t0_ns = l->round.t0_ns;
@@ -222,16 +223,16 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     return pl_spans_add(&l->spans, &span);
 }
 
-/* Ends the gap at a moment within it. The rest becomes a gap of its own; its window is no longer full where it has had
- * room by then. */
+/* Ends the gap at a moment within it. The rest becomes another gap, whose window is not full if it has had room by
+ * then. */
 static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
     l->full = l->full && (l->room_ns < 0 || l->room_ns > t_ns);
     return end_gap(l, t_ns, cause);
 }
 
-/* Whether a packet was sent because of an acknowledgement: the last one arrived within 1/`part` of the usual time
- * between acknowledgements. */
+/* Whether an acknowledgement triggered a packet: it arrived less than 1/`part` of the usual time between
+ * acknowledgements before. */
 static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
 {
     return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, PL_SOON_NS);
@@ -247,10 +248,10 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
            at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
 }
 
-/* True for a shorter silence that an acknowledgement ended. A congestion window that grows by slow start lets each
- * acknowledgement send more than it frees, so it makes no such silence; one that was reduced does, because Linux waits
- * for room for a super-packet. Among the other causes only a full send buffer is named: the data left in flight show
- * it. */
+/* True for a shorter silence that an acknowledgement ended and that a full send buffer may explain. A congestion window
+ * in slow start lets each acknowledgement send more than it frees, so it makes no such silence. After a reduction it
+ * does, because Linux waits for room for a super-packet. Of the other causes only a full send buffer can be recognised,
+ * by the data left in flight. */
 static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
 {
     return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
@@ -263,14 +264,14 @@ static bool outstanding(const struct pl_limits_send *sent)
     return sent->mode != PL_MODE_NORMAL || sent->probe || sent->una + sent->len < sent->high;
 }
 
-/* True when acknowledgements were overdue; then neither the application nor the path's rate was the limit. */
+/* True when acknowledgements were overdue. Then neither the application nor the path's rate was the limit. */
 static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *sent)
 {
     return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + PL_DELAYED_ACK_NS;
 }
 
-/* Whether the receiver's window held the sender up until t_ns: it left no room by the packets, and the kernel does not
- * say otherwise; or the kernel says so. */
+/* Whether the receiver's window held the sender up: the kernel says so, or the packets show no room and the kernel does
+ * not contradict. */
 static bool window_held(const struct pl_limits *l, const struct pl_evidence *known)
 {
     return known->window == PL_YES || (l->full && known->window != PL_NO);
@@ -305,8 +306,8 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
     return true;
 }
 
-/* Whether the flight had to shrink for marks before this packet was sent: the window has just been reduced; or what was
- * outstanding when the gap began had been sent before it was, and an acknowledgement let the packet go. */
+/* Whether the flight had to shrink for marks before this packet was sent: the window has just been reduced, or, when
+ * the gap began, data sent before the reduction were still outstanding and an acknowledgement released the packet. */
 static bool shrank(const struct pl_limits *l, const struct pl_limits_send *sent, const struct pl_evidence *known)
 {
     bool shrinks = l->una < l->shrinks && at_once(l, sent->t_ns, PL_SOON_OF_GAP) && !pl_idle(known);
@@ -343,7 +344,7 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     return always ? SILENCE : PL_LIMIT_APPLICATION;
 }
 
-/* True when the peer's data came and all that had been sent is acknowledged: what is sent then is the next message. */
+/* True when the peer's data came and everything sent is acknowledged: what is sent next is a new message. */
 static bool answered(const struct pl_limits *l, const struct pl_limits_send *sent)
 {
     return l->answered && !outstanding(sent);
@@ -357,8 +358,8 @@ static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_sen
            !(known->within && (pl_unsent(known) || pl_waits(known)));
 }
 
-/* Whether less than a segment is outstanding in a window with room, and no sample contradicts that the program had
- * nothing more to write: then the congestion window is not full. */
+/* Whether less than a segment is outstanding in a window with room, and no sample shows that the program had more to
+ * write. Then the congestion window is not full. */
 static bool little_outstanding(const struct pl_limits *l, const struct pl_evidence *known)
 {
     return l->gap.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->gap.t0_ns) &&
@@ -550,7 +551,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     return end_gap(l, sent->t_ns, cause);
 }
 
-/* Takes a reduction for marks. One in slow start ends it, and the round of that. */
+/* Takes a reduction for marks. A reduction in slow start ends slow start and its round. */
 static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (l->rounds.opening)
@@ -609,7 +610,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->missed = l->answered = false;
 }
 
-/* The path may have become longer or shorter, its line faster or slower. */
+/* The path may have become longer or shorter, or its line faster or slower: takes its present times. */
 static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (sent->rtt_ns > 0)

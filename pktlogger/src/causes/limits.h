@@ -1,7 +1,7 @@
-/* What limited a sender at each moment between its first and its last data packet. The gap before each packet has
- * one cause. Where the packets themselves do not show it (a time-out, a full window, silence), it is that of the
- * round: what was sent until the round's first byte was acknowledged. Memory holds the gaps of a few rounds.
- * `now` is passed in, and the caller says what it knows of recoveries and time-outs.
+/* What limited a sender at each moment between its first and its last data packet. The gap before each packet has one
+ * cause. The packets themselves may show it (a time-out, a full window, silence); otherwise it is the cause of the
+ * round: of what was sent until the round's first byte was acknowledged. Memory holds the gaps of a few rounds. `now`
+ * is passed in, and the caller says what it knows of recoveries and time-outs.
  * Rejected: windows of fixed time as in T-RAT, because a pause or a closed window begins and ends at a packet. */
 #ifndef PL_LIMITS_H
 #define PL_LIMITS_H
@@ -12,19 +12,18 @@
 #include "transfer.h"
 
 /* What is known before the first packet. min_rtt_ns: the round-trip time without queues, at least 1. segment_ns: the
- * bottleneck's time for a full segment; 0: not known. Rows go to `sink`, in order and without gaps. */
+ * bottleneck's time for a full segment; 0: not known. `sink` gets the rows, in order and without gaps between them. */
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
     const struct pl_time_spans *down; /* times in which the path was certainly down, as the sender noticed it; NULL:
                                        * never */
-    const struct pl_time_spans *late; /* times in which the box was late, likewise */
+    const struct pl_time_spans *late; /* times in which the box was late, as the sender noticed it; NULL: never */
     const struct pl_time_spans *busy; /* times in which the line was busy, by the box's record; NULL: not known */
     uint64_t data_end;                /* end of the last byte that is ever sent; 0: not known */
     struct pl_samples_of samples;     /* of the sender's socket */
-    bool always_data;                 /* its program always has data to send, once it has begun to send them: */
-    uint64_t opening_bytes;           /* before that it may wait for answers; sending less than PL_OPENING_BYTES counts
-                                       * as that phase */
+    bool always_data;                 /* its program always has data to send after the first `opening_bytes` */
+    uint64_t opening_bytes;           /* during these the program may wait for answers; at least PL_OPENING_BYTES */
     bool passes_on;                   /* it is a gateway: its waits say nothing about its send buffer */
     bool line_known;                  /* segment_ns is the line's own, whatever the captures show */
     bool line_alone;                  /* packets queue only at the line of `busy` */
@@ -35,11 +34,11 @@ struct pl_limits_path {
 
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
-/* The sender after a data packet. queue_ns: how long its first part waited in queues, and line_ns: in that of the box,
- * by its record; -1: not known. rtt_ns: the round-trip time without queues at this moment; 0: as before the first
- * packet. segment_ns: what the line of the path takes for a full segment at this moment; 0: as before the first packet.
- * `timeout`: a time-out sent it; `probe`: it is a tail-loss probe, which repeats what was outstanding, and a `repair` if
- * that had been lost. `reduced`: the sender reduced its congestion window for marks since the packet before. */
+/* The sender after a data packet. queue_ns: how long its first part waited in queues; line_ns: how long in the box's
+ * queue, by its record; -1: not known. rtt_ns: the present round-trip time without queues; segment_ns: the line's
+ * present time for a full segment; 0: unchanged since the first packet. `timeout`: a time-out sent it. `probe`: it is a
+ * tail-loss probe, which repeats outstanding data; `repair`: these had been lost. `reduced`: the sender has reduced its
+ * congestion window for marks since the previous packet. */
 struct pl_limits_send {
     int64_t t_ns, queue_ns, line_ns, rtt_ns, segment_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
@@ -48,8 +47,8 @@ struct pl_limits_send {
     enum pl_sender_mode mode;
 };
 
-/* The sender after an acknowledgement. `advanced`: of new data; `recovered`: it ended a recovery; `missed`: of data
- * that the sender's capture does not have; `answer`: it came with data of the peer. */
+/* The sender after an acknowledgement. `advanced`: it acknowledges new data; `recovered`: it ends a recovery; `missed`:
+ * it acknowledges data that the sender's capture does not have; `answer`: it carries data of the peer. */
 struct pl_limits_ack {
     int64_t t_ns;
     uint64_t una, high;

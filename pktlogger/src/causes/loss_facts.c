@@ -36,20 +36,20 @@ static int measure_gaps(const struct pl_loss_study *study, struct pl_loss_facts 
     return 0;
 }
 
-/* The share of all places whose queue is at least `queue_ns`. */
+/* The share of all places where the queue is at least `queue_ns`. */
 static double share_from(const struct pl_loss_study *study, double queue_ns)
 {
     return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
 }
 
-/* True where exact time stamps show that the queue had no room for the lost parts. */
+/* True where, by exact time stamps, the queue had no room for the lost parts. */
 static bool had_no_room(const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     double parts_ns = (run->n < PL_SUPER_PARTS ? PL_FULL_PARTS : PL_FULL_SUPER_PARTS) * f->part_ns;
     return f->longest_ns >= PL_QUEUE_NS && run->left_ns >= f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns);
 }
 
-/* The same where time stamps are late: there are hardly any places with a longer queue. */
+/* The same for late time stamps: hardly any place has a longer queue. */
 static bool seems_full(const struct pl_loss_study *study, const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     double least_ns = fmax(fmax(PL_QUEUE_NS, f->late_ns),
@@ -83,8 +83,9 @@ static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
     f->full_places = f->full_n > 0 ? share_from(study, lowest_ns - f->near_ns / 2) : 0;
 }
 
-/* Chance takes parts whatever queue they meet: the share of places that met at least the queue of the lost one is then
- * even between 0 and 1, and the sum of its negative logarithm over n runs has mean n and variance n. */
+/* The negative logarithm of the share of places that met a queue at least as long as the lost part did. Chance loses
+ * parts whatever queue they meet. Then this share is uniform between 0 and 1, and the sum of the logarithm over n runs
+ * has mean n and variance n. */
 static double surprise_of(const struct pl_loss_study *study, const struct pl_loss_facts *f,
                           const struct pl_lost_run *run)
 {
@@ -138,7 +139,7 @@ static int measure_others(const struct pl_loss_study *study, struct pl_loss_fact
     return 0;
 }
 
-/* How late time stamps are, and which queues are alike. */
+/* Measures how late time stamps are, and up to which difference queues count as alike. */
 static int measure_lateness(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     f->late_ns = pl_sample_quantile(&study->shortfalls, 0.5);

@@ -9,11 +9,11 @@
 struct verdict {
     bool full;    /* a full queue lost parts */
     bool managed; /* queue management did */
-    bool mixed;   /* both did, or the other cause is not known */
+    bool mixed;   /* both did, or the cause of the other losses is not known */
     bool chance;
 };
 
-/* The probability that chance makes n runs at least as surprising: the sum has an Erlang distribution. */
+/* The probability that chance makes n runs at least as surprising. The sum has an Erlang distribution. */
 static double luck(double n, double surprise)
 {
     double term = -surprise, sum = 0;
@@ -26,20 +26,20 @@ static double luck(double n, double surprise)
     return sum;
 }
 
-/* Where all queues are alike, each of n runs has ln 2 instead of 1. */
+/* Whether the losses look like chance. Where all queues are alike, a run adds ln 2 to the surprise instead of 1. */
 static bool is_even(const struct pl_loss_facts *f, double n, double surprise)
 {
     return luck(n, surprise) > (f->exact ? PL_CHANCE_LUCK : PL_CHANCE_LUCK_LATE) &&
            surprise > log(2) * n - PL_CHANCE_OFF * sqrt(n);
 }
 
-/* The share of the parts meeting a full queue that was lost. */
+/* The share of lost parts among those that met a full queue. */
 static double density(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     return f->full_parts / (f->full_parts + f->full_places * (double)(study->n + 1) + 1e-9);
 }
 
-/* True when far more runs met a full queue than places did. */
+/* True when the share of runs that met a full queue is far above the share of places that did. */
 static bool prefers_full(const struct pl_loss_facts *f)
 {
     double expected = f->full_places * f->n, spread = sqrt(expected * (1 - f->full_places));
@@ -74,23 +74,23 @@ static bool is_managed(const struct pl_loss_facts *f, bool full)
     return (!low && (lucky < PL_MANAGED_LUCK || all_agree)) || lucky < PL_NO_LUCK;
 }
 
-/* Queue management and a full queue drop a part before the bottleneck transmits it, so only parts lost behind the
- * bottleneck have used its time. */
+/* True where all runs show their time at the bottleneck, so they were lost behind it: queue management and full queues
+ * drop a part before the bottleneck transmits it. */
 static bool shows_time_at_bottleneck(const struct pl_loss_facts *f)
 {
     return f->exact && f->gap_late_ns < PL_SIDE_EXACT * f->part_ns && f->sided_n >= PL_SIDED &&
            f->behind_n == f->sided_n;
 }
 
-/* Whether the path can have one of the causes, a set of bits. */
+/* Whether the path can have one of `causes`, a set of bits. */
 static bool possible(const struct pl_loss_study *study, unsigned causes)
 {
     return causes & ~study->t->ruled_out;
 }
 
-/* All of this compares how long queues were at different times. A queue that is full takes as long as any; but where the
- * bottleneck's rate changes, or others have a part of it that the transfer does not see, one that is full may take less time
- * than another that is not. Then only what met the longest is known to have met a full one. */
+/* Decides by comparing how long queues took at different times. A full queue takes longest. But where the bottleneck's
+ * rate changes, or traffic that the transfer does not see uses a part of it, a full queue may take less time than
+ * another that is not full. Then only losses at the longest queues are known to have met a full one. */
 static struct verdict weigh(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     struct verdict v = {.full = possible(study, 1U << PL_LOSS_TAIL_DROP) && is_full(study, f)};
@@ -123,7 +123,7 @@ static enum pl_loss_cause managed_cause(const struct pl_loss_facts *f, const str
 static enum pl_loss_cause cause_of(const struct pl_loss_facts *f, const struct verdict *v,
                                    const struct pl_lost_run *run)
 {
-    if (f->longest_ns <= fmax(PL_QUEUE_NS, pl_loss_facts_no_queue_ns(f))) /* there was no queue, or it does not show */
+    if (f->longest_ns <= fmax(PL_QUEUE_NS, pl_loss_facts_no_queue_ns(f))) /* no queue, or none that can be seen */
         return f->longest_ns < PL_QUEUE_NS && is_even(f, f->n, f->surprise) ? PL_LOSS_ANYWHERE : PL_LOSS_UNKNOWN;
     if (run->full && v->full)
         return v->mixed ? PL_LOSS_UNKNOWN : PL_LOSS_TAIL_DROP;
@@ -137,8 +137,8 @@ static bool tells_side(const struct pl_loss_study *study, const struct pl_loss_f
     return run->cause == PL_LOSS_ANYWHERE && pl_loss_facts_sided(study, f, run);
 }
 
-/* Where gaps are exact to a fifth of a part, each run shows its side of the bottleneck by itself; otherwise all runs
- * are judged together. */
+/* Finds the side of the bottleneck where parts were lost. If gaps are exact to a fifth of a part, each run shows it by
+ * itself; otherwise all runs are judged together. */
 static void find_sides(struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     double sum = 0, n = 0, late = f->gap_late_ns / f->part_ns;
@@ -173,8 +173,8 @@ static int judge(struct pl_loss_study *study)
     if (f.part_ns > 0)
         find_sides(study, &f);
     double low_ns = study->low_ns =
-        pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow has no nearby place without a
-                                                                    * queue */
+        pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow may have no place without a queue
+                                                                      nearby */
     for (size_t i = 0; i < study->runs.n; i++)
         study->runs.at[i].queue_ns += fmax(study->base_ns - low_ns, 0);
     return 0;

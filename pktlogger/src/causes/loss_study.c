@@ -7,7 +7,7 @@
 
 enum { GAPS_MOST = 4096, GAPS_EVERY = 8 };
 
-/* Places with no lost run around them show how exact gaps are. */
+/* Keeps the gap at a place without a lost run around it. Such gaps show how exact gaps are. */
 static int note_gap(struct pl_loss_study *study, const struct pl_queue_place *place)
 {
     const struct pl_lost_run *next = study->told < study->runs.n ? &study->runs.at[study->told] : NULL;

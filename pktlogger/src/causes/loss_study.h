@@ -1,7 +1,7 @@
-/* Infers the cause of each loss from all losses of a transfer together. A full queue takes parts at its full length and
- * nowhere else; queue management takes them where the queue is long; chance takes them whatever the queue is. So the
- * queue at each loss is compared with the queues at all places. Where that shows nothing, or where late time stamps
- * hide it, the cause is unknown: a wrong name is worse.
+/* Infers the cause of each loss from all losses of a transfer together. A full queue loses parts only at its full
+ * length; queue management loses them where the queue is long; chance loses them at any length. So the queue at each
+ * loss is compared with the queues at all places. Where that shows nothing, or where late time stamps hide it, the
+ * cause is unknown: a wrong cause is worse.
  * The rules are in FORMAT.md section 4, "Losses". */
 #ifndef PL_LOSS_STUDY_H
 #define PL_LOSS_STUDY_H
@@ -15,13 +15,14 @@ struct pl_lost_run {
     uint64_t place; /* arrivals before it */
     uint64_t first_seq, last_seq;
     int64_t first_sent_ns, last_sent_ns;
-    int64_t before_sent_ns, next_sent_ns; /* of the arrivals around it; INT64_MIN and INT64_MAX: there is none */
+    int64_t before_sent_ns, next_sent_ns; /* when the arrivals around it were sent; INT64_MIN and INT64_MAX: there is
+                                             none */
     double queue_ns;                      /* beside it */
     double left_ns; /* rest of the queue when the run began, if nothing was admitted after the previous arrival */
     double steady_ns, gap_ns;
     uint32_t n;
     bool gap_known, full; /* `full`: the queue had no room, as far as time stamps show */
-    bool both_ways;       /* with acknowledgements that an outage took, too (both_ways.h) */
+    bool both_ways;       /* one outage also lost acknowledgements (both_ways.h) */
     uint8_t cause;        /* an enum pl_loss_cause */
 };
 
@@ -37,18 +38,17 @@ struct pl_loss_study {
     uint64_t n;              /* arrivals */
     int64_t last_arrived_ns; /* when the last one of them was sent */
     PL_VECTOR(struct pl_lost_run) runs;
-    size_t told; /* runs whose place in the queues is known */
-    /* The longest queues around places, the queues of parts, the former minus the latter, and how far arrivals were
-     * corrected. */
+    size_t told; /* runs for which the queue is known */
+    /* The longest queues around places; the queues of parts; differences of the two; corrections of arrivals. */
     struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
-    bool uneven;      /* queues of one length take more or less time: the rate changes, or others share the line */
+    bool uneven;      /* the time for a queue of one length varies: the rate changes, or others share the line */
     bool exact;       /* time stamps are */
     bool managed;     /* the queue is under queue management, which may drop parts in a row */
-    bool drains_show; /* a queue that drains while nothing is let in shows as such */
+    bool drains_show; /* where a queue drains because nothing enters it, the delays show that */
     double base_ns;   /* the delay without a queue */
-    double low_ns;    /* the same of the parts' own delays */
-    /* The longest queue, how late time stamps are, and by how much queues differ that are alike. */
+    double low_ns;    /* the same for the parts' own delays */
+    /* The longest queue, how late time stamps are, and the difference up to which queues are alike. */
     double longest_ns, late_ns, alike_ns;
 };
 

@@ -6,7 +6,8 @@
 #include "service.h"
 #include "thresholds.h"
 
-/* In place of the box's fate: the part left the box, with a wrong checksum; it arrived, and the capture missed it. */
+/* Further values in place of the box's fate: the part left the box with a wrong checksum; it arrived, but the capture
+ * missed it. */
 enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
 
 enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
@@ -61,7 +62,7 @@ void pl_loss_causes_begin(struct pl_loss_causes *c, const struct pl_transfer *t,
     find_bursts(c);
 }
 
-/* Finds the silence of all connections that has the longest part of the run. Returns NULL if there is none. */
+/* Finds the common silence of all connections that overlaps the run most. Returns NULL if there is none. */
 static const struct pl_silence *longest_silence(const struct pl_loss_causes *c)
 {
     const struct pl_silences *all = c->t->silent;
@@ -79,8 +80,8 @@ static const struct pl_silence *longest_silence(const struct pl_loss_causes *c)
     return longest;
 }
 
-/* Finds the time in which nothing passed: from the run of a lone connection, or from all connections between its hosts,
- * even if each lost little. */
+/* Finds the time in which nothing passed: from the run if the connection is alone between its hosts, otherwise from all
+ * connections between them, even if each lost little. */
 static void find_silence(struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next)
 {
     c->silent = (struct pl_time_span){c->first_lost_ns, c->last_lost_ns};
@@ -118,22 +119,22 @@ static double left_ns(const struct pl_loss_causes *c, int64_t t_sent_ns)
     return (double)(pl_settled_ns(c->t, &c->before) - t_sent_ns) - c->study->base_ns;
 }
 
-/* How long a part that arrived was under way. */
+/* The one-way delay of a part that arrived. */
 static int64_t way_ns(const struct pl_loss_causes *c, const struct pl_segment *part)
 {
     return pl_settled_ns(c->t, part) - part->t_sent_ns;
 }
 
-/* True when the queue drained during the run: the part after the run met a queue that was shorter than before, by most
- * of that time. A queue that drops parts because it is full keeps its length. */
+/* True when the queue drained during the run: the part after the run met a shorter queue than the part before it, by
+ * most of that time. A queue that drops parts because it is full stays full. */
 static bool drained(const struct pl_loss_causes *c, const struct pl_segment *next, double lasted_ns)
 {
     return c->before.len && next->len &&
            (double)(way_ns(c, &c->before) - way_ns(c, next)) > PL_OUTAGE_DRAINED * lasted_ns;
 }
 
-/* True when no part was admitted for longer than the longest queue takes to drain, or for long enough to drain it by
- * half, or while a full queue drained. A full queue that is served admits parts long before. */
+/* True when no part was admitted for longer than the longest queue takes to drain, or long enough to drain it by half,
+ * or while a full queue drained. A full queue that is being served admits parts long before that. */
 static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next,
                     const struct pl_loss *row)
 {
@@ -150,7 +151,8 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *ru
            left_ns(c, c->silent.t1_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
 }
 
-/* Queue management may go on dropping until the queue is empty, and for as long again: RED's mean lags behind. */
+/* The cause that the captures show. Queue management may go on dropping until the queue is empty, and for as long
+ * again: RED's average queue lags behind. */
 static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struct pl_lost_run *run,
                                      const struct pl_segment *next, const struct pl_loss *row)
 {
@@ -165,7 +167,8 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
     return cause == PL_LOSS_TAIL_DROP && full_still ? PL_LOSS_TAIL_DROP : PL_LOSS_OUTAGE;
 }
 
-/* The box knows where and why. Only records of earlier boxes lack outages, which the captures must then show. */
+/* The cause by the box's record, which has the place and reason of each drop. Only records of earlier versions of the
+ * box lack outages; there the captures decide. */
 static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, unsigned ruled_out,
                                     bool tells_outages)
 {
@@ -192,7 +195,8 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     }
 }
 
-/* How long a part waited in the box's queue, by its record; -1: it does not say, or queues may be elsewhere, too. */
+/* How long a part waited in the box's queue, by its record; -1: the record does not say, or there may be queues
+ * elsewhere. */
 static int64_t box_queue_ns(const struct pl_loss_causes *c, const struct pl_segment *part)
 {
     const struct pl_line *line = c->t->line;
@@ -204,7 +208,8 @@ static int64_t box_queue_ns(const struct pl_loss_causes *c, const struct pl_segm
     return wait_ns > 0 ? wait_ns : 0;
 }
 
-/* The queue beside a run: by the box's record that of the parts before and behind it, the longer one; else `seen_ns`. */
+/* The queue next to a run: the longer one of those that the parts before and after it met, by the box's record; else
+ * `seen_ns`. */
 static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_segment *before,
                                const struct pl_segment *next, int64_t seen_ns)
 {
@@ -213,8 +218,8 @@ static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_s
     return longer_ns >= 0 ? longer_ns : seen_ns;
 }
 
-/* `next`: the part that arrived behind the run; len 0: none. A waiting row has the
- * box's fate in `cause`, and in spacing_ns whether it left the bottleneck. */
+/* `next`: the part that arrived after the run; len 0: none. A row of the run has the box's fate in `cause`, and in
+ * spacing_ns its time of leaving the bottleneck. */
 static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
 {
     const struct pl_lost_run *run = studied_run(c);

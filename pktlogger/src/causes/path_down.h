@@ -1,5 +1,5 @@
-/* Finds outages by acknowledgements: a run of them is lost, and none arrives. losses.h does the same with data.
- * Evidence for the limit `path_down`. */
+/* Finds outages by acknowledgements: several in a row are lost. losses.h does the same with data. The outages are
+ * evidence for the limit `path_down`. */
 #ifndef PL_PATH_DOWN_H
 #define PL_PATH_DOWN_H
 
@@ -10,12 +10,13 @@
 struct pl_ack_outages {
     const struct pl_transfer *t;
     struct pl_time_spans *spans; /* as the sender felt them */
-    int64_t first_ns, last_ns;   /* of the present run: when its first and its last were sent */
+    int64_t first_ns, last_ns;   /* when the first and the last one of the present run were sent */
     int64_t longest_ns;          /* delay of those that arrived */
     int64_t before_ns;           /* when the last one that arrived was sent */
     uint64_t lost, of_outage;    /* number in the run, and number lost to an outage by the box's record */
     pl_ack_runs *runs;           /* list of lost runs */
-    bool gathers;                /* appends lost runs to `runs`; otherwise `runs` says which an outage took */
+    bool gathers;                /* true: appends lost runs to `runs`; false: reads from `runs` which of them an
+                                    outage lost */
     size_t at;                   /* index of the next one in `runs` */
 };
 

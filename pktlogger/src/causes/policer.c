@@ -7,8 +7,8 @@
 
 enum { SPREAD = 64, SCALES = 10, QUICK = 3, AROUND = 25, TRIALS = SPREAD + SCALES * QUICK };
 
-/* A candidate rate. `explained`: runs of lost parts; `near`: parts that passed although they were equally close to the
- * burst. */
+/* A candidate rate. `explained`: runs of lost parts that it explains; `near`: parts that passed although they met as
+ * high a level. */
 struct trial {
     double rate, level, burst;
     uint32_t explained, near;
@@ -18,7 +18,7 @@ struct trials {
     struct trial at[TRIALS];
     size_t n;
     double late_s, part; /* octets of the largest part */
-    double step;         /* from one rate to the next, as a share of it */
+    double step;         /* (next candidate rate − this one) / this one */
 };
 
 int pl_policer_add(struct pl_policer *policer, int64_t t_sent_ns, int64_t t_received_ns, uint32_t bytes, int32_t run)
@@ -45,7 +45,7 @@ static void try(struct trials *trials, double rate, double least, double most)
         trials->at[trials->n++] = (struct trial){.rate = rate};
 }
 
-/* Keeps the highest rates, the highest first. */
+/* Puts the rate into its place among the highest, which are in descending order. */
 static void keep(double rates[QUICK], double rate)
 {
     for (unsigned i = 0; i < QUICK; i++)
@@ -56,7 +56,7 @@ static void keep(double rates[QUICK], double rate)
         }
 }
 
-/* The largest number of octets that passed between two losses with `parts` between them. */
+/* Finds the highest rates at which octets passed between two losses with `parts` between them. */
 static void find_quick(const struct pl_policer *policer, uint32_t parts, double rates[QUICK])
 {
     const struct pl_policed_part *from = NULL;
@@ -75,14 +75,15 @@ static void find_quick(const struct pl_policer *policer, uint32_t parts, double 
     }
 }
 
-/* The level of a trial before a part that comes so many seconds behind the last one. */
+/* The level of a trial before a part that comes `seconds` after the previous one. */
 static double level_after(const struct trial *trial, double seconds)
 {
     double level = trial->level - trial->rate * seconds;
     return level > 0 ? level : 0;
 }
 
-/* A lost part shows the burst within the size of one part, the error of late time stamps and the error of the rate. */
+/* How far below the burst the level of a lost part may be: by the size of a part, the error of late time stamps and the
+ * error of the rate. */
 static double slack(const struct trials *trials, const struct trial *trial)
 {
     return PL_POLICER_SLACK_PARTS * trials->part + trial->rate * trials->late_s + trials->step / 2 * trial->burst;
@@ -138,7 +139,7 @@ static double worth(const struct pl_policer *policer, const struct trial *trial,
     return (double)trial->explained / policer->runs - (double)trial->near / passed;
 }
 
-/* The middle of the rates that are nearly as good as the best one, of which the highest is *highest_rate. */
+/* Returns the middle of the rates that are nearly as good as the best one. *highest_rate is the highest of them. */
 static struct trial best_of(const struct pl_policer *policer, const struct trials *trials, double passed,
                             double *highest_rate)
 {
@@ -173,7 +174,7 @@ static void mark(struct pl_policer *policer, struct trial trial, double slack_by
     }
 }
 
-/* The slope of the delays of parts that passed over the level that they met, in the time of an octet at the rate. */
+/* The slope of the delay against the level, over the parts that passed. Unit: the time of an octet at the rate. */
 static double waits_of(const struct pl_policer *policer, struct trial trial)
 {
     double n = 0, level = 0, delay_ns = 0, levels = 0, products = 0;
@@ -185,7 +186,7 @@ static double waits_of(const struct pl_policer *policer, struct trial trial)
             continue;
         double from_level = trial.level - level, from_ns = (double)part->delay_ns - delay_ns;
         n++;
-        level += from_level / n; /* means and sums of Welford's kind, so that nothing is lost by cancellation */
+        level += from_level / n; /* Welford's method, which avoids cancellation */
         delay_ns += from_ns / n;
         levels += from_level * (trial.level - level);
         products += from_level * ((double)part->delay_ns - delay_ns);
@@ -193,7 +194,7 @@ static double waits_of(const struct pl_policer *policer, struct trial trial)
     return levels > 0 ? products / levels * trial.rate / 1e9 : 0;
 }
 
-/* Whether chance would hardly ever lose so many runs at such levels. */
+/* Whether chance would hardly ever lose so many runs at levels so high. */
 static bool beyond_chance(const struct pl_policer *policer, const struct trial *trial, double passed)
 {
     double share = (double)trial->explained / policer->runs, near = fmax(trial->near, 1) / passed;

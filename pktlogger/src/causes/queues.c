@@ -8,7 +8,7 @@
 
 enum { AROUND = PL_QUEUES_AROUND };
 
-/* No fmin and fmax: they are calls, because of NaN, and took a fifteenth of the analysis. */
+/* fmin and fmax are function calls, because of NaN, and took a fifteenth of the analysis. */
 static double lesser(double a, double b)
 {
     return a < b ? a : b;
@@ -35,7 +35,7 @@ struct pl_queues *pl_queues_new(double service, pl_queue_sink *sink, void *conte
     return q;
 }
 
-/* When byte 0 would have reached the bottleneck's exit, judged by this arrival. */
+/* When byte 0 would have left the bottleneck, judged by this arrival. */
 static double origin(struct pl_queues *q, uint64_t number)
 {
     return part(q, number)->received_ns - PL_QUEUE_SLACK * q->service * part(q, number)->bytes;
@@ -46,7 +46,7 @@ static uint64_t before(uint64_t place, uint64_t by)
     return place > by ? place - by : 0;
 }
 
-/* How much later the arrivals after a place came than the bottleneck alone would make them. On each side, the part with
+/* How much later the parts after a place arrived than the bottleneck's time alone explains. On each side, the part with
  * the least late time stamp counts. */
 double pl_queues_gap_ns(struct pl_queues *q, uint64_t place)
 {
@@ -96,7 +96,7 @@ static int find_place(struct pl_queues *q)
     return place >= AROUND ? tell(q) : 0;
 }
 
-/* Notes the longest of the last 2, 4 and 8 delays at the first of each. */
+/* Stores the longest of the last 2, 4 and 8 delays, each at the first arrival of these. */
 static void note_longest(struct pl_queues *q, uint64_t number)
 {
     _Static_assert(AROUND == 8, "the longest delay around a place is that of twice 8");

@@ -29,13 +29,14 @@ static bool busy(const struct pl_round *round)
     return round->work_ns > 0 && round->work_ns >= PL_ROUND_BUSY * (double)(round->t1_ns - round->t0_ns);
 }
 
-/* True when other traffic must have caused any queue: this sender's data are little for the bottleneck. */
+/* True when other traffic must have caused any queue: this sender's data keep the bottleneck busy for a small part of
+ * the time. */
 static bool light(const struct pl_round *round)
 {
     return round->work_ns > 0 && round->work_ns < PL_ROUND_LIGHT * (double)(round->t1_ns - round->t0_ns);
 }
 
-/* True when acknowledgements triggered most packets, as they do where a window or a buffer was full. */
+/* True when acknowledgements triggered most packets, as when a window or a buffer is full. */
 static bool set_off(const struct pl_round *round)
 {
     return round->clocked >= PL_ROUND_CLOCKED * round->bytes;
@@ -49,8 +50,8 @@ static bool paced(const struct pl_round *round, bool still)
     return (uneven < PL_ROUND_EVEN && !set_off(round)) || (still && uneven < PL_ROUND_VERY_EVEN);
 }
 
-/* This holds whatever the path could carry. A few packets are enough as evidence, because the kernel waits after each
- * packet as the rate requires. */
+/* True when the data were sent at the program's rate, whatever the path could carry. A few packets are enough as
+ * evidence, because the kernel waits after each packet as the rate requires. */
 bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 {
     return time_ns > 0 && pace_bytes_per_s && bytes * NS_PER_S >= PL_AT_PACE * (double)pace_bytes_per_s * time_ns;
@@ -80,7 +81,7 @@ static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round 
     return round->idle || little(rounds, round);
 }
 
-/* True when the rate that congestion control sets held data back, as BBR's does, or it was sent at that rate. BBR
+/* True when the rate that congestion control sets, as BBR does, held data back, or the data were sent at that rate. BBR
  * changes its rate within a round. The kernel sets a pacing rate for all senders; for a window-based control it exceeds
  * what the window sends in a round. */
 static bool at_kernel_pace(const struct pl_round *round)
@@ -91,7 +92,7 @@ static bool at_kernel_pace(const struct pl_round *round)
     return paced > 0 && bytes >= PL_AT_PACE * paced && bytes <= PL_PAST_PACE * paced;
 }
 
-/* True when every packet met a queue and the line was busy, with more than a few octets of this sender. */
+/* True when every packet met a queue and the line was busy, and the flight was at least a segment. */
 static bool standing(const struct pl_rounds *rounds, const struct pl_round *round)
 {
     return round->queue_ns >= rounds->standing_ns && !round->line_idle && !little(rounds, round);
@@ -106,8 +107,7 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
     return cause != PL_LIMIT_SEND_BUFFER || (set_off(round) && !(round->unheld || round->shut || round->blind));
 }
 
-/* True when no more data had come to a gateway: a window that was not reduced would have grown if it had been used
- * up. */
+/* True when no more data had come to a gateway: a congestion window that was full and not reduced would have grown. */
 static bool not_fed(const struct pl_rounds *rounds)
 {
     return rounds->passes_on && !rounds->reduced && !rounds->grew;

@@ -1,5 +1,5 @@
-/* A round of a sender: what it sends until the first byte of the round is acknowledged. Its cause is what limited the
- * sender where no single gap shows it. */
+/* A round of a sender: what it sends until the first byte of the round is acknowledged. The cause of a round is what
+ * limited the sender in those gaps that do not show their own cause. */
 #ifndef PL_ROUND_H
 #define PL_ROUND_H
 
@@ -8,7 +8,7 @@
 
 /* Sums over those gaps of a round that do not show their cause. */
 struct pl_round {
-    uint32_t packets, gaps;            /* gaps that count, and the number of packets that ended them */
+    uint32_t packets, gaps;            /* gaps that count, and packets that ended them */
     uint64_t end;                      /* the round is over when everything below is acknowledged */
     int64_t t0_ns, t1_ns;              /* from its first packet to the first of the next round */
     int64_t since_ns;                  /* when a recovery ended in the round, otherwise t0_ns: samples count from then
@@ -46,10 +46,11 @@ struct pl_rounds {
     int64_t standing_ns;    /* a queue is standing when no packet of a round meets a smaller one */
     uint64_t last_flight;   /* 0: none */
     bool passes_on, grew;   /* the sender is a gateway; the last round's flight was larger than the one before */
-    bool middle;            /* nothing is known about the time before the first round */
-    bool opening, reduced;  /* slow start may go on; the congestion window has been reduced */
-    bool marked;            /* last reduced because of marks, not of a loss */
-    bool filled;            /* the line's rate is known: by who built it, or because a queue has been standing */
+    bool middle;            /* nothing is known about the time before the first round: the capture began in
+                               mid-connection */
+    bool opening, reduced;  /* slow start may continue; the congestion window has been reduced */
+    bool marked;            /* the last reduction was for marks, not for a loss */
+    bool filled;            /* the line's rate is known: the caller gave it, or a queue has been standing */
     uint64_t steady_flight; /* of the first of the last steady rounds */
     unsigned steady_n;
     uint64_t cap; /* a flight size that was constant before any loss; 0: none */

@@ -1,4 +1,4 @@
-/* An evenly spaced subset of very many numbers: memory holds at most PL_SAMPLE_MOST of them. */
+/* An evenly spaced subset of very many numbers, of at most PL_SAMPLE_MOST. */
 #ifndef PL_SAMPLE_H
 #define PL_SAMPLE_H
 
@@ -10,7 +10,7 @@
 
 enum { PL_SAMPLE_MOST = 32768 };
 
-/* It starts as {0}. `at` and `n`: the numbers that are kept, in order until pl_sample_sort. */
+/* It starts as {0}. `kept`: the numbers that are kept, in the order of their arrival until pl_sample_sort. */
 struct pl_sample {
     PL_VECTOR(double) kept;
     uint64_t given, stride_less_one; /* one of every `stride` numbers is kept */

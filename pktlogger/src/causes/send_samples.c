@@ -1,6 +1,7 @@
 /* Implements send_samples.h. Linux wakes a writer that waits for room when a third of the send buffer is free
- * (sk_stream_write_space), so one that waits has more than two thirds of it in use. It began to wait when all was in use
- * (sk_stream_memory_free), so a buffer that is never full has no writer that waits, however well it is filled. */
+ * (sk_stream_write_space), so while a writer waits, more than two thirds are in use. It began to wait when the whole
+ * buffer was in use (sk_stream_memory_free), so no writer waits for a buffer that is never full, however much of it is
+ * used. */
 #include "send_samples.h"
 
 #include <ctype.h>
@@ -41,7 +42,7 @@ enum column {
     RETRANS,
     COLUMNS
 };
-enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* of ca_state: the window shrinks to ssthresh */
+enum { STATE_CWR = 2, STATE_RECOVERY = 3 }; /* value of ca_state: the window shrinks to ssthresh */
 
 static const struct {
     const char *name;
@@ -80,7 +81,7 @@ struct header {
     int n;
 };
 
-/* Reads digits up to `stop` or the end of the line. Returns the position behind them, or NULL. */
+/* Reads digits up to `stop` or the end of the line. Returns the position after them, or NULL. */
 static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char stop, uint64_t limit, uint64_t *value)
 {
     const uint8_t *first = at;
@@ -96,7 +97,7 @@ static const uint8_t *read_number(const uint8_t *at, const uint8_t *end, char st
     return stop ? at + 1 : at;
 }
 
-/* Reads a name of letters, digits, '_' and '-' up to `stop` or the end of the line. Returns the position behind it, or
+/* Reads a name of letters, digits, '_' and '-' up to `stop` or the end of the line. Returns the position after it, or
  * NULL. */
 static const uint8_t *read_control(const uint8_t *at, const uint8_t *end, char stop, uint64_t *value)
 {
@@ -304,7 +305,7 @@ void pl_send_samples_free(struct pl_send_samples *samples)
     *samples = (struct pl_send_samples){0};
 }
 
-/* The first sample that is not before `like`. */
+/* The first sample that is not before `like` in the order of ports and time. */
 static size_t first_from(const struct pl_send_samples *samples, const struct pl_send_sample *like)
 {
     size_t low = 0, high = samples->list.n;
@@ -367,8 +368,9 @@ static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample 
         seen->slow++;
 }
 
-/* The buffer memory that a program used between a sample and the next one for the octets that it gave. An octet takes
- * as much memory as those queued at the next sample, or PL_MEMORY_MORE times as much. INFINITY: not known. */
+/* The buffer memory that a program used between a sample and the next one for the octets that it gave. Each octet is
+ * assumed to take as much memory as those queued at the next sample, or PL_MEMORY_MORE times as much. INFINITY: not
+ * known. */
 static double added_bytes(const struct pl_send_sample *sample, uint32_t mss)
 {
     const struct pl_send_sample *next = sample + 1;

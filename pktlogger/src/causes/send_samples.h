@@ -119,7 +119,7 @@ struct pl_samples_seen pl_samples_near(struct pl_samples_of *samples, int64_t t0
 enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
                                   int64_t t1_ns);
 
-/* Whether the kernel counted a time-out at t_ns, as the samples before and behind it say. */
+/* Whether the kernel counted a time-out at t_ns, by the samples before and after it. */
 enum pl_counted { PL_COUNTED_NONE, PL_COUNTED_ONE, PL_COUNTED_UNKNOWN };
 enum pl_counted pl_samples_timeout(const struct pl_samples_of *samples, int64_t t_ns);
 

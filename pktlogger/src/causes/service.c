@@ -5,7 +5,7 @@
 
 #include "thresholds.h"
 
-/* `length` is a constant, so that nothing is divided. */
+/* Called with a constant `length`, so the compiler makes no division. */
 static inline __attribute__((always_inline)) int look_back(struct pl_service *s, int i, unsigned length)
 {
     if (s->n < length || s->n % (length / 4))

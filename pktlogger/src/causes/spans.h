@@ -1,5 +1,5 @@
-/* The spans of limits that may still change: those of the round under way, whose cause is open, and of a few rounds
- * before it. What cannot change any more goes out, joined with its neighbours of the same cause. */
+/* The spans of limits that may still change: those of the present round, whose cause is open, and of a few rounds
+ * before it. Spans that cannot change any more are written, merged with neighbours of the same cause. */
 #ifndef PL_SPANS_H
 #define PL_SPANS_H
 
@@ -13,16 +13,16 @@ struct pl_span {
     struct pl_limit row;
     uint32_t round;
     bool open;   /* its round says why: */
-    int unpaced; /* the cause unless the round was paced; PL_LIMIT_N: the round's cause */
+    int unpaced; /* the cause if the round was not paced; PL_LIMIT_N: the round's cause */
     bool woken;  /* silence that may have waited for the send buffer */
-    bool left;   /* its cause is the congestion window, by elimination */
+    bool left;   /* the congestion window was its only remaining cause */
 };
 
 struct pl_spans {
     PL_VECTOR(struct pl_span) pending;
     const struct pl_time_spans *busy; /* times in which the only line with a queue was busy; NULL: not known */
     size_t busy_at;                   /* the first of them that is not over */
-    struct pl_limit held;             /* row that is written when another cause follows; t1_ns < t0_ns: none */
+    struct pl_limit held;             /* row that waits for a change of cause; t1_ns < t0_ns: none */
     pl_limit_sink *sink;
     void *context;
 };
@@ -38,11 +38,13 @@ struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context);
 /* Adds a span that begins where the last one ends. Returns 0, or -1 without memory. */
 int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
 
-/* Gives the open spans their cause. `left`: it is the congestion window, by elimination. Where the cause is the path's
- * rate, spans in which the line was idle get the cause `window`, so that idle time never counts as the path's. */
+/* Gives the open spans their cause. `left`: it is the congestion window, as the only remaining cause. Where the cause
+ * is the path's rate, spans in which the line was idle get the cause `window`, so that idle time never counts as the
+ * path's. */
 void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, enum pl_limit_cause window, bool left);
 
-/* Changes the cause of spans of this round that had the congestion window by elimination, or past slow start. */
+/* Changes the cause of those spans of this round whose cause is congestion avoidance, or the congestion window as the
+ * only remaining cause. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);
 
 /* Assigns the send buffer to the silences that may have waited for it. */

@@ -25,15 +25,15 @@
 /* What a queue is, and when time stamps are exact (loss_facts.h) */
 #define PL_FULL_PACKET 1500.0  /* octets: the MTU of Ethernet; a part's time is the time of such a packet */
 #define PL_QUEUE_NS 1e6        /* ns: if the longest queue is shorter, it may be the machine's own jitter */
-#define PL_NO_QUEUE_PARTS 3    /* parts' time: delayed acknowledgements and pairs of packets make such queues */
+#define PL_NO_QUEUE_PARTS 3    /* parts' time: delayed ACKs and pairs of packets make shorter queues */
 #define PL_NO_QUEUE_LATE 2     /* lateness: late time stamps alone seldom make a longer queue; tuned */
-#define PL_BASE_SHARE 0.01     /* quantile of the delays that is the base; one delay in a hundred may be too short */
+#define PL_BASE_SHARE 0.01     /* quantile of the delays that counts as the base; single ones may be too short */
 #define PL_OWN_BASE_SHARE 0.02 /* the same quantile of parts' own delays, of which a short flow has fewer */
 #define PL_EXACT_PARTS 3       /* parts' time: time stamps are exact up to this lateness */
 #define PL_EXACT_NS 0.7e6      /* ns: or up to this lateness; tuned */
 #define PL_EXACT_MOST 0.9      /* share of the arrivals for which PL_EXACT_MOVED must hold then */
 #define PL_EXACT_MOVED 0.25    /* of a part's time: a larger correction would change the order of parts at the queue */
-#define PL_LONGEST_LATE 0.999  /* quantile of the queues that is the longest one; late time stamps make longer ones */
+#define PL_LONGEST_LATE 0.999  /* quantile of the queues that counts as the longest; late stamps make longer ones */
 #define PL_ALIKE_PARTS 2       /* parts' time: queues that differ by less are alike, because parts come in pairs */
 #define PL_ALIKE_NS 1e5        /* ns: so are queues that differ by less than this, a machine's jitter */
 #define PL_LOW_NS 5e5          /* ns: a loss met no queue if the queue next to it is at most this */
@@ -76,9 +76,9 @@ enum {
 enum { PL_MANAGED_RUNS = 2 };     /* others: a single one cannot be compared */
 
 /* Chance (loss_judge.h) */
-#define PL_CHANCE_LUCK 0.02     /* probability: if losses are less likely than this, chance is not their cause */
-#define PL_CHANCE_LUCK_LATE 0.1 /* the same with late time stamps, which make a wrong name more likely */
-#define PL_CHANCE_OFF 2 /* deviations: losses with less surprise than ln 2 per run minus these are not drawn evenly */
+#define PL_CHANCE_LUCK 0.02       /* probability: if losses are less likely than this, chance is not their cause */
+#define PL_CHANCE_LUCK_LATE 0.1   /* the same with late time stamps, which make a wrong name more likely */
+#define PL_CHANCE_OFF 2           /* deviations: a surprise below ln 2 per run minus these is not chance */
 #define PL_CHANCE_LOW_PLACES 0.02 /* of the places met no queue: with fewer, their losses show nothing */
 #define PL_CHANCE_LOWEST 0.25     /* of the longest queue: "no queue" is at most this, or all queues are alike */
 #define PL_CHANCE_LOW 0.3 /* of the losses that chance would take at such places: a queue takes none there; tuned */
@@ -154,7 +154,7 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_BASE_USUAL 0.99            /* quantile of the steps that are usual */
 #define PL_BASE_LASTS_NS (50 * PL_MS) /* ns: a level that lasts this long is the path's; queues of others seldom do */
 #define PL_BASE_PACKETS 3             /* packets, sent at different times, that show a base */
-#define PL_BASE_RISE_NS 1e5           /* ns: other flows caused a step that rises by this more than the flow sent */
+#define PL_BASE_RISE_NS 1e5           /* ns: a rise by this much more than the flow sent is caused by other flows */
 #define PL_BASE_FEW 3                 /* number of such steps that do not matter */
 #define PL_BASE_RISES 0.02            /* share of all steps that may be such steps without changing the judgement */
 #define PL_BASE_TIMES 4               /* the share may be higher by this many times that of the previous level; tuned */
@@ -204,7 +204,7 @@ enum {
                             * an eighth of paced packets follow an acknowledgement as closely */
     PL_USUAL_MSS = 1460    /* octets, without a SYN that gives it: Ethernet's MTU minus the headers of IPv4 and TCP */
 };
-#define PL_SOON_NS INT64_C(20000) /* ns: this time is always short enough, because waking a program takes as long */
+#define PL_SOON_NS INT64_C(20000) /* ns: the bound is never below this, because waking a program takes as long */
 
 /* Bursts of losses, and waits for the window (analyse/bursts.c, analyse/window.c) */
 #define PL_APART_NS (10 * PL_MS) /* ns: losses further apart than this and a round trip are different bursts */
