@@ -1,4 +1,4 @@
-/* Implements anonymise.h. A function writes each header behind the one before it. */
+/* Implements anonymise.h. Each function appends one header to the output. */
 #include "anonymise.h"
 
 #include <string.h>
@@ -56,7 +56,7 @@ static void write_link(uint8_t *out, unsigned ip_version, uint32_t interface)
     nc_put16(out + 8, NO_HARDWARE);
 }
 
-/* `len`: what follows the header. A length that does not fit is 0, as a super-packet has it. */
+/* `len`: octets after the header. A length that does not fit is written as 0, as in a super-packet. */
 static void write_ipv4(uint8_t *out, const struct pl_frame *frame, const struct nc_packet *packet, uint64_t len)
 {
     memset(out, 0, IPV4);

@@ -1,4 +1,5 @@
-/* Implements pan.h. An address costs one call of AES with a block for each bit; those used last are remembered. */
+/* Implements pan.h. The image of an address costs one AES call, with a block for each bit. The most recent images are
+ * kept. */
 #include "pan.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* Addresses and ports under a secret key. Addresses keep prefixes: two addresses that share exactly their first n bits
  * share exactly the first n bits of their images. This is Crypto-PAn (Xu, Fan, Ammar, Moon, "Prefix-Preserving IP
  * Address Anonymization", ICNP 2002) with AES-128: bit i is flipped by the first bit of AES(the first i bits, then the
- * pad). IPv6 addresses have 128 bits instead of 32. Ports are a permutation of 1 to 65535 that the same key draws; 0
- * stays. Rejected: well-known ports as they are, because a port says what its owner runs. */
+ * pad). IPv6 addresses have 128 bits instead of 32. Ports go through a permutation of 1 to 65535 that depends on the
+ * same key; 0 stays. Rejected: leaving well-known ports as they are, because a port says what its owner runs. */
 #ifndef PL_PAN_H
 #define PL_PAN_H
 

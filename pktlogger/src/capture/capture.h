@@ -1,7 +1,7 @@
 /* Captures at several points at once. The capturing thread polls all handles and pushes their packets into one ring;
- * the writing thread empties the ring into the files. So a disk that stalls uses up ring space first and costs packets
- * only then, and those are counted. Both threads sleep on kernel events; neither polls a clock.
- * Without a ring the capturing thread writes: where a disk cannot stall, or there is one processor. */
+ * the writing thread empties the ring into the files. So when a disk stalls, the ring fills first. Only when it is full
+ * are packets lost, and those are counted. Both threads sleep on kernel events; neither polls a clock. Without a ring
+ * the capturing thread writes itself, for disks that cannot stall and machines with one processor. */
 #ifndef PL_CAPTURE_H
 #define PL_CAPTURE_H
 

@@ -20,7 +20,7 @@ struct pl_comments {
 
 typedef void pl_comment_taker(void *owner, const char *text);
 
-/* Reads what `fd` has, if anything, and gives every complete line but empty ones to `take`. At the end of the input the
+/* Reads what `fd` has, if anything, and passes every complete non-empty line to `take`. At the end of the input the
  * last line needs no newline, and `fd` becomes -1; it is not closed. Never blocks. */
 void pl_comments_read(struct pl_comments *comments, pl_comment_taker *take, void *owner);
 

@@ -1,5 +1,5 @@
-/* Cuts a packet for --no-data where the filter in the kernel did not: TCP behind several VLAN tags, IP options or
- * extension headers, in a tunnel, or on a link without Ethernet. All headers stay, and nothing behind them. */
+/* Cuts a packet for --no-data where the filter in the kernel did not: TCP after several VLAN tags, IP options or
+ * extension headers, in a tunnel, or on a link without Ethernet. All headers stay, and nothing after them. */
 #ifndef PL_DATA_CUT_H
 #define PL_DATA_CUT_H
 

@@ -1,5 +1,5 @@
-/* Moves packets from the capturing thread into the files: through a ring that a writing thread empties, so that a disk
- * that stalls uses up ring space first; or at once, in the capturing thread. */
+/* Moves packets from the capturing thread to the files. A writing thread may empty a ring between them, so that a
+ * stalling disk first fills the ring. Without a ring the capturing thread writes at once. */
 #ifndef PL_HANDING_H
 #define PL_HANDING_H
 

@@ -1,7 +1,7 @@
 /* What a capture point writes: one file, or a set of files (file_set.h) of which one at a time is open. A file of a set
- * is complete, with its own drop counts, and has its name before the next one is made. So a capture that is killed
- * loses one file, and the sum over a set's files is that of one file.
- * Rejected: names without a time, as tcpdump -C makes them. A second capture would overwrite some of them. */
+ * is complete, with its own drop counts, and gets its final name before the next one is made. So a capture that is
+ * killed loses one file, and the counts of a set's files add up to those of a single file. Rejected: names without a
+ * time, as tcpdump -C makes them. A second capture would overwrite some of them. */
 #ifndef PL_OUTPUT_H
 #define PL_OUTPUT_H
 
@@ -48,17 +48,18 @@ bool pl_rotates(const struct pl_rotation *rotation);
 int pl_output_open(struct pl_output *output, const char *path, const struct pl_writer_info *info,
                    const struct pl_rotation *rotation, int64_t now_ns, struct nc_error *error);
 
-/* Writes one packet. An error stays in output->writer.error and costs every packet behind it. */
+/* Writes one packet. An error stays in output->writer.error, and all later packets are lost. */
 void pl_output_packet(struct pl_output *output, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
 
-/* The first packet at or behind `t_ns` carries this comment; without such a packet the statistics of the last file do.
+/* The first packet at or after `t_ns` carries this comment; if there is none, the statistics of the last file do.
  * Comments that wait for the same packet are joined by "; ", as many as fit into PL_OUTPUT_COMMENT_MAX. */
 void pl_output_comment(struct pl_output *output, int64_t t_ns, const char *text);
 
 /* Finishes the open file at `now_ns` and begins the next one of the set. Errors as above. */
 void pl_output_rotate(struct pl_output *output, int64_t now_ns, const struct pl_drop_counts *drops);
 
-/* Finishes the open file. Returns 0, or -1 with errno; writer.kept says whether it holds what came before the error. */
+/* Finishes the open file. Returns 0, or -1 with errno; writer.kept says whether the file was kept with what was written
+ * before the error. */
 int pl_output_finish(struct pl_output *output, int64_t end_ns, const struct pl_drop_counts *drops);
 
 /* Removes the unfinished file, if there is one. */

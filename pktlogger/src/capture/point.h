@@ -36,9 +36,10 @@ struct pl_point {
     uint64_t file_bytes; /* packet blocks that the capturing thread gave to the file so far */
     int64_t file_end_ns; /* a packet from this time on begins a new file */
     uint64_t interface_drops_before;
-    uint64_t ring_drops;         /* no room between the capturing and the writing thread */
+    uint64_t ring_drops;         /* packets that the ring between the capturing and the writing thread had no room
+                                    for */
     bool over;                   /* no more packets are wanted, or none will come */
-    char lost[PCAP_ERRBUF_SIZE]; /* why the interface stopped delivering packets; "": it did not */
+    char lost[PCAP_ERRBUF_SIZE]; /* why the interface stopped delivering packets; "": it still delivers */
     uint64_t lost_ns;            /* when it did, monotonic */
 };
 

@@ -1,5 +1,6 @@
-/* head and tail count bytes since the beginning; a position in the data is their low bits. Release on the own counter
- * publishes what was written (or read) before it; acquire on the other's makes it safe to touch. */
+/* head and tail count bytes since the beginning; their low bits are a position in the data. A release store of a side's
+ * own counter publishes what the side has written or read before it; an acquire load of the other's counter makes that
+ * data safe to use. */
 #include "ring.h"
 
 #include <assert.h>
@@ -26,7 +27,7 @@ struct pl_ring {
     /* the producer's */
     alignas(CACHE_LINE) _Atomic uint64_t head;
     uint64_t seen_tail;
-    uint64_t reserved_at;  /* where the reserved record begins: head, or behind the gap */
+    uint64_t reserved_at;  /* where the reserved record begins: at head, or after the gap */
     uint64_t reserved_len; /* with its header; 0: nothing reserved */
 
     /* the consumer's */
@@ -145,7 +146,7 @@ const void *pl_ring_peek(struct pl_ring *ring, size_t *len)
         if (tail == ring->seen_head)
             return NULL;
     }
-    if (*length_at(ring, tail) == GAP) { /* committed together with the record behind it */
+    if (*length_at(ring, tail) == GAP) { /* committed together with the record after it */
         tail += to_end(ring, tail);
         atomic_store_explicit(&ring->tail, tail, memory_order_release);
     }

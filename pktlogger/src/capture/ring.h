@@ -22,7 +22,7 @@ struct pl_ring *pl_ring_init(void *memory, size_t capacity);
  * none. */
 struct pl_ring *pl_ring_create(size_t capacity);
 
-/* Gives back what pl_ring_create took; NULL is allowed. Not for rings from pl_ring_init. */
+/* Unmaps the memory that pl_ring_create mapped; NULL is allowed. Not for rings from pl_ring_init. */
 void pl_ring_destroy(struct pl_ring *ring);
 
 /* Producer: room for a record of up to `len` bytes (at most capacity / 2 - 8), or NULL when full. The record exists for

@@ -1,6 +1,6 @@
 /* A BPF program that says which packets are kept and how many bytes of each. The kernel cuts a packet before it copies
  * it, so a short snap length saves memory bandwidth and not only disk. Each rule is compiled as a filter of its own;
- * the programs stand one behind the other, and where one rejects a packet the next one begins.
+ * the programs are concatenated, and where one rejects a packet the next one begins.
  * Rejected: cutting packets in the process. A super-packet would fill the kernel's ring with what is thrown away. */
 #ifndef PL_SNAP_FILTER_H
 #define PL_SNAP_FILTER_H
@@ -20,8 +20,8 @@ struct pl_snap_rule {
     uint32_t bytes;
 };
 
-/* How many bytes of a packet are kept: the first rule that matches says it, then `no_data`, which keeps all headers of
- * TCP and nothing behind them, and last `bytes`. */
+/* How many bytes of a packet are kept. The first rule that matches decides; if none does, `no_data`, which keeps all
+ * headers of TCP and nothing after them; otherwise `bytes`. */
 struct pl_snap {
     uint32_t bytes;
     bool no_data;

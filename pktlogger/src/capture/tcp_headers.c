@@ -1,5 +1,5 @@
-/* Implements tcp_headers.h. BPF rejects a packet that ends before a byte that the program reads, so each read comes
- * behind a look at the length. */
+/* Implements tcp_headers.h. BPF rejects a packet that ends before a byte that the program reads, so the program checks
+ * the length before each read. */
 #include "tcp_headers.h"
 
 #include <string.h>

@@ -46,8 +46,8 @@ int pl_fail(bool human, int status, const char *format, ...) __attribute__((form
 /* The same with an error that another function filled in. */
 int pl_report(bool human, const struct nc_error *error);
 
-/* For a command that frees and allocates large arrays all the time. Without it, the C library would return their pages
- * and the kernel would clear them again, which takes a sixth of an analysis. */
+/* For a command that often allocates and frees large arrays. Otherwise the C library would return their pages to the
+ * kernel, which would clear them again; that takes a sixth of an analysis. */
 void pl_keep_freed_memory(void);
 
 /* Called after a command. If output could not be written, a success becomes a failure, and stderr says so. Returns the

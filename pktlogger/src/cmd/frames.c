@@ -1,5 +1,5 @@
-/* pktlogger frames: writes a row for every frame of a capture, whatever it contains: time, bytes, source. Of a tunnel,
- * whose contents are sealed, nothing more is visible. */
+/* pktlogger frames: writes a row for every frame of a capture, whatever it contains: time, bytes, source. More cannot
+ * be seen of an encrypted tunnel. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>

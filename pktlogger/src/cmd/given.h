@@ -21,7 +21,7 @@ bool pl_is_given(const struct pl_given *given, const char *name);
 struct pl_idle {
     const char *option; /* the option's name without dashes */
     bool idle;          /* the option has no effect … */
-    const char *why;    /* … for this reason, for example "without --interface" */
+    const char *why;    /* the rest of the error, for example "without --interface" */
 };
 
 /* Reports the first of the `n` rows that is idle and whose option the user gave. Returns NC_EXIT_USAGE, or NC_EXIT_OK

@@ -14,7 +14,7 @@ struct pl_file_set {
     size_t n;
 };
 
-/* Finds the files of the set `path`. Returns 0, or -1 with errno; no file at all is no error. */
+/* Finds the files of the set `path`. Returns 0, or -1 with errno. A set without files is not an error. */
 int pl_file_set_find(struct pl_file_set *set, const char *path);
 
 void pl_file_set_free(struct pl_file_set *set);

@@ -1,4 +1,5 @@
-/* Implements folder.h. rename() replaces an empty folder and refuses a full one, as wanted. */
+/* Implements folder.h. rename() replaces an empty folder and fails on one with contents, which is the behaviour
+ * wanted. */
 #include "folder.h"
 
 #include <errno.h>

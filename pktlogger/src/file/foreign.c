@@ -1,6 +1,6 @@
 /* Implements foreign.h. The table is made from files that editcap wrote in each of its formats, and from the magic
- * numbers in Wireshark's wiretap. What is converted from K12 text and LANalyzer has no date, and what is converted from
- * CommView NCFX lacks packets. */
+ * numbers in Wireshark's wiretap. Files converted from K12 text and LANalyzer have no date, and files converted from
+ * CommView NCFX lack packets. */
 #include "foreign.h"
 
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The name of the format, or NULL when it is none of these. */
+/* The name of the format, or NULL for any other file. */
 const char *pl_foreign_format(const uint8_t *data, size_t len);
 
 #endif

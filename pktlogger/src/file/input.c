@@ -87,7 +87,8 @@ int pl_input_next_file(struct pl_input *input, struct nc_error *error)
     return pl_unpack_is(input->mapping.data, input->mapping.len) ? begin_unpack(input, error) : 1;
 }
 
-/* Moves the remaining bytes to the front of the buffer, which grows for a long block, and decompresses behind them. */
+/* Moves the remaining bytes to the front of the buffer, which grows for a long block, and decompresses more bytes after
+ * them. */
 static bool more_unpacked(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need)
 {
     size_t rest = (size_t)(*end - *at);

@@ -2,8 +2,8 @@
  * into columns; a full set of columns is written by a second thread while the next set fills. A page of a file that
  * would hold only zeros is not written: it stays a hole, which reads as zeros. Most packets have no SACK blocks, and
  * those columns are half of a row.
- * Rejected: one write buffer a column that is written when it is full. Each value is then copied on its own, and the
- * reader waits for the file system. */
+ * Rejected: one write buffer per column, written when it is full. Each value would be copied on its own, and the reader
+ * would wait for the file system. */
 #include "table.h"
 
 #include <errno.h>
@@ -329,7 +329,7 @@ static void drain(struct pl_table *table)
     write_block(table, table->current, table->block_rows);
 }
 
-/* Sets the length of a file, with a hole at its end or without. Returns 0, or -1 with errno. */
+/* Sets the length of a file, with or without a hole at its end. Returns 0, or -1 with errno. */
 static int set_length(const struct pl_table *table, const struct column_file *file)
 {
     off_t len = (off_t)(HEADER_BYTES + table->written * file->bytes);

@@ -25,8 +25,8 @@ enum {
     ZSTD_LEVEL = 1
 };
 
-/* Cuts the file behind the last whole block after which at least STATISTICS_MAX more bytes were written, so that the
- * statistics have room on a full disk. The packets behind the cut are not in the file. A compressed buffer that was
+/* Truncates the file after the last whole block that is followed by at least STATISTICS_MAX more written bytes, so that
+ * the statistics have room on a full disk. The packets after the cut are not in the file. A compressed buffer that was
  * partly written counts as not written, because half a frame contains no blocks. */
 static void cut_to_blocks(struct pl_writer *writer, size_t wrote)
 {
@@ -182,7 +182,7 @@ unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_in
     at = put_text(at, PL_OPT_IF_DESCRIPTION, info->description);
     at = put_option(at, PL_OPT_IF_TSRESOL, "\x09", 1);
     if (info->filter && *info->filter) {
-        char text[OPTION_TEXT_MAX - 8]; /* first byte 0: a filter in libpcap's language */
+        char text[OPTION_TEXT_MAX - 8]; /* the option's first byte, 0, means a filter in libpcap's language */
         int n = snprintf(text + 1, sizeof text - 1, "%s", info->filter);
         text[0] = 0;
         at = put_option(at, PL_OPT_IF_FILTER, text, (size_t)n + 1 < sizeof text ? (size_t)n + 1 : sizeof text - 1);
@@ -291,7 +291,7 @@ static void put_statistics(struct pl_writer *writer, unsigned interface, const s
 {
     uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_STATISTICS) + 4, times[8];
     at = put_halves(put32(at, interface), (uint64_t)statistics->end_ns);
-    if (!writer->kept) /* a full disk has room for STATISTICS_MAX */
+    if (!writer->kept) /* after an error there is only room for STATISTICS_MAX */
         at = put_text(at, PL_OPT_COMMENT, statistics->comment);
     put_halves(times, (uint64_t)statistics->start_ns);
     at = put_option(at, PL_OPT_ISB_START, times, sizeof times);

@@ -202,7 +202,7 @@ static long cut_part(struct pl_block *block, pl_pieces *pieces, struct pl_piece 
     return (long)(end - first);
 }
 
-/* A copy that the box dropped, by its record, gives no pieces, because no arrival belongs to it. */
+/* A copy that the box dropped, by its record, gets no pieces, because no arrival belongs to it. */
 static int cut_all(struct pl_block *block)
 {
     size_t border = 0;

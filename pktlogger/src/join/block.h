@@ -1,4 +1,4 @@
-/* A block of a connection while it is joined (block.c, block_rest.c). */
+/* A block of a connection while it is joined (block.c, block_rest.c, block_shown.c). */
 #ifndef PL_BLOCK_H
 #define PL_BLOCK_H
 

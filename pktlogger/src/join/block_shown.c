@@ -8,20 +8,20 @@
 struct octets {
     int64_t shown_ns; /* when they were shown to have arrived; -1: never; INT64_MIN: in an earlier block */
     uint32_t echo;
-    uint16_t copies, before, after; /* copies sent in all; copies sent before and after that moment */
+    uint16_t copies, before, after; /* number of copies sent: in all, before shown_ns, and after it */
     uint16_t echoed,
-        early; /* copies counted in `before` that are not younger than the echo; that are early enough for the acknowledgement */
+        early; /* of `before`: sent no later than the echoed time stamp; long enough before the acknowledgement */
     uint16_t counted;
     int32_t duplicates; /* number of duplicates reported */
     bool awaited, sample;
-    int32_t first; /* the copy that arrived first; -1: in an earlier block */
+    int32_t first; /* number of the copy that arrived first; -1: in an earlier block */
 };
 
 struct study {
     struct pl_block *block;
     struct octets *fates;
-    size_t *next;     /* for each place, the next place that no acknowledgement has shown */
-    size_t *repaired; /* for each place, how many places before it were sent more than once */
+    size_t *next;     /* for each range between borders, the next one that no acknowledgement has shown */
+    size_t *repaired; /* for each range, how many ranges before it were sent more than once */
     size_t n;
 };
 
@@ -51,7 +51,7 @@ static size_t next_open(struct study *study, size_t place)
     return end;
 }
 
-/* Marks the places [first, end), which lie wholly within the octets shown. */
+/* Marks the ranges [first, end), which lie wholly within the octets shown. */
 static void paint(struct study *study, const struct pl_shown *shown, size_t first, size_t end)
 {
     bool repair = shown->cumulative && study->repaired[end] > study->repaired[first];
@@ -74,7 +74,7 @@ static void take_shown(struct study *study)
     for (size_t i = 0; i < list->list.n; i++) {
         const struct pl_shown shown = list->list.at[i];
         size_t first = lower(block, shown.left), end = lower(block, shown.right + 1);
-        end = end > 0 ? end - 1 : 0; /* index of the last border that is not above it */
+        end = end > 0 ? end - 1 : 0; /* index of the last border at or below the octets shown */
         if (end > study->n)
             end = study->n;
         if (first < end && !shown.again)

@@ -239,7 +239,7 @@ int pl_box_busy(const struct pl_box *box, struct pl_time_spans busy[2])
         struct pl_time_span *last = line->list.n ? &line->list.at[line->list.n - 1] : NULL;
         if (in_ns < 0 || exit_ns < in_ns)
             continue;
-        if (last && in_ns <= last->t1_ns) /* rows of a way are in order of arrival */
+        if (last && in_ns <= last->t1_ns) /* rows of a direction are in order of arrival */
             last->t1_ns = exit_ns > last->t1_ns ? exit_ns : last->t1_ns;
         else if (pl_time_spans_add(line, in_ns, exit_ns) < 0)
             return -1;

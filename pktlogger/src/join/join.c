@@ -82,8 +82,8 @@ static uint16_t ack_parts(const struct pl_transfer *t, const struct pl_row *row)
     return row->len ? (uint16_t)((row->len - 1) / step_of(t, row) + 1) : 1;
 }
 
-/* Moves *high, the end of all octets so far. Octets that begin below it are noted, and *again says so. Returns 0, or -1
- * without memory. */
+/* Advances *high, the end of all octets so far. Sets *again if the octets begin below it, and then adds them to the
+ * stretches. Returns 0, or -1 without memory. */
 static int note_again(struct pl_stretches *stretches, uint64_t *high, uint64_t start, uint64_t end, bool *again)
 {
     *again = start < *high;
@@ -204,7 +204,7 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     return 0;
 }
 
-/* Joins the block below `cut`, up to which data is acknowledged. It lowers the cut where a part would be divided. */
+/* Joins the block below `cut`, up to which data is acknowledged. Lowers the cut if it would divide a part. */
 static int join_below(struct pl_join *join, uint64_t cut, struct pl_tables *tables)
 {
     enum { TRIES = 16 };

@@ -34,7 +34,7 @@ struct pl_arrival {
     uint32_t len, token;
     uint8_t ecn;
     bool taken; /* it has been joined */
-    bool again; /* it begins below the end of the arrivals before it */
+    bool again; /* it begins below the highest octet that arrived before it */
 };
 
 /* The arrivals that are not joined: those from `first` on, except the ones that are taken. */
@@ -42,7 +42,7 @@ struct pl_arrivals {
     PL_VECTOR(struct pl_arrival) list; /* in order of arrival */
     size_t first;
     pl_lowest lowest; /* the lowest numbers */
-    uint64_t high;    /* end of all arrivals so far; an acknowledgement ends behind its number */
+    uint64_t high;    /* end of all arrivals so far; an acknowledgement ends at its number + 1 */
 };
 
 /* A packet in the box's record. */
@@ -71,13 +71,13 @@ struct pl_join {
 
     uint64_t acked; /* highest acknowledgement that the sender has seen */
     uint64_t high;  /* end of the last byte sent */
-    uint64_t
-        first; /* where the capture begins in mid-connection: its first byte sent. Bytes below had been sent before the capture */
-    bool closed; /* the highest acknowledgement closed the window */
+    uint64_t first; /* where the capture begins in mid-connection: number of its first byte; earlier bytes were sent
+                  before the capture */
+    bool closed;    /* the highest acknowledgement closed the window */
     bool
         probing; /* `probe` was sent into the closed window, and it is not yet known whether the receiver accepted it */
     struct pl_row probe;
-    uint64_t joined;   /* everything below this number has been in a block */
+    uint64_t joined;   /* everything below this number has been joined */
     size_t force_from; /* number of open elements at which the next block does not wait for the horizon */
     struct {
         int64_t t_ns;

@@ -8,8 +8,8 @@
 
 typedef PL_VECTOR(struct pl_piece *) piece_list;
 
-/* The smallest delay so far may be too large, because a later one may be smaller by this share. No copy is sent within
- * a quarter of a one-way delay after the copy before it. */
+/* The smallest delay so far may be too large: a later one may be smaller by this share. No copy is sent within a
+ * quarter of a one-way delay after the previous copy. */
 enum { SLACK = 4 };
 
 enum pass { BY_TOKEN, LONE, REST };
@@ -139,7 +139,7 @@ static int walk(struct matcher *matcher, enum pass pass, struct pl_piece *sent, 
         pass == REST && matcher->min_delay_ns != INT64_MAX ? matcher->min_delay_ns - matcher->min_delay_ns / SLACK : 0;
     while (sent_n && received_n) {
         int which = order(sent, received, token);
-        /* only the run on the lower side is measured and skipped, so each piece is visited once */
+        /* only the lower side's pieces are counted and skipped, so each piece is visited once */
         size_t s = which <= 0 ? run_length(sent, sent_n, token) : 0;
         size_t r = which >= 0 ? run_length(received, received_n, token) : 0;
         if (which == 0 && s == 1 && r == 1)

@@ -1,4 +1,4 @@
-/* Reordering between sender and receiver: which parts arrived behind parts that were sent later, and how many parts
+/* Reordering between sender and receiver: which parts arrived after parts that were sent later, and how many parts
  * overtook each. Parts come in order of sending. Memory holds the parts that may still be overtaken, which are those
  * under way. Parts that arrived at the same moment (in one super-packet) did not overtake each other. */
 #ifndef PL_ORDER_H

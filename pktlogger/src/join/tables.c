@@ -1,4 +1,4 @@
-/* Implements tables.h. Every column is one element of a list, so the place in the list is the column's number. */
+/* Implements tables.h. The columns of a table are a list, and a column's index in it is its number. */
 #include "tables.h"
 
 #include <errno.h>

@@ -265,7 +265,7 @@ struct pl_transfer {
     uint32_t number;                /* `flow` in the tables */
     enum pl_ends ends;              /* with one capture alone, fields about the other capture describe this one */
     const struct pl_flow *flow;     /* as in the sender's capture */
-    const struct pl_flow *far_flow; /* as in the receiver's, if that has other addresses or ports (NAT) */
+    const struct pl_flow *far_flow; /* as in the receiver's capture, if addresses or ports differ there (NAT) */
     unsigned dir;                   /* of the data, in the sender's capture */
     unsigned receiver_dir;          /* of the data, in the receiver's capture */
     uint32_t mss, mss_option;       /* 0: not known, so packets are not split into parts */
@@ -297,9 +297,9 @@ struct pl_transfer {
     uint32_t first_run[2], last_run[2]; /* first and last run in segments and in acks (tables.h); UINT32_MAX: none */
     PL_VECTOR(struct pl_stop) stops;
 
-    uint64_t data_end; /* number behind the last byte of data */
+    uint64_t data_end; /* sequence number after the last byte of data */
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
-    uint64_t in_flight_at_end; /* parts that may have arrived before the receiver's capture began or after it ended */
+    uint64_t in_flight_at_end; /* parts whose arrival the receiver's capture may not cover */
     int64_t
         certain_delay_ns; /* longest delay among parts that were sent once and therefore cannot be confused with a copy */
     uint64_t acked_unseen_bytes; /* octets acknowledged that the receiver's capture does not have */

@@ -123,7 +123,7 @@ static struct pl_connection *make(struct pl_connections *table, const struct pl_
     return made;
 }
 
-/* Whether a SYN belongs to another connection than the one that the table has. */
+/* Whether a SYN belongs to another connection than the one in the table. */
 static bool is_new(const struct pl_connection *known, unsigned dir, const struct nc_tcp *tcp)
 {
     const struct pl_reassembly *stream = &known->dir[dir].stream;
@@ -192,7 +192,7 @@ int pl_connections_packet(struct pl_connections *table, const struct nc_packet *
         table->pool.duplicate_bytes += packet->payload_len;
         return 0;
     }
-    if (!(packet->tcp.flags & NC_TCP_RST)) /* its payload is a text for people, its number may be anybody's */
+    if (!(packet->tcp.flags & NC_TCP_RST)) /* its payload is a text for people, and its number may be forged */
         take_segment(table, connection, dir, packet, payload, have);
     take_ack(table, connection, !dir, &packet->tcp);
     if (connection->dir[0].stream.ended && connection->dir[1].stream.ended) {

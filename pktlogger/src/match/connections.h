@@ -1,13 +1,12 @@
-/* The TCP connections whose streams are followed, in bounded memory: a hash table of at most `connections_max`, oldest
- * use first out. Direction 0 goes from the side that opened the connection: the sender of the SYN, the receiver of a
- * SYN with ACK, else the sender of the first packet seen.
+/* The TCP connections whose streams are followed, in bounded memory: a hash table of at most `connections_max`, which
+ * evicts the least recently used one. Direction 0 goes from the side that opened the connection: the sender of the SYN,
+ * the receiver of a SYN with ACK, else the sender of the first packet seen.
  *
  * A SYN whose initial sequence number differs from the known one begins a new connection with the same addresses and
- * ports. A connection whose two directions have ended keeps its place in the table without its streams, so that late
- * retransmissions are not taken for a new connection. A RST ends nothing: whoever forges one must not blind the reader,
- * and the table's bounds free what a true one leaves behind.
- * Rejected: the table of pktlogger/src/read. It keeps every connection of a capture, for its columns; a live reader
- * would grow for ever. */
+ * ports. A connection whose two directions have ended stays in the table without its streams, so that late
+ * retransmissions are not taken for a new connection. A RST ends nothing, because a forged one would hide the rest of
+ * the stream. The table's bounds free the connections that real ones end. Rejected: the table of pktlogger/src/read. It
+ * keeps every connection of a capture for the columns, so a live reader would grow without bound. */
 #ifndef PL_CONNECTIONS_H
 #define PL_CONNECTIONS_H
 
@@ -17,7 +16,7 @@
 struct pl_direction {
     struct pl_reassembly stream;
     uint64_t gaps;
-    void *user; /* of the reader of the streams */
+    void *user; /* owned by the reader of the streams */
 };
 
 struct pl_connection_key {
@@ -55,7 +54,7 @@ struct pl_connections {
     struct pl_connection *newest, *oldest;
     uint32_t bucket_n, n, connections_max;
     uint64_t made, evicted;
-    uint64_t seed; /* of the hash, so that nobody can make connections that collide */
+    uint64_t seed; /* secret key of the hash, so that nobody can make connections that collide */
 };
 
 struct pl_connections_limits {
@@ -67,12 +66,12 @@ struct pl_connections_limits {
 int pl_connections_init(struct pl_connections *table, const struct pl_connections_limits *limits,
                         const struct pl_connection_reader *reader, uint64_t seed);
 
-/* Takes a TCP packet, of whose payload `have` bytes are at `payload`. Returns 0, or -1 without memory. */
+/* Takes a TCP packet. The first `have` bytes of its payload are at `payload`. Returns 0, or -1 without memory. */
 int pl_connections_packet(struct pl_connections *table, const struct nc_packet *packet, const uint8_t *payload,
                           uint32_t have);
 
-/* Makes room for `bytes` of the reader's own in the limit of the total, by evicting the oldest connections but `keep`.
- * False: there is none. They are given back with pl_connections_discharge. */
+/* Reserves `bytes` for the reader within the total limit. If necessary, evicts the least recently used connections
+ * except `keep`. Returns false if that is not enough. pl_connections_discharge returns the bytes. */
 bool pl_connections_charge(struct pl_connections *table, const struct pl_connection *keep, uint64_t bytes);
 void pl_connections_discharge(struct pl_connections *table, uint64_t bytes);
 

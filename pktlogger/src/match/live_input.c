@@ -137,7 +137,7 @@ static bool over(const struct pl_live *live, uint64_t deadline_ns)
            (live->packet_limit && live->packets >= live->packet_limit);
 }
 
-/* Waits for a packet or a signal. True: a signal came. */
+/* Waits for a packet or a signal. Returns true on a signal. */
 static bool wait_for_packets(struct pl_live *live, uint64_t deadline_ns)
 {
     struct pollfd fds[] = {{.fd = pcap_get_selectable_fd(live->pcap), .events = POLLIN},
@@ -147,7 +147,7 @@ static bool wait_for_packets(struct pl_live *live, uint64_t deadline_ns)
     return fds[1].revents != 0;
 }
 
-/* Takes what the kernel had when the end came. It keeps a partly filled block for TIMEOUT_MS. */
+/* Takes what the kernel still had at the end. It holds a partly filled block for up to TIMEOUT_MS. */
 static void drain(struct pl_live *live)
 {
     uint64_t end_ns = nc_now_ns() + 3 * TIMEOUT_MS * NC_NS_PER_MS;

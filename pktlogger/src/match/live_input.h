@@ -1,6 +1,6 @@
 /* Whole packets from an interface as they come, for a reader that keeps up: libpcap's ring, one thread, no copy. The
- * reader's own ring is the kernel's (`buffer_bytes`); packets that find it full are counted and become gaps.
- * Rejected: capture's second ring and writing thread. They bridge a disk that stalls; here nothing is written, and a
+ * only ring is the kernel's (`buffer_bytes`). Packets that find it full are counted and become gaps.
+ * Rejected: capture's second ring and writing thread. They bridge a disk that stalls. Here nothing is written, and a
  * second thread would only move bytes between two caches. */
 #ifndef PL_LIVE_INPUT_H
 #define PL_LIVE_INPUT_H
@@ -28,7 +28,7 @@ struct pl_live_packet {
     int64_t t_ns;
 };
 
-/* False: the reader failed, and the input ends. */
+/* Returns false if the reader failed, which ends the input. */
 typedef bool pl_live_reader(void *context, const struct pl_live_packet *packet);
 
 struct pl_live;

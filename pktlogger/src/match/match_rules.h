@@ -1,4 +1,4 @@
-/* The rules of `pktlogger match`, one a line (FORMAT.md section 8):
+/* The rules of `pktlogger match`, one per line (FORMAT.md section 8):
  *
  *     login    string "USER root\r\n" nocase
  *     request  regex  /GET \/[a-z]+\.php/ opener once
@@ -6,7 +6,7 @@
  * Invariants: a set that was read has at least one rule, no two rules share a name, and no pattern is empty. Regular
  * expressions are checked by the engine that compiles them, not here.
  * Rejected: the rule language of Snort and Suricata. Most of it (protocols, sticky buffers, thresholds) would have to
- * be refused, and a rule that is half understood finds something else than its author meant. */
+ * be refused, and a rule that is only partly supported would find something else than its author meant. */
 #ifndef PL_MATCH_RULES_H
 #define PL_MATCH_RULES_H
 
@@ -24,7 +24,7 @@ enum pl_rule_flag {
     PL_RULE_START = 4,      /* also say where a regular expression's match begins */
     PL_RULE_DOTALL = 8,     /* regex: `.` matches a newline */
     PL_RULE_MULTILINE = 16, /* regex: `^` and `$` match at newlines */
-    PL_RULE_OPENER = 32,    /* only what the side sends that opened the connection */
+    PL_RULE_OPENER = 32,    /* only what the opener of the connection sends */
     PL_RULE_ANSWERER = 64,  /* only what the other side sends */
 };
 
@@ -42,8 +42,8 @@ struct pl_rules {
     size_t n, room;
 };
 
-/* Reads the rules at [text, text + len). `file` is how errors name them: "'rules' line 7: …". Returns 0, or -1 with the
- * error (status 2). pl_rules_free is allowed after either. */
+/* Reads the rules at [text, text + len). Errors use `file` as the name of their source: "'rules' line 7: …". Returns 0,
+ * or -1 with the error (status 2). pl_rules_free is allowed after either. */
 int pl_rules_read(struct pl_rules *rules, const char *file, const uint8_t *text, size_t len, struct nc_error *error);
 void pl_rules_free(struct pl_rules *rules);
 

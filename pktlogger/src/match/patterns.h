@@ -1,8 +1,8 @@
-/* The rules, compiled for streams: Vectorscan, or Hyperscan, which it comes from (both are `libhs`). A stream's state
- * has a fixed size, however long the stream, and a match that began in one call is found in the next.
+/* The rules, compiled for streams by Vectorscan or by Hyperscan, of which it is a fork (both are `libhs`). The state of
+ * a stream has a fixed size, however long the stream is. A match may begin in one call and end in a later one.
  *
- * Where neither was installed when pktlogger was built, pl_patterns_compile fails with NC_EXIT_MISSING.
- * Rejected: an Aho-Corasick automaton of our own (strings only, and 1,000 of them leave the first-level cache),
+ * If neither was installed when pktlogger was built, pl_patterns_compile fails with NC_EXIT_MISSING.
+ * Rejected: an Aho-Corasick automaton of our own (strings only, and 1,000 of them exceed the first-level cache),
  * RE2::Set (no streams), PCRE2 (one expression at a time). */
 #ifndef PL_PATTERNS_H
 #define PL_PATTERNS_H
@@ -15,7 +15,8 @@ struct pl_patterns;
  * UINT64_MAX where it is not known. */
 typedef void pl_on_match(void *context, unsigned rule, uint64_t start, uint64_t end);
 
-/* `file` is how errors name the rules. NULL with the error: status 2 for an expression that the engine refuses. */
+/* Errors use `file` as the name of the rules. NULL with the error: status 2 for an expression that the engine
+ * refuses. */
 struct pl_patterns *pl_patterns_compile(const struct pl_rules *rules, const char *file, struct nc_error *error);
 void pl_patterns_free(struct pl_patterns *patterns);
 
@@ -28,14 +29,14 @@ size_t pl_patterns_stream_bytes(const struct pl_patterns *patterns);
 /* A stream; NULL without memory. */
 void *pl_patterns_open(struct pl_patterns *patterns);
 
-/* Scans the next bytes of a stream. -1: the engine failed, which is a bug or memory. */
+/* Scans the next bytes of a stream. Returns -1 if the engine failed, because of a bug or without memory. */
 int pl_patterns_scan(struct pl_patterns *patterns, void *stream, const uint8_t *data, size_t len, pl_on_match *on_match,
                      void *context);
 
-/* Forgets what came before. Offsets begin at 0 again. */
+/* Forgets the bytes scanned so far. Offsets begin at 0 again. */
 void pl_patterns_reset(struct pl_patterns *patterns, void *stream);
 
-/* Ends a stream. With `on_match`, expressions that want the end of the data (`$`) match there. */
+/* Ends a stream. With `on_match`, expressions that end with the data (`$`) match there. */
 void pl_patterns_close(struct pl_patterns *patterns, void *stream, pl_on_match *on_match, void *context);
 
 #endif

@@ -1,6 +1,6 @@
 /* Implements patterns.h with libhs in its streaming mode. A string becomes an expression of \xHH, which the engine
- * recognises as a literal; its matches get their start from its length, so that it needs no HS_FLAG_SOM_LEFTMOST, which
- * costs state and speed. */
+ * recognises as a literal. The length of a string gives the start of its match, so that it does not need
+ * HS_FLAG_SOM_LEFTMOST, which costs memory and speed. */
 #include "patterns.h"
 
 #include <hs.h>
@@ -168,7 +168,7 @@ static int on_event(unsigned id, unsigned long long from, unsigned long long to,
     if (event->patterns->literal_len[id])
         start = to - event->patterns->literal_len[id];
     else if (event->patterns->started[id])
-        start = from; /* HS_OFFSET_PAST_HORIZON, beyond 2^32 bytes ago, is ULLONG_MAX: not known either */
+        start = from; /* HS_OFFSET_PAST_HORIZON (more than 2^32 bytes ago) is ULLONG_MAX, too: not known */
     event->on_match(event->context, id, start, to);
     return 0;
 }

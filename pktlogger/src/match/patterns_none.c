@@ -1,4 +1,4 @@
-/* Implements patterns.h where neither Vectorscan nor Hyperscan was installed when pktlogger was built: it says so. */
+/* Implements patterns.h for a build without Vectorscan or Hyperscan: reports that it is missing. */
 #include "patterns.h"
 
 const char *pl_patterns_engine(void)

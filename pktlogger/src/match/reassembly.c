@@ -1,6 +1,6 @@
-/* Implements reassembly.h. A segment is consumed from its front: what is old is dropped, what is next is delivered, and
- * what lies ahead is copied into the list of held pieces. A piece whose capture was cut keeps its whole length in
- * sequence space; the cut part becomes a gap when it is delivered. */
+/* Implements reassembly.h. A segment is consumed from its front: old bytes are dropped, the next bytes are delivered,
+ * and bytes that lie ahead are copied into the list of held pieces. A piece that was cut in the capture keeps its whole
+ * length in sequence space; the missing part becomes a gap when the piece is delivered. */
 #include "reassembly.h"
 
 #include <assert.h>
@@ -9,7 +9,7 @@
 
 #include "nc_range.h"
 
-/* A piece that waits: sequence space [start, start + len), its first `have` bytes in `data`, which has `room`. */
+/* A held piece: sequence space [start, start + len). Its first `have` bytes are in `data`, which has `room` bytes. */
 struct pl_held {
     struct pl_held *next;
     uint64_t start;
@@ -17,7 +17,7 @@ struct pl_held {
     uint8_t data[];
 };
 
-/* What is left of the segment at hand, placed in the stream. */
+/* What is left of the present segment, at its offset in the stream. */
 struct piece {
     uint64_t start;
     uint32_t len, have;
@@ -44,7 +44,7 @@ static void deliver_gap(struct pl_reassembly *stream, struct pl_stream_pool *poo
     stream->next = to;
 }
 
-/* Delivers `len` bytes of sequence space of which `have` are there. */
+/* Delivers `len` bytes of sequence space, of which the first `have` were captured. */
 static void deliver(struct pl_reassembly *stream, struct pl_stream_pool *pool, const uint8_t *data, uint32_t have,
                     uint32_t len, const struct pl_stream_output *output)
 {
@@ -62,7 +62,7 @@ static uint64_t cost(const struct pl_held *held)
     return sizeof *held + held->room;
 }
 
-/* Delivers the held pieces that have become next. */
+/* Delivers the held pieces whose turn has come. */
 static void drain(struct pl_reassembly *stream, struct pl_stream_pool *pool, const struct pl_stream_output *output)
 {
     for (struct pl_held *held; (held = stream->held) && held->start == stream->next; free(held)) {
@@ -73,10 +73,10 @@ static void drain(struct pl_reassembly *stream, struct pl_stream_pool *pool, con
         pool->used -= cost(held);
         deliver(stream, pool, held->data, held->have, held->len, output);
     }
-    stream->doubtful = false; /* what is missing now has not been doubted yet */
+    stream->doubtful = false; /* the bytes that are missing now have not been acknowledged yet */
 }
 
-/* Gives up what is missing before the first held piece, but nothing from `limit` on. */
+/* Makes a gap of the bytes missing before the first held piece, at most up to `limit`. */
 static void give_up(struct pl_reassembly *stream, struct pl_stream_pool *pool, uint64_t limit,
                     const struct pl_stream_output *output)
 {
@@ -90,7 +90,7 @@ static bool within_limits(const struct pl_reassembly *stream, const struct pl_st
     return stream->held_bytes + bytes <= pool->stream_limit && pool->used + bytes <= pool->total_limit;
 }
 
-/* Appends to a piece that ends where this one begins, as far as there is room. */
+/* Appends the front of `piece` to a held piece that ends where it begins, as far as there is room. */
 static void append(struct pl_held *held, struct piece *piece, uint64_t end)
 {
     if (!held || held->start + held->len != piece->start || held->have != held->len)
@@ -102,7 +102,8 @@ static void append(struct pl_held *held, struct piece *piece, uint64_t end)
     drop_front(piece, n);
 }
 
-/* Puts what is before `end` behind `before` (NULL: in front). False: no memory is left for it. */
+/* Inserts the part of `piece` below `end` after `before` (NULL: at the front). Returns false when there is no memory
+ * for it. */
 static bool insert(struct pl_reassembly *stream, struct pl_stream_pool *pool, struct pl_held *before,
                    struct piece *piece, uint64_t end)
 {
@@ -129,10 +130,10 @@ static bool insert(struct pl_reassembly *stream, struct pl_stream_pool *pool, st
     return true;
 }
 
-/* Holds what no held piece covers. False: the rest of the piece found no memory. */
+/* Holds those bytes that no held piece covers. Returns false when there is no memory for the rest of the piece. */
 static bool hold(struct pl_reassembly *stream, struct pl_stream_pool *pool, struct piece *piece)
 {
-    struct pl_held *before = stream->held_last; /* most segments come behind all that is held */
+    struct pl_held *before = stream->held_last; /* most segments come after everything that is held */
     if (before && before->start > piece->start)
         before = NULL;
     while (piece->len) {
@@ -175,7 +176,7 @@ static void take(struct pl_reassembly *stream, struct pl_stream_pool *pool, stru
     }
 }
 
-/* The offset of a raw number, which is taken to be within 2^31 of the next one. */
+/* The offset of a raw sequence number, which is assumed to be within 2^31 of the next one. */
 static int64_t offset_of(const struct pl_reassembly *stream, uint32_t raw)
 {
     return (int64_t)stream->next + (int32_t)(raw - (stream->base + (uint32_t)stream->next));
@@ -216,7 +217,7 @@ void pl_reassembly_fin(struct pl_reassembly *stream, uint32_t raw)
     struct pl_held *last = stream->held_last;
     uint64_t seen = last ? last->start + last->len : stream->next;
     if (stream->has_fin || fin < (int64_t)seen || fin - (int64_t)stream->next > PL_AHEAD_MAX)
-        return; /* a FIN before data that were seen is a stray or a forgery */
+        return; /* a FIN below data already seen is stray or forged */
     stream->has_fin = true;
     stream->fin = (uint64_t)fin;
     stream->ended = stream->next >= stream->fin;

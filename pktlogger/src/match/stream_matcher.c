@@ -1,5 +1,5 @@
-/* Implements stream_matcher.h: the reader of the connections' streams. A stream of the engine is opened with the first
- * byte, because most directions of most connections carry none. */
+/* Implements stream_matcher.h: the reader of the connections' streams. The engine's stream is opened at the first byte
+ * of a direction, because most directions of most connections carry no data. */
 #include "stream_matcher.h"
 
 #include <stdlib.h>
@@ -148,7 +148,7 @@ int pl_matcher_frame(struct pl_matcher *matcher, const struct pl_matcher_frame *
     matcher->frame = frame->number;
     matcher->t_ns = frame->t_ns;
     matcher->counts.frames++;
-    if (packet.fragment) { /* not put together: its payload has no place in the stream */
+    if (packet.fragment) { /* a fragment is not reassembled: the place of its payload in the stream is not known */
         matcher->counts.fragments++;
         return 0;
     }

@@ -1,9 +1,9 @@
 /* From frames to hits: packets are decoded, their payload becomes streams, and the streams are scanned. One matcher
  * belongs to one thread.
  *
- * A hit's time and frame are those of the packet that made the match complete and in order. Behind a gap the scan
- * starts again, because nobody knows what stood there; `gaps` counts the gaps before the hit, so that a rule with `^`,
- * which matches there too, can be judged. */
+ * A hit has the time and frame of the packet that made the match complete and in order. After a gap the scan starts
+ * again, because the missing bytes are not known; `gaps` counts the gaps before the hit, so that a rule with `^`, which
+ * matches there too, can be judged. */
 #ifndef PL_STREAM_MATCHER_H
 #define PL_STREAM_MATCHER_H
 
@@ -16,7 +16,7 @@ struct pl_hit {
     const struct pl_rule *rule;
     const struct pl_connection *connection;
     unsigned dir;
-    uint64_t start, end; /* offsets in the stream, the byte behind the match last; start may be PL_START_UNKNOWN */
+    uint64_t start, end; /* offsets in the stream; `end` is after the last byte; `start` may be PL_START_UNKNOWN */
     uint64_t gaps;
     uint64_t frame;
     int64_t t_ns;

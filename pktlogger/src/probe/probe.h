@@ -1,5 +1,6 @@
 /* The header at the front of every payload that `push` makes and `sink` reads (FORMAT.md section 9): 32 octets, network
- * order. Zeros follow, or without a rate headers of other packets.
+ * order. Zeros follow the header. When packets are sent without a rate, headers of other packets follow instead
+ * (flood.h).
  *
  *      0                   1                   2                   3
  *      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1
@@ -17,7 +18,7 @@
  *     |          Time of sending, ns since 1970, 64 bits              |
  *     +---------------------------------------------------------------+
  *
- * A packet with the flag `end` carries no number of its own: its sequence number is how many packets its flow sent. */
+ * In a packet with the flag `end`, the sequence number is the number of packets that its flow sent. */
 #ifndef PL_PROBE_H
 #define PL_PROBE_H
 
@@ -28,7 +29,7 @@
 enum { PL_PROBE_LEN = 32, PL_PROBE_FLOWS_MAX = 4096 };
 
 struct pl_probe {
-    uint32_t session;  /* drawn by the pusher, so that two of them are told apart */
+    uint32_t session;  /* drawn at random by the sender, to distinguish sessions */
     uint16_t flow;     /* 0 … flows - 1 */
     uint16_t flows;    /* 1 … PL_PROBE_FLOWS_MAX */
     bool end;          /* the flow has ended */
@@ -39,10 +40,10 @@ struct pl_probe {
 /* Writes PL_PROBE_LEN octets. */
 void pl_probe_write(const struct pl_probe *probe, uint8_t *out);
 
-/* Writes a number and a time into a header that is there already. */
+/* Writes a number and a time into an existing header. */
 void pl_probe_renumber(uint8_t *out, uint64_t sequence, uint64_t sent_ns);
 
-/* False: the payload does not begin with such a header. */
+/* Returns false if the payload does not begin with such a header. */
 bool pl_probe_read(const uint8_t *at, size_t len, struct pl_probe *probe);
 
 #endif

@@ -1,13 +1,14 @@
 /* What the UDP port sends without a rate: packets of one flow and one size, as many as the kernel takes.
  *
  * One call sends MESSAGES messages, and each has as many packets as segmentation offload allows. The messages are made
- * once. Later only numbers and times change in them, which takes 1 ns per packet. The rest is the kernel's work. A
- * third of it is copying the packets, which is faster from less memory. So the messages share memory: each begins a
- * header's length behind the one before it, and every header has its own place. A packet therefore has the headers of
- * other messages behind its own. Packets shorter than MESSAGES headers do not share memory.
+ * once. Later only numbers and times change in them, which takes 1 ns per packet. The rest of the time is the kernel's.
+ * It spends a third of it copying the packets, which is faster from less memory. So the messages share memory: each
+ * begins a header's length after the previous one, so that no headers overlap. A packet therefore contains headers of
+ * other messages after its own. Packets shorter than MESSAGES headers do not share memory.
  *
  * The table gives ns of processor time per packet: 1,442-byte packets over a veth pair to a host that drops them,
- * medians of sessions of 9 and 7 rounds in turn on two busy processors. Only figures of one column can be compared:
+ * medians of two sessions, of 9 and 7 alternating rounds, on two busy processors. A column is a session. Only figures
+ * of one column can be compared:
  *
  *     always the same zeros, 64 messages per call         92    95
  *     likewise, 8 messages per call                       95
@@ -17,9 +18,9 @@
  *     likewise, 16, 32, 40 per call                     94, 94, 93
  *     headers and zeros as separate parts, 8 per call   136
  *
- * In a third session a packet socket with PACKET_VNET_HDR and PACKET_QDISC_BYPASS took 102, zeros took 92 and messages
- * side by side took 99. The segment size is an option of the socket; as an option of each message it costs 1 or 2 ns
- * per packet.
+ * In a third session a packet socket with PACKET_VNET_HDR and PACKET_QDISC_BYPASS took 102 ns, zeros took 92 and
+ * messages side by side 99. The segment size is an option of the socket; as an option of each message it would cost 1
+ * or 2 ns more per packet.
  *
  * Rejected: the packet socket. It gains nothing, and it would have to resolve addresses. MSG_ZEROCOPY: a veth pair
  * copies such packets anyway, page by page. More messages per call: they gain nothing, and all packets of a call have
@@ -37,7 +38,7 @@ struct pl_flood *pl_flood_new(size_t packets, size_t payload);
 /* The largest number of packets that one call of pl_flood_send may send. */
 size_t pl_flood_most(const struct pl_flood *flood);
 
-/* Sends `n` packets of the flow of `first`, numbered from that of `first` on. The result is that of
+/* Sends `n` packets of the flow of `first`, with consecutive numbers from `first` on. Returns the result of
  * pl_port_send_all. */
 int pl_flood_send(struct pl_flood *flood, struct pl_port *port, int fd, const struct pl_departure *first, size_t n,
                   struct nc_error *error);

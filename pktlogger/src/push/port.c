@@ -49,13 +49,13 @@ uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const st
     return at;
 }
 
-/* What to do after an error of sendmmsg about the first message: 0: try it again, 1: leave it out, -1: give up. */
+/* What to do after sendmmsg failed on its first message: 0: try again, 1: leave the message out, -1: give up. */
 static int judge(struct pl_port *port, struct nc_error *error)
 {
     switch (errno) {
     case EINTR:
         return 0;
-    case ECONNREFUSED: /* an error of an earlier packet; the failed call has cleared it */
+    case ECONNREFUSED: /* an error of an earlier packet, which this call has cleared */
         port->counts.refused++;
         return 0;
     case ENOBUFS:

@@ -5,7 +5,7 @@
  * to one flow and have one size. `tcp`: a raw IP socket; the packets have TCP headers and belong to no connection.
  * `frames`: a packet socket at an interface, for the frames of a capture.
  *
- * 1,442-byte packets over a veth pair to a socket that reads them, medians of four rounds in turn on two busy
+ * 1,442-byte packets over a veth pair to a socket that reads them, medians of four alternating rounds on two busy
  * processors, packets/s:
  *
  *     UDP, sendmmsg with UDP_SEGMENT             354,000  (with a number and a time in each packet, as here: 345,000)
@@ -33,7 +33,7 @@ enum { PL_BATCH_MAX = 512 };
 /* A packet to send. */
 struct pl_departure {
     uint64_t number;   /* number among all packets, from 0 */
-    uint64_t sequence; /* number in its flow, from 0; with `end`: the flow's number of packets */
+    uint64_t sequence; /* number in its flow, from 0; in an `end` packet: the flow's number of packets */
     uint64_t due_ns;   /* CLOCK_MONOTONIC; used with SO_TXTIME */
     uint64_t sent_ns;  /* CLOCK_REALTIME; goes into the packet */
     uint32_t size;     /* length of the IP packet */
@@ -71,8 +71,8 @@ struct pl_port {
     uint8_t *memory;  /* zeros, except for the headers */
 };
 
-/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow, numbered from that of
- * `first` on, all with the port's largest size. close: frees the port. */
+/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow, with consecutive numbers
+ * from `first` on, all of the port's largest size. close: frees the port. */
 struct pl_port_ops {
     int (*send)(struct pl_port *port, const struct pl_departure *batch, size_t n, struct nc_error *error);
     int (*flood)(struct pl_port *port, const struct pl_departure *first, size_t n, struct nc_error *error);
@@ -93,7 +93,7 @@ int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const stru
 struct mmsghdr;
 int pl_port_send_all(struct pl_port *port, int fd, struct mmsghdr *messages, size_t n, struct nc_error *error);
 
-/* For implementations of ports: where packet `i` of a batch is built. Writes its header. */
+/* For implementations of ports: returns the memory for packet `i` of a batch, and writes its header there. */
 uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const struct pl_departure *departure);
 
 #endif

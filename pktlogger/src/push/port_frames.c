@@ -67,7 +67,7 @@ static int bind_to(struct frames_port *port, const char *name, struct nc_error *
     if (place.sll_ifindex == 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no such interface; 'ip link' lists them", name);
     struct ifreq request = {.ifr_mtu = 0};
-    memcpy(request.ifr_name, name, strlen(name)); /* cannot be longer, because an interface of this name exists */
+    memcpy(request.ifr_name, name, strlen(name)); /* the name fits, because an interface has it */
     if (ioctl(port->fd, SIOCGIFMTU, &request) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no MTU: %s", name, strerror(errno));
     port->longest = (uint32_t)request.ifr_mtu + HEADER + TAG;

@@ -84,7 +84,7 @@ static size_t message_end(const struct udp_port *port, size_t from, size_t n, co
 static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch, size_t n)
 {
     size_t placed = 0;
-    if (port->port.flows == 1) /* packets are in order since the port was opened */
+    if (port->port.flows == 1) /* all packets since the port was opened are in order */
         return;
     bool taken[PL_BATCH_MAX] = {false};
     for (size_t i = 0; i < n; i++) /* a batch is short, and its flows alternate */

@@ -14,7 +14,7 @@ struct pl_punctuality {
     bool timed;          /* the schedule has due times; otherwise packets leave as fast as they can, and none is late */
     uint64_t n, n_first; /* number of packets; number at the first moment: due then, or without due times sent then */
     uint64_t first_due_ns, first_ns, last_due_ns, last_ns;
-    struct nc_spread late; /* departure − due time; 0 for a packet that left early */
+    struct nc_spread late; /* departure − due time; 0 for an early packet */
     struct nc_spread gap;  /* |gap between departures − gap between due times|, of successive packets */
 };
 

@@ -1,4 +1,4 @@
-/* Implements pusher.h. The clock is read once a batch and handed down. */
+/* Implements pusher.h. The clock is read once per batch and passed down. */
 #include "pusher.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 enum { ENDS = 3, END_GAP_MS = 100, SIGNAL_EVERY = 256 };
 #define WAIT_MAX_NS (100 * NC_NS_PER_MS)
 
-/* A run, with its start on both clocks. */
+/* A session of sending, with its start on both clocks. */
 struct run {
     struct pl_pusher *pusher;
     struct nc_clock_pair start;
@@ -30,7 +30,7 @@ static bool signalled(const struct run *run, uint64_t ns)
     return ppoll(&fd, 1, &wait, NULL) > 0;
 }
 
-/* Waits until a due time. False: a signal came first. */
+/* Waits until a due time. Returns false if a signal came first. */
 static bool wait_for(const struct run *run, uint64_t due_ns)
 {
     uint64_t spin_ns = run->pusher->spin_ns;

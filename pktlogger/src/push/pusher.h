@@ -2,8 +2,8 @@
  * port in one batch. When the loop is late, it catches up, so the rate holds; `punctuality` records the effect on the
  * gaps.
  *
- * It sleeps until `spin_ns` before a due time and then polls the clock until that time, because a sleep is late by tens
- * of microseconds. In virtual time spin_ns must be 0, because a process that polls stops the clock. */
+ * It sleeps until `spin_ns` before a due time and then polls the clock until the due time, because a sleep is late by
+ * tens of microseconds. In virtual time spin_ns must be 0, because a process that polls stops the clock. */
 #ifndef PL_PUSHER_H
 #define PL_PUSHER_H
 

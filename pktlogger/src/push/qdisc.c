@@ -1,6 +1,6 @@
-/* Implements qdisc.h over rtnetlink: the route's interface, then the disciplines of that interface. Under a root `mq`
- * every queue has a discipline of its own; all of them must be `fq`.
- * `etf` wants CLOCK_TAI and an offset that its user configures; it is refused, not guessed at. */
+/* Implements qdisc.h over rtnetlink: finds the route's interface, then that interface's queueing disciplines. Under a
+ * root `mq` each hardware queue has a discipline; all of them must be `fq`.
+ * `etf` needs CLOCK_TAI and an offset that its user configures. It is refused, because neither can be guessed. */
 #include "qdisc.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* When packets are due, in nanoseconds since the start, and how many are due by now. Due times are theoretical: they
- * follow from the number of the packet, never from the departure of the one before it. So lateness does not accumulate,
+ * follow from the number of the packet, never from the departure of the previous one. So lateness does not accumulate,
  * and the long-term rate is exact however late the machine is in between.
  *
  * Nothing here reads a clock. Sources: RFC 2330 section 11.1 for the Poisson stream, RFC 3432 for periodic streams.
  * Rejected: a running sum of gaps in nanoseconds. At 200,000 packets/s, rounding by half a nanosecond per gap makes an
- * error of 0.01 %. At 3 packets/s the error is negligible, so it would hardly be noticed. */
+ * error of 0.01 %. At 3 packets/s the error is negligible, so a test at a low rate would not notice it. */
 #ifndef PL_SCHEDULE_H
 #define PL_SCHEDULE_H
 
@@ -39,10 +39,10 @@ struct pl_schedule {
 /* Starts at the first packet. The members above `state` must be set. */
 void pl_schedule_start(struct pl_schedule *schedule);
 
-/* The due time of the next packet; PL_NEVER behind the last one. */
+/* The due time of the next packet; PL_NEVER after the last one. */
 uint64_t pl_schedule_due(const struct pl_schedule *schedule);
 
-/* Moves on to the following packet. */
+/* Advances to the next packet. */
 void pl_schedule_advance(struct pl_schedule *schedule);
 
 #endif

@@ -1,5 +1,5 @@
-/* Implements sizes.h by smooth weighted turns: every size earns its weight, and the richest one is next and pays the
- * sum. */
+/* Implements sizes.h by smooth weighted round robin: in each turn every size gains its weight as credit. The one with
+ * the most credit is next, and loses the sum of all weights. */
 #include "sizes.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@ static int refuse(const char *text, const char *why, struct nc_error *error)
     return nc_fail(error, NC_EXIT_USAGE, "--size '%.80s': %s; want as in 1500 or 64:7,576:4,1500:1", text, why);
 }
 
-/* One "SIZE" or "SIZE:WEIGHT" of `text`. */
+/* Reads one "SIZE" or "SIZE:WEIGHT" of `text`. */
 static int read_one(struct pl_sizes *sizes, const char *text, char *part, uint32_t min, uint32_t max,
                     struct nc_error *error)
 {

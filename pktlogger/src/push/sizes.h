@@ -1,6 +1,6 @@
 /* The sizes of packets: one size, or a mix such as 64:7,576:4,1500:1 (size:weight). The mix is spread evenly and
  * without randomness: after any number of packets, each size is within one packet of its share.
- * Rejected: random sizes. A short run would miss its shares, and two runs would not be comparable. */
+ * Rejected: random sizes. With few packets the shares would be missed, and two measurements would not be comparable. */
 #ifndef PL_SIZES_H
 #define PL_SIZES_H
 

@@ -1,5 +1,5 @@
-/* Implements copies.h. The table is direct-mapped: of two packets with one slot the later one stays, so that a copy may
- * be missed and none is invented. */
+/* Implements copies.h. The table is direct-mapped: of two packets with the same slot the later one stays. So a copy may
+ * be missed, but none is invented. */
 #include "copies.h"
 
 #include <stdlib.h>

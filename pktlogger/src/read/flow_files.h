@@ -1,5 +1,5 @@
-/* Divides a capture into one pcapng file for each TCP connection. A block of a pcapng capture is copied as it is,
- * after its section header and interfaces, so comments, options and the resolution of time stamps stay. A record of a
+/* Divides a capture into one pcapng file for each TCP connection. A block of a pcapng capture is copied as it is, after
+ * its section header and interfaces, so comments, options and the resolution of time stamps are kept. A record of a
  * classic capture becomes an Enhanced Packet Block with the same resolution.
  * Invariants: at most one file is open; packets are written as soon as more than PL_FLOW_FILES_HELD bytes wait.
  * Rejected: the writer of writer.h, which knows only nanoseconds and would lose the options of a packet. */

@@ -30,7 +30,8 @@ struct pl_source {
     const uint8_t *data;
     size_t len;
     bool tunnels;          /* as in struct pl_index */
-    bool accepted;         /* its machine accepted the connections; analyse asks this only about the sender's capture */
+    bool accepted;         /* its machine accepted the connections; only looked at for the sender's capture of
+                              `analyse` */
     const char *interface; /* name or number of the only interface whose packets count; NULL: all */
 };
 
@@ -53,7 +54,7 @@ struct pl_index {
     struct pl_interface_share
         shares[PL_INTERFACES_SAID]; /* where the user chose an interface: the first interfaces seen */
     unsigned share_n;
-    struct nc_packet late[16]; /* SYNs in the beginning that come behind other packets of their connection */
+    struct nc_packet late[16]; /* SYNs in the beginning that come after other packets of their connection */
     unsigned late_n;
     struct pl_usual *usual;
     struct pl_frame held; /* the next frame; valid with `holds` */
@@ -65,9 +66,9 @@ struct pl_index {
 
 enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAILED };
 
-/* The pull side of the pass: pl_index_open, or pl_index_open_file for a file or a set of files; then pl_index_next
- * until it says something other than PL_ROW. `error` has the reason unless the result is PL_OK, PL_ROW or PL_ROWS_END;
- * that of PL_NOT_A_CAPTURE names the file. pl_index_free is allowed after every result. */
+/* Reads the capture row by row. Call pl_index_open, or pl_index_open_file for a file or a set of files, and then
+ * pl_index_next until it returns something other than PL_ROW. `error` has the reason unless the result is PL_OK, PL_ROW
+ * or PL_ROWS_END; that of PL_NOT_A_CAPTURE names the file. pl_index_free is allowed after every result. */
 enum pl_row_status { PL_ROW, PL_ROWS_END, PL_ROWS_FAILED };
 enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error);
 enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error);
@@ -79,8 +80,8 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
 void pl_index_judge_as(struct pl_index *index, const struct pl_index *first);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
 
-/* The same for up to `most` rows. Returns their number; *status is PL_ROW while more may follow. The index's knowledge
- * of a connection is the same for all these rows: a packet that may add to it begins a new call. */
+/* The same for up to `most` rows. Returns their number; *status is PL_ROW while more may follow. What the index knows
+ * of a connection is the same for all these rows: a packet that may add to it is returned by the next call. */
 size_t pl_index_rows(struct pl_index *index, struct pl_row *rows, size_t most, enum pl_row_status *status,
                      struct nc_error *error);
 

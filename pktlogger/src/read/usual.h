@@ -1,9 +1,9 @@
 /* Fast path for packets of the usual form: IPv4 without options or IPv6 without extension headers, over Ethernet or
- * alone, and TCP without a SYN, with no option or with the time stamp option, perhaps followed by SACK blocks. Nearly
- * all packets of a transfer have this form. Reading them takes a fraction of the instructions of nc_packet.h, and one
- * comparison finds their connection. The general decoder handles every other packet, and every packet that contradicts
- * itself. The bounds of the headers are checked before anything behind the first octets is read. Everything is inline,
- * so that the values of a packet stay in registers.
+ * without a link header, and TCP without a SYN, with no option or with the time stamp option, perhaps followed by SACK
+ * blocks. Nearly all packets of a transfer have this form. Reading them takes a fraction of the instructions of
+ * nc_packet.h, and one comparison finds their connection. The general decoder handles every other packet, and every
+ * packet that contradicts itself. The bounds of the headers are checked before anything behind the first octets is
+ * read. Everything is inline, so that the values of a packet stay in registers.
  * Invariant: the results equal those of the general decoder and of pl_flows_find(). */
 #ifndef PL_USUAL_H
 #define PL_USUAL_H
@@ -171,8 +171,8 @@ static inline const struct pl_usual_slot *pl_usual_find(const struct pl_usual *u
 }
 
 /* Reads a packet of the usual form whose connection was stored. Sets those members of the row that the headers give,
- * with numbers, blocks and window as they are in the packet: flags, len, tsval, tsecr, ip_id, ecn, options, sack_n and
- * AccECN, of which such a packet has none. The caller sets the others. Returns NULL where the general decoder must read
+ * with numbers, blocks and window as they are in the packet: flags, len, tsval, tsecr, ip_id, ecn, options, sack_n, and
+ * AccECN, which such a packet never has. The caller sets the others. Returns NULL where the general decoder must read
  * the packet; the row may have changed then. */
 static inline __attribute__((always_inline)) const struct pl_usual_slot *pl_usual_read(const struct pl_usual *usual,
                                                                                        const struct pl_frame *frame,

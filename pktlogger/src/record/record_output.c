@@ -223,7 +223,7 @@ static void on_line(void *context, unsigned direction, const struct comet_record
     json_int_t t_ns = (json_int_t)real(o, r->t_ns);
     size_t n = json_array_size(steps);
     for (; n && json_integer_value(json_object_get(json_array_get(steps, n - 1), "t_ns")) >= t_ns; n--)
-        json_array_remove(steps, n - 1); /* missing records will not come any more */
+        json_array_remove(steps, n - 1); /* missing records will not come later */
     json_array_append_new(steps,
                           json_pack("{s:I, s:o, s:o, s:I, s:b, s:b}", "t_ns", t_ns, "rate_bps",
                                     bound_json(r->line.rate_bps), "packets_per_s", bound_json(r->line.packets_per_s),

@@ -1,6 +1,7 @@
-/* The results made from a delay box's record: captures as if taken at its ports, and a table of all wire packets. The
- * capture at port a has the packets that entered and left there (interfaces a-in, a-out). The capture of both ports has
- * four interfaces. So `analyse --sender a.pcapng --receiver b.pcapng` finds the box's effect from captures alone. */
+/* The results made from a delay box's record: captures as if they had been made at its ports, and a table of all wire
+ * packets. The capture at port a has the packets that entered and left there (interfaces a-in, a-out). The capture of
+ * both ports has four interfaces. So `analyse --sender a.pcapng --receiver b.pcapng` analyses the box from captures
+ * alone. */
 #ifndef PL_RECORD_OUTPUT_H
 #define PL_RECORD_OUTPUT_H
 

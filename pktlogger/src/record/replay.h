@@ -11,7 +11,7 @@
 #include "record_format.h"
 #include "nc_vnet.h"
 
-enum { PL_FATE_HELD = FATE_N }; /* a further fate: in the box when the record ended */
+enum { PL_FATE_HELD = FATE_N }; /* another fate: still in the box when the record ended */
 
 struct pl_replay_part {
     uint64_t exit_ns, t_ns, sent_ns; /* monotonic; 0: did not happen. t_ns: departure, or drop */
@@ -58,10 +58,10 @@ struct pl_replay_direction {
     struct pl_replay_out *outs; /* ring */
     uint64_t out_tail, out_head, out_mask;
     uint64_t next_number;           /* the lowest number that the next frame may have */
-    uint64_t seen_ns;               /* latest time seen; no older record follows */
+    uint64_t seen_ns;               /* latest time seen; all later records are newer */
     uint64_t held_parts;            /* wire packets of the frames in memory */
     uint64_t packets, sent, copies; /* wire packets */
-    uint64_t dropped[FATE_N];       /* drops by cause; includes loss behind the bottleneck */
+    uint64_t dropped[FATE_N];       /* drops by cause, including loss after the bottleneck */
     uint64_t gaps, gap_packets;
     uint64_t damaged;   /* records that cannot be decoded or contradict others */
     uint64_t unmatched; /* wire packets with a fate but without an arrival */

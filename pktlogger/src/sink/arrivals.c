@@ -78,7 +78,7 @@ bool pl_arrivals_ended(const struct pl_arrivals *arrivals)
         if (!flow)
             continue;
         struct pl_probe other = {.session = flow->session, .flow = 0};
-        for (; other.flow < flow->flows; other.flow++) /* flows that have not even begun */
+        for (; other.flow < flow->flows; other.flow++) /* looks for flows of the session that have not begun */
             if (!*slot_of((struct pl_arrivals *)(uintptr_t)arrivals, &other))
                 return false;
     }

@@ -44,7 +44,7 @@ struct pl_flow_account {
 /* What a packet was. */
 enum pl_arrival { PL_ARRIVAL_IN_ORDER, PL_ARRIVAL_REORDERED, PL_ARRIVAL_DUPLICATE, PL_ARRIVAL_LATE };
 
-/* Takes a packet with `len` octets that was under way for `transit_ns`. */
+/* Takes a packet with `len` octets and a one-way delay of `transit_ns`. */
 enum pl_arrival pl_flow_account_take(struct pl_flow_account *account, uint64_t sequence, int64_t transit_ns,
                                      uint64_t len);
 
