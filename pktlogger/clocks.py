@@ -21,7 +21,7 @@ _TIMES = ("t_ns", "t0_ns", "t1_ns", "at_ns")  # keys of summary.json that hold a
 
 
 def on_one_clock(analyses: Sequence[Analysis]) -> list[Analysis]:
-    """The legs of one path, all of them on the clock of the first sender's capture."""
+    """The legs of one path, all converted to the clock of the first sender's capture."""
     clocks: list[Clock] = []
     found = []
     for leg in analyses:

@@ -52,7 +52,7 @@ def read_table(folder: str | Path, metadata: dict[bytes, bytes] | None = None) -
 
 
 def flows(folder: str | Path) -> list[dict[str, Any]]:
-    """The flows of an index; its column `flow` holds positions in this list."""
+    """The flows of an index; its column `flow` holds indexes of this list."""
     return cast("list[dict[str, Any]]", _load_json(Path(folder) / "flows.json")["flows"])
 
 
@@ -67,7 +67,7 @@ def record_description(folder: str | Path) -> dict[str, Any]:
 
 
 def frame_sources(folder: str | Path) -> list[str]:
-    """The addresses whose positions the column `source` of `pktlogger frames` holds; 255 there is none of them."""
+    """The addresses to which the column `source` of `pktlogger frames` refers by index; 255 means none of them."""
     return cast("list[str]", _load_json(Path(folder) / "frames.json")["sources"])
 
 
@@ -91,7 +91,7 @@ def read_analysis(folder: str | Path) -> Analysis:
 
 
 def _newer(folder: Path, name: str) -> pa.Table:
-    """A table that analyses of earlier versions do not have; an empty table if it is missing."""
+    """A table that analyses by earlier versions do not have; an empty table if it is missing."""
     there = (folder / f"{name}.parquet").is_file() or (folder / name).is_dir()
     return _table_of(folder, name) if there else pa.table({})
 

@@ -1,7 +1,7 @@
 """One transfer from point to point: what each leg and each gateway did to it.
 
-A leg is a TCP connection with a capture at either end, that is, an analysis. Between two legs stands a gateway that
-ends the first connection and begins the second one. `legs` composes what `analyse` and `through` found. FORMAT.md,
+A leg is a TCP connection with a capture at either end, that is, an analysis. Between two legs is a gateway that ends
+the first connection and begins the second one. `legs` combines the results of `analyse` and `through`. FORMAT.md,
 section 12, has the fields.
 """
 
@@ -90,9 +90,11 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
 
 
 def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
-    """How long arrived parts took to the box, inside the box, and from the box to the receiver. Times in the box lie
-    between sending and arrival; a box dates an arrival back by up to its polling interval. Without ``before_ns`` and
-    ``behind_ns`` where most parts deviate further, because then the record is on another clock."""
+    """How long arrived parts took to the box, inside the box, and from the box to the receiver. Times in the box are
+    limited to the time between sending and arrival, because a box may date an arrival back by up to its polling
+    interval. If the times of most parts are out of order, the record is on another clock, and ``before_ns`` and
+    ``behind_ns`` are None.
+    """
     if "box_fate" not in segments.column_names:
         return None
     names = ("t_sent_ns", "t_box_in_ns", "t_box_out_ns", "t_received_ns")
@@ -105,7 +107,7 @@ def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
 
 
 def _losses(analysis: Analysis, segments: pa.Table, flow: int) -> list[dict[str, Any]]:
-    """How many packets were lost, at which place and why; the place is None without a box's record."""
+    """How many packets were lost, where and why; the place is None without a box's record."""
     lost, causes = _of(analysis.losses, flow), analysis.summary.get("loss_causes", [])
     fates = (analysis.summary.get("box") or {}).get("fates")
     if not lost.num_rows:
@@ -136,7 +138,8 @@ def _gateway(joined: Through, flow: int) -> dict[str, Any]:
 
 
 def _whole_delay(analyses: Sequence[Analysis], flows: Sequence[int]) -> dict[str, int] | None:
-    """From the first sending of the last byte of a segment of the last leg to the segment's first arrival."""
+    """The time from the first sending of the last byte of each segment of the last leg to that segment's first
+    arrival."""
     client, server = _of(analyses[0].segments, flows[0]), _of(analyses[-1].segments, flows[-1])
     new = client.filter(pc.equal(client["transmission"], 1)).sort_by("seq")
     ends = np.maximum.accumulate(new["seq"].to_numpy() + new["len"].to_numpy())
@@ -148,8 +151,9 @@ def _whole_delay(analyses: Sequence[Analysis], flows: Sequence[int]) -> dict[str
 
 
 def _limits(analyses: Sequence[Analysis], joined: Sequence[Through], flow: int) -> dict[str, int] | None:
-    """What limited the whole transfer; None with several gateways, because the connections between gateways are not
-    waited for."""
+    """What limited the whole transfer. None with several gateways, because waits for the connections between them are
+    not analysed.
+    """
     if not joined:
         limits: dict[str, int] | None = analyses[0].summary["flows"][flow].get("limits_ns")
         return limits

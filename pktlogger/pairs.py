@@ -16,8 +16,8 @@ def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
 
     Gateways that keep addresses have the same end points on both sides, which pairs those flows. Remaining connections
     of the same port are paired in the order in which they began, because a relay opens its own connection as it accepts
-    the client's. That port is the listeners': the receivers' port or, where data flow to the clients, the senders'. The
-    one that more flows share is taken. The rest is paired only by order of beginning.
+    the client's. That port is the port of the listener: the receivers' port or, where data flow to the clients, the
+    senders'; the one that more flows share is taken. The rest are paired only in the order in which they began.
     """
     pairs: dict[int, int] = {}
     left, right = list(client.get("flows") or ()), list(server.get("flows") or ())
@@ -35,8 +35,9 @@ def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
 
 
 def between(summary: Summary, ends: Iterable[tuple[str, str]]) -> list[int]:
-    """The numbers of the flows that run between these ends, each ``ADDRESS:PORT`` or ``[ADDRESS]:PORT`` of the side
-    that connected and of the other one, the one with the most data first."""
+    """The numbers of the flows between these ends, the one with the most data first. Each pair of ends has the side
+    that connected and the other one, as ``ADDRESS:PORT`` or ``[ADDRESS]:PORT``.
+    """
     wanted = set(ends)
     found = [flow for flow in summary.get("flows") or () if tuple(_end(flow[side]) for side in _SIDES) in wanted]
     return [_number(flow) for flow in sorted(found, key=lambda flow: -int(flow.get("bytes") or 0))]

@@ -12,13 +12,14 @@ row.
 | the same with 64-bit columns as differences (DELTA_BINARY_PACKED) | 5.7 M | 5.4 |
 | the same with lz4 | 7.0 M | 9.0 |
 
-An index is written with lz4, but for `ack`, which is smaller (0.5 instead of 1.7 B a row) and quicker with zstd and
-without differences. On a busy machine this took 238 ns of processor time a row (minimum of six runs, median 320)
-instead of 321 (394) for the third line, at 7.1 instead of 5.7 B a row. Other tables use the settings of the third line.
+An index is written with lz4. Only `ack` is written with zstd and without differences, which makes it smaller (0.5
+instead of 1.7 bytes per row) and quicker. On a busy machine this took 238 ns of processor time per row (minimum of six
+measurements, median 320) and 7.1 bytes per row. The settings of the third line took 321 ns (394) and 5.7 bytes. Other
+tables use the settings of the third line.
 
-Half of the time went into levels of lists whose rows are nearly all empty, so an index has lists of different length
-here. Rejected: an Arrow C data interface from pktlogger, because the mapped columns already are Arrow's memory and
-the encoder takes the time; a Parquet writer of our own.
+Half of the time went into the levels of lists of four, which are empty in nearly all rows. So the lists of an index
+have only as many elements as there are edges. Rejected: an Arrow C data interface from pktlogger, because the mapped
+columns already are Arrow's memory and the encoder takes the time; a Parquet writer of our own.
 """
 
 import json
@@ -36,15 +37,15 @@ import pyarrow.parquet as pq
 from pktlogger.columns import TABLES, names_of, read_index, read_record, read_table, summary
 
 ROW_GROUP_ROWS = 1 << 20
-_LOOKED_UP = {"frame", "t_ns", "flow", "t_sent_ns", "t_arrival_ns"}  # statistics of other columns help nobody
+_LOOKED_UP = {"frame", "t_ns", "flow", "t_sent_ns", "t_arrival_ns"}  # the columns that get statistics
 _EDGES = ("sack_left", "sack_right")
 _LISTED = {f"{name}.list.element": "lz4" for name in _EDGES}  # Parquet's name for the elements of a list
 
 
 def to_parquet(folder: str | Path, file: str | Path) -> None:
-    """Writes the table in `folder` (an index, a record, or one table of an analysis) as a Parquet file, whole or not at
-    all. In the file `sack_left` and `sack_right` of an index are lists of `sack_n` edges, and `ack` is null where a
-    packet acknowledges nothing.
+    """Writes the table in `folder` (an index, a record, or one table of an analysis) as a Parquet file, completely or
+    not at all. In the file `sack_left` and `sack_right` of an index are lists of `sack_n` edges, and `ack` is null
+    where a packet acknowledges nothing.
 
     Row groups are written one after the other from the mapped columns, so memory stays bounded.
     """
@@ -84,7 +85,7 @@ def _write(table: pa.Table, file: Path) -> None:
 
 
 def _levels(codecs: dict[str, str]) -> dict[str, int]:
-    """zstd's fastest level, where it is used; lz4 has none."""
+    """zstd's fastest level, for columns written with zstd; lz4 has no levels."""
     return {name: 1 for name, codec in codecs.items() if codec == "zstd"}
 
 
@@ -104,8 +105,9 @@ def _without_no_ack(group: pa.Table) -> pa.Table:
 
 
 def _without(table: pa.Table, description: dict[str, Any], name: str) -> pa.Table:
-    """Sets values to null that one capture alone does not show: whole columns, or rows by the end at which their
-    connection was captured."""
+    """Sets values that one capture alone does not show to null: whole columns, or the rows of connections that were
+    captured at one end.
+    """
     everywhere = description.get("not_known", {}).get(name, [])
     for column in everywhere:
         place, kind = table.column_names.index(column), table.schema.field(column).type

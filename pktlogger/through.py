@@ -1,10 +1,10 @@
 """What happened between two captures of a pair of gateways, or of one relay: how long each byte stayed there, and what
 limited the transfer as a whole.
 
-A relay ends the client's connection and opens one of its own. Both carry the same bytes, so a place in the stream is
-the same place in either (`pair_flows` says which connections belong together). `near` is the analysis of the sender
-and the relay's near interface, `far` that of the relay's far interface and the receiver. FORMAT.md, section 11, has the
-columns and the rules.
+A relay ends the client's connection and opens one of its own. Both carry the same bytes, so an offset in the stream is
+the same in both (`pair_flows` says which connections belong together). `near` is the analysis of the sender and the
+relay's near interface, `far` that of the relay's far interface and the receiver. FORMAT.md, section 11, has the columns
+and the rules.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from pktlogger.pairs import pair_flows
 
 I64 = npt.NDArray[np.int64]
 GATEWAY = "gateway"
-_WAITS = ("receiver_window", "zero_window")  # of the near connection, whose receiver is the gateway
-_ANSWERS = ("application",)  # of the near connection, whose program waits for its peer
-_SENDERS = ("application", "send_buffer", "pacing")  # of the far connection, whose sender is the gateway
+_WAITS = ("receiver_window", "zero_window")  # limits of the near connection, whose receiver is the gateway
+_ANSWERS = ("application",)  # limits of the near connection, whose program waits for its peer
+_SENDERS = ("application", "send_buffer", "pacing")  # limits of the far connection, whose sender is the gateway
 _SHARES = {"min": 0, "p50": 50, "p95": 95, "max": 100}
 _UNSEEN_BASE = 2**32  # numbers of a connection whose SYN was not captured begin here
 
@@ -39,9 +39,8 @@ class Through(NamedTuple):
 
 
 def through(near: Analysis, far: Analysis) -> Through:
-    """Joins the two analyses. A pair of connections of which a SYN is missing has no places in common and is left
-    out."""
-    names = [*near.summary.get("limit_causes", ()), GATEWAY]  # analyses of earlier versions have no limits
+    """Joins the two analyses. A pair of connections without one of the SYNs has no common offsets and is left out."""
+    names = [*near.summary.get("limit_causes", ()), GATEWAY]  # analyses by earlier versions have no limits
     passes, limits, flows = [], [], []
     for client, server in sorted(pair_flows(near.summary, far.summary).items()):
         arrived, left = _arrivals(near, client), _departures(far, server)
@@ -61,7 +60,7 @@ def through(near: Analysis, far: Analysis) -> Through:
 
 
 def spread(values: npt.ArrayLike) -> dict[str, int] | None:
-    """Smallest, median, 95th percentile and largest; None of nothing."""
+    """Smallest, median, 95th percentile and largest value; None if there are none."""
     array = np.asarray(values)
     return {name: int(np.percentile(array, share)) for name, share in _SHARES.items()} if array.size else None
 
@@ -74,9 +73,10 @@ def _rows(table: pa.Table, flow: int, *names: str) -> list[I64]:
 
 
 def _arrivals(near: Analysis, flow: int) -> tuple[I64, I64]:
-    """Places in the stream, and when the gateway had all bytes up to each: both ascend. Copies of a segment may have
+    """Offsets in the stream, and when the gateway had all bytes up to each; both ascend. Copies of a segment may have
     other borders than the segment, so the stream is divided at every border, and each part has the time of the first
-    copy that brought it."""
+    copy that brought it.
+    """
     seq, length, received_ns = _rows(near.segments, flow, "seq", "len", "t_received_ns")
     came = (received_ns >= 0) & (length > 0)
     seq, end, received_ns = seq[came], (seq + length)[came], received_ns[came]
@@ -86,12 +86,12 @@ def _arrivals(near: Analysis, flow: int) -> tuple[I64, I64]:
     part = np.repeat(first - np.cumsum(parts) + parts, parts) + np.arange(parts.sum())
     there_ns = np.full(max(borders.size - 1, 0), np.iinfo(np.int64).max)
     np.minimum.at(there_ns, part, np.repeat(received_ns, parts))
-    brought = there_ns < np.iinfo(np.int64).max  # what the capture missed has no time
+    brought = there_ns < np.iinfo(np.int64).max  # bytes that the capture missed have no time
     return borders[1:][brought], np.maximum.accumulate(there_ns[brought])
 
 
 def _departures(far: Analysis, flow: int) -> tuple[I64, I64, I64]:
-    """First byte, length and time of the segments that left for the first time, in order of the stream."""
+    """First byte, length and time of the segments that left for the first time, in stream order."""
     seq, length, sent_ns, number = _rows(far.segments, flow, "seq", "len", "t_sent_ns", "transmission")
     new = np.flatnonzero(number == 1)
     new = new[np.argsort(seq[new], kind="stable")]
@@ -119,18 +119,19 @@ def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> 
 
 
 def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I64, I64, I64]) -> tuple[I64, I64]:
-    """When the gateways held the end of a message that was answered: from its arrival until it had left. The peer's
-    next data came then, and acknowledged it, before the sender sent again."""
+    """When the gateways held the end of a message that the peer then answered: from its arrival until it had left. An
+    answer is data of the peer that acknowledge the message and come before the sender sends again.
+    """
     seq, length, sent_ns = _rows(near.segments, flow, "seq", "len", "t_sent_ns")
     ack, came_ns = _with_data(near, flow)
     seen = sent_ns >= 0
     order = np.argsort(sent_ns[seen], kind="stable")
     end, sent_ns = np.maximum.accumulate((seq + length)[seen][order]), sent_ns[seen][order]
-    last = np.flatnonzero(np.diff(sent_ns))  # of what was sent at once
+    last = np.flatnonzero(np.diff(sent_ns))  # the last of the segments sent at the same time
     end, again_ns = end[last], sent_ns[last + 1]
     left_ends, left_ns = left[0] + left[1], np.maximum.accumulate(left[2])
     there, gone = (np.searchsorted(places, end) for places in (arrived[0], left_ends))
-    newest = np.searchsorted(came_ns, again_ns, "right") - 1  # the answer, or what is left of an earlier one
+    newest = np.searchsorted(came_ns, again_ns, "right") - 1  # the answer, or the rest of an earlier one
     at = np.flatnonzero((there < arrived[0].size) & (gone < left_ends.size) & (newest >= 0))
     at = at[ack[newest[at]] >= end[at]]
     in_ns, out_ns, answer_ns = arrived[1][there[at]], left_ns[gone[at]], came_ns[newest[at]]
@@ -139,8 +140,10 @@ def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I
 
 
 def _with_data(near: Analysis, flow: int) -> tuple[I64, I64]:
-    """The acknowledgements that came with data of the peer, in order of arrival: up to where, and when. Tables of
-    earlier versions do not say which did; there it is one that acknowledged nothing new."""
+    """The acknowledgements that came with data of the peer, in order of arrival: acknowledged offset, and time. Tables
+    by earlier versions do not say which acknowledgements had data; there it is assumed of those that acknowledged
+    nothing new.
+    """
     told = near.acks.num_columns and "len" in near.acks.column_names
     ack, came_ns, length = _rows(near.acks, flow, "ack", "t_received_ns", "len" if told else "ack")
     turn = np.argsort(came_ns, kind="stable")
@@ -153,14 +156,15 @@ def _with_data(near: Analysis, flow: int) -> tuple[I64, I64]:
 def _limits(
     near: Analysis, far: Analysis, client: int, server: int, names: list[str], answered: tuple[I64, I64]
 ) -> tuple[pa.Table, dict[str, int]]:
-    """What limited the whole, and the times of it by the names that the connections' verdicts give. It is the near
-    connection's limits; where that waits for the gateway's window, or for an answer to what the gateways hold, and
-    after its end, those of the far one. `gateway` where the far one's limit is its sender, which is the gateway, or
-    where it does not exist."""
+    """What limited the whole transfer, and how long each limit lasted, under the names that the connections' verdicts
+    use. The limits of the near connection count. Those of the far one count instead where the near one waits for the
+    gateway's window or for an answer to data that the gateways hold, and after its end. The limit is `gateway` where
+    the far connection's limit is its sender, which is the gateway, or where the far connection does not exist.
+    """
     near_limits, far_limits = (
         _rows(side.limits, flow, "t0_ns", "t1_ns", "cause") for side, flow in ((near, client), (far, server))
     )
-    (sent_ns,) = _rows(near.segments, client, "t_sent_ns")  # all at once, where its limits have no time
+    (sent_ns,) = _rows(near.segments, client, "t_sent_ns")  # all at one time if its limits cover no time
     began_ns = (near_limits[0] if near_limits[0].size else sent_ns)[:1]
     borders = np.unique(np.concatenate([began_ns, *near_limits[:2], *far_limits[:2], *answered]))
     borders = borders[borders >= began_ns[0]] if began_ns.size else borders[:0]
@@ -174,7 +178,7 @@ def _limits(
     found = np.where(waits, beyond, found)
     verdict_ns: Counter[str] = Counter()
     for side, flow, here in ((near, client, ~waits), (far, server, waits)):
-        told = side.summary["flows"][flow].get("limits_as") or {}  # analyses of earlier versions have none
+        told = side.summary["flows"][flow].get("limits_as") or {}  # analyses by earlier versions have none
         for cause in np.unique(found[here]).tolist():
             lasted_ns = int(np.diff(borders)[here & (found == cause)].sum())
             verdict_ns[told.get(names[cause], names[cause])] += lasted_ns
