@@ -12,8 +12,8 @@
  * The kernel does not pace the first ten segments of a connection, and paces whole segments. At 10 kbit/s ten segments
  * take 12 s at the pace. So when ten segments exceed what the pace sends in RTTCP_AHEAD_NS, the writes are paced:
  * nothing is written before all earlier bytes are due, and each write has the bytes that the pace sends in
- * RTTCP_AHEAD_NS. Above that rate the kernel paces, and at most the same number of bytes waits in the socket
- * (sockopt.c). In both cases a transfer ends about RTTCP_AHEAD_NS after its duration at most.
+ * RTTCP_AHEAD_NS, but at most one segment. Above that rate the kernel paces, and at most the same number of bytes waits
+ * in the socket (sockopt.c). In both cases a transfer ends about RTTCP_AHEAD_NS after its duration at most.
  * Invariant: this is a state machine; pace.c looks at the clock and sleeps. */
 #ifndef RTTCP_PACER_H
 #define RTTCP_PACER_H
