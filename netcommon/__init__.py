@@ -1,4 +1,4 @@
 """What every Python part of the testbed shares: errors, quantities, binaries, namespaces, processes.
 
-Nothing here knows any tool; the C half of the same ideas is in ``src/``.
+Nothing here depends on any tool; ``src/`` has the C counterparts.
 """

@@ -1,4 +1,4 @@
-"""Where the C tools are: override → build of this checkout → scripts of this environment → PATH.
+"""Finds the C tools: override → build of this checkout → scripts of this environment → PATH.
 
 With this order a developer's fresh build wins over an installed one, and an explicit choice wins over both.
 """
@@ -63,8 +63,8 @@ def find_library(name: str) -> Path:
 
 @cache
 def _scripts() -> Path:
-    """The environment's folder of scripts. sysconfig takes 3 ms for it, and a plan of 10,000 trials asks for tools a
-    hundred thousand times."""
+    """The environment's folder of scripts. It is cached: sysconfig takes 3 ms, and a plan of 10,000 trials asks for
+    tools a hundred thousand times."""
     return Path(sysconfig.get_path("scripts"))
 
 

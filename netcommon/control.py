@@ -1,7 +1,7 @@
 """A client of a tool's control socket: JSON lines over a Unix socket, the Python twin of ``src/nc_control.h``.
 
 A request is one line with ``op``; the answer is one line with ``ok``. Every tool with such a socket knows ``show`` and
-``set``. What else a tool knows is in the tool's own class. Nothing here reads the fields of an answer.
+``set``. The tool's own class has its other requests. Nothing here reads the fields of an answer.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class ControlClient:
         return answer
 
     def send(self, line: bytes) -> None:
-        """Sends octets as they are; for tests of what a tool does with them."""
+        """Sends octets as they are; for tests of a tool's reaction."""
         self._socket.sendall(line)
 
     def answer(self) -> Answer | None:

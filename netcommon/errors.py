@@ -1,4 +1,4 @@
-"""Errors a user sees: one line, and the exit status of the contract that every command keeps."""
+"""Errors that users see: one line, and an exit status with the same meaning for every command."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ EXIT_INTERRUPTED = 130
 
 
 class LfpError(Exception):
-    """Anything a command ends with. ``str(error)`` is one line that says what to do; ``status`` the exit status."""
+    """An error that ends a command. ``str(error)`` is one line that says what to do; ``status`` is the exit status."""
 
     def __init__(self, message: str, status: int = EXIT_FAILED) -> None:
         super().__init__(printable(" ".join(message.split())))
@@ -27,7 +27,7 @@ class UsageError(LfpError):
 
 
 class MissingError(LfpError):
-    """The machine lacks something, privilege included: names it and says how to get it (status 3)."""
+    """The machine lacks something, for example a privilege: names it and says how to get it (status 3)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, EXIT_MISSING)

@@ -1,7 +1,7 @@
 """The name of the distribution, and which packages are installed only with one of its extras.
 
-`pyproject.toml` is what pip reads; tests/py/project/test_distribution.py compares its extras with this table. A verb
-that needs an extra calls `require` before it begins, so that nobody waits for a run whose last step cannot be done.
+pip reads `pyproject.toml`; tests/py/project/test_distribution.py compares its extras with this table. A verb that needs
+an extra calls `require` before it begins, so that a run does not fail at its last step.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def install(extra: str) -> str:
 
 
 def missing(extra: str) -> str | None:
-    """The first module of an extra that is not installed; None where all are."""
+    """The first module of an extra that is not installed; None if all are."""
     return next((module for module in EXTRAS[extra] if importlib.util.find_spec(module) is None), None)
 
 

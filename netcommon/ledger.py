@@ -1,9 +1,9 @@
-"""A record on disk of what a run owns, so that a crash leaves a list of exactly what may be removed.
+"""A record on disk of the processes and directories of a run, so that after a crash exactly these can be removed.
 
 A record is one small JSON file. It names the run's own process, the processes that it started, and its temporary
-directories. A process is named by its id and its start time, which no other process ever has. Interfaces need no
-record, because their namespaces end with the processes. Every change rewrites the file and renames it into place; an
-orderly end deletes it. Rejected: cleaning by name patterns, as ``mn -c`` does, which ends processes of others.
+directories. A process is identified by its id and its start time, which together are unique. Interfaces need no record,
+because their namespaces end with the processes. Every change rewrites the file and renames it into place; a normal end
+deletes it. Rejected: cleaning up by name patterns, as ``mn -c`` does, which ends other users' processes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netcommon.errors import MissingError
 
 @dataclass(frozen=True)
 class OwnedProcess:
-    """A process. ``started_ticks`` (field 22 of proc(5) stat) tells it from a later one with the same id."""
+    """A process. ``started_ticks`` (field 22 of proc(5) stat) distinguishes it from a later one with the same id."""
 
     pid: int
     started_ticks: int
@@ -52,7 +52,7 @@ def started_ticks(pid: int) -> int | None:
 def state_directory() -> Path:
     """Where this user's records are: ``/run/lfp`` for root, otherwise ``$XDG_RUNTIME_DIR/lfp`` or ``/tmp/lfp-UID``.
 
-    It is the same inside namespaces of our own and outside. MissingError when others may write to the folder.
+    The folder is the same inside namespaces of our own and outside. MissingError when others may write to it.
     """
     found = _places()[0]
     if not unprivileged.is_root() and not _is_safe(found):
@@ -67,13 +67,13 @@ def cache_directory() -> Path:
 
 def state_directories() -> list[Path]:
     """Every folder that can have records of this user. A program that cron starts has no XDG_RUNTIME_DIR, so its
-    records are in another folder than those of a login. Folders of other users are left out, because records there
-    could name any process."""
+    records are in a different folder from a login's. Folders of other users are left out, because records there could
+    name any process."""
     return _places() if unprivileged.is_root() else [folder for folder in _places() if _is_safe(folder)]
 
 
 def _places() -> list[Path]:
-    """The folders in order of preference. After ``su``, XDG_RUNTIME_DIR belongs to another user."""
+    """The folders in order of preference. After ``su``, XDG_RUNTIME_DIR belongs to the previous user."""
     if unprivileged.is_root():
         return [Path("/run/lfp")]
     temporary = Path(tempfile.gettempdir()) / f"lfp-{unprivileged.user()}"
@@ -110,7 +110,7 @@ class Ledger:
 
     @classmethod
     def load(cls, path: Path) -> Ledger:
-        """Reads a record that another process left. ValueError when the file is no record."""
+        """Reads a record that another process left. ValueError when the file is not a record."""
         try:
             data = json.loads(path.read_text(encoding="utf-8"))
             processes = [OwnedProcess(**row) for row in data["processes"]]
@@ -145,13 +145,13 @@ class Ledger:
             self._write()
 
     def drop_directory(self, path: Path) -> None:
-        """Records that the directory is gone, or complete and to be kept."""
+        """Records that the directory is gone, or that it is complete and must be kept."""
         with self._lock:
             self.directories.remove(str(path))
             self._write()
 
     def close(self) -> None:
-        """Deletes the file, because nothing is left that clean-up would have to look for."""
+        """Deletes the file, because nothing is left to clean up."""
         self.path.unlink(missing_ok=True)
 
     def __enter__(self) -> Ledger:

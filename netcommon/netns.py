@@ -1,7 +1,7 @@
-"""Makes namespaces, and runs Python code inside another network namespace, which is named by the id of a process in it
-or by its name.
+"""Makes namespaces, and runs Python code inside another network namespace, which is given by its name or by the id of a
+process in it.
 
-The code runs on a thread of its own that ends afterwards. So the calling thread never changes its namespace, and a
+The code runs on a separate thread that ends afterwards. So the calling thread never changes its namespace, and a
 failure cannot leave it in the wrong one. Programs are started through ``nsenter`` (process.py).
 """
 
@@ -50,7 +50,8 @@ class Holder:
 
 
 def _start_holder() -> subprocess.Popen[bytes]:
-    """Rejected: unshare(1), which would also need mount(1); each start of a program takes 10 ms in a guest."""
+    """Makes the namespaces by system calls. Rejected: unshare(1), which would also need mount(1); each start of a
+    program takes 10 ms in a guest."""
     _check(_libc().unshare(_CLONE_NEWNET | _CLONE_NEWNS), "(a new one)")
     _check(_libc().mount(b"none", b"/", None, _MS_REC | _MS_SLAVE, None), "/")
     _check(_libc().mount(b"sysfs", b"/sys", b"sysfs", 0, None), "/sys")
@@ -59,14 +60,14 @@ def _start_holder() -> subprocess.Popen[bytes]:
 
 
 def _on_own_thread(name: str, function: Callable[[], T]) -> T:
-    """Calls ``function`` on a thread of its own, whose namespaces end with the thread. Returns its result or raises its
+    """Calls ``function`` on a new thread, whose namespaces end with the thread. Returns its result or raises its
     exception."""
     outcome: dict[str, Any] = {}
 
     def call() -> None:
         try:
             outcome["result"] = function()
-        except BaseException as error:  # raised again on the caller's thread, whatever it is
+        except BaseException as error:  # any exception is raised again on the caller's thread
             outcome["error"] = error
 
     thread = threading.Thread(target=call, name=name)
@@ -79,12 +80,13 @@ def _on_own_thread(name: str, function: Callable[[], T]) -> T:
 
 
 def end_abandoned_connections(netns: int) -> None:
-    """Ends the TCP connections in a process's network namespace, if the machine has any that no program holds.
+    """Ends the TCP connections in a process's network namespace, if the machine has orphans: connections that no
+    program holds.
 
-    Without this call the kernel retransmits for minutes what a killed transfer had in flight. Meanwhile the namespace
-    stays, and so does its share of the machine's TCP memory: a gigabyte at 10 Gbit/s and 498 ms, which is enough to
-    starve the next transfer. Call this function only while no transfer runs there, because it ends running transfers
-    too. It has no effect on a kernel that cannot destroy sockets (INET_DIAG_DESTROY).
+    Without this call the kernel retransmits a killed transfer's data for minutes. Meanwhile the namespace exists and
+    uses the machine's TCP memory: a gigabyte at 10 Gbit/s and 498 ms, which is enough to starve the next transfer. Call
+    this function only while no transfer runs there, because it ends running transfers too. It has no effect on a kernel
+    that cannot destroy sockets (INET_DIAG_DESTROY).
     """
     if not _orphans():
         return
@@ -93,14 +95,14 @@ def end_abandoned_connections(netns: int) -> None:
 
 
 def forget_destinations(netns: int) -> None:
-    """Forgets what TCP in a process's network namespace has kept of earlier connections (tcp_metrics): round trips,
-    slow start thresholds."""
+    """Deletes what TCP in a process's network namespace remembers of earlier connections (tcp_metrics): round-trip
+    times, slow start thresholds."""
     ip = ["nsenter", f"--net={namespace_path(netns)}", "--", "ip", "tcp_metrics", "flush", "all"]
     subprocess.run(ip, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def _orphans() -> int:
-    """How many connections no program holds, on the whole machine: the kernel has no count for each namespace."""
+    """The number of orphaned connections on the whole machine; the kernel has no count for each namespace."""
     fields = Path("/proc/net/sockstat").read_text(encoding="ascii").split()
     return int(fields[fields.index("orphan") + 1])
 

@@ -1,8 +1,9 @@
-"""A C tool's option table, asked of the tool itself: ``TOOL [VERB] --options-json`` (``src/nc_options.h``).
+"""A C tool's option table, as the tool itself prints it: ``TOOL [VERB] --options-json`` (``src/nc_options.h``).
 
-The table is the one owner of an option's unit, default, bounds, choices and help. Whoever needs one of these asks here
-instead of repeating it: scenario validation, the manual pages' test, shell completion.
-Rejected: the table generated into Python at build time. It would name the tool that was built, not the one that runs.
+The table is the only source of an option's unit, default, bounds, choices and help. Scenario validation, the manual
+pages' test and shell completion get them here and do not repeat them.
+Rejected: generating the table into Python at build time. It would describe the tool that was built, not the one that
+runs.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ Kind = Literal["flag", "string", "text", "choice", "quantity", "quantities", "li
 class Option:
     """One row of a tool's table.
 
-    A quantity has a ``unit`` (``number``, ``duration``, ``rate``, ``size``, ``ratio``); ``quantities`` may be given
-    several times, and each value is one. Its ``default``, ``minimum``
-    and ``maximum`` are integers in the base unit (1, ns, bit/s, bytes, parts per billion), and ``…_text`` says the same
-    as a user would type it; None stands for no bound and for no default. ``metavar`` stands for the value in
+    A quantity has a ``unit`` (``number``, ``duration``, ``rate``, ``size``, ``ratio``); an option of kind
+    ``quantities`` may be given several times. Its ``default``, ``minimum`` and ``maximum`` are integers in the base
+    unit (1, ns, bit/s, bytes, parts per billion), and ``…_text`` is the same value as a user would type it; None stands
+    for no bound and for no default. ``metavar`` stands for the value in
     ``--help`` and is None for a flag.
     """
 
@@ -50,7 +51,7 @@ class Option:
     def parse(self, text: str) -> int | str:
         """A value as a user types it: a quantity in its base unit, within its bounds; a choice; any other text as is.
 
-        ValueError says what is wrong with the value and what is allowed, without the option's name.
+        ValueError says what is wrong with the value and what is allowed, but not the option's name.
         """
         if self.kind == "choice" and text not in self.choices:
             raise ValueError(f"allowed is one of {', '.join(self.choices)}")
@@ -72,7 +73,7 @@ class Option:
 def options(tool: str, verb: str | None = None) -> Mapping[str, Option]:
     """The options of a tool or of one of its verbs, by name, in the table's order. The tool is asked once.
 
-    Raises MissingBinary when the tool is nowhere, LfpError when it does not answer.
+    Raises MissingBinary when the tool is not found, LfpError when it does not answer.
     """
     return _options(*_identity(tool), verb)
 
@@ -83,7 +84,7 @@ def verbs(tool: str) -> Mapping[str | None, str]:
 
 
 def _identity(tool: str) -> tuple[Path, int]:
-    """The tool's file, and when it was built: a new build is asked again."""
+    """The tool's file and its time of modification, so that a new build is asked again."""
     path = find(tool)
     return path, path.stat().st_mtime_ns
 
@@ -109,14 +110,14 @@ def _verbs(path: Path, built_ns: int) -> Mapping[str | None, str]:
 
 
 def _row(row: Mapping[str, Any]) -> Option:
-    """A row of the tool's answer. A later tool may say more of an option than is known here."""
+    """A row of the tool's answer. Keys of a later tool that are not known here are ignored."""
     known = {field.name: row[field.name] for field in fields(Option)}
     return Option(**known | {"choices": tuple(row["choices"] or ())})
 
 
 @cache
 def _answer(path: Path, _built_ns: int, *arguments: str) -> dict[str, Any] | str:
-    """What the tool says, or why it says nothing."""
+    """The tool's answer, or the reason why there is none."""
     asked = f"{path} {' '.join(arguments)}: cannot list what it takes"
     try:
         answer = json.loads(probe.output([path, *arguments]))

@@ -1,8 +1,8 @@
-"""Texts of strangers on a terminal: what would make it do something is shown as an escape instead.
+"""Untrusted texts on a terminal: characters that would control it are shown as escapes.
 
 A title, a path or a reason may come from a run, a capture or a peer. A terminal obeys control characters in them: it
-writes over lines that are there, gives itself a title, or puts a command on the clipboard. Marks that change the
-direction of writing let a text look like another one. ``nc_printable`` of netcommon/src does the same for the C tools.
+overwrites lines, changes its title, or puts a command on the clipboard. Characters that change the direction of writing
+make a text look like another one. ``nc_printable`` of netcommon/src does the same for the C tools.
 """
 
 from __future__ import annotations

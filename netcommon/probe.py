@@ -1,7 +1,8 @@
-"""Asks an unknown program for its answer, with a bound on the time and on the size of the answer.
+"""Runs an unknown program for its output, with a bound on the time and on the size of the output.
 
 A program that ignores an unknown option may run for ever, print for ever, or leave children behind that keep its output
-open. Rejected: subprocess.run with a time limit. It ends the program alone, and then waits for whoever has its pipe.
+open. Rejected: subprocess.run with a time limit. It ends only the program itself, and then waits for any process that
+has its pipe.
 """
 
 from __future__ import annotations

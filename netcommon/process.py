@@ -1,16 +1,16 @@
-"""A tool as a child process. It prints JSON lines, every wait has a deadline, and only its own process id is signalled.
+"""A tool as a child process. It prints JSON lines, every wait has a deadline, and only its own processes are signalled.
 
 Three programs start before the tool, each by exec, so that the process id stays the tool's:
 
 - ``setpriv --pdeathsig``: the kernel ends the tool when we die, whatever kills us
-- a shell that checks that we still live, because no signal comes for a parent that died earlier
+- a shell that checks that we are still alive, because the kernel sends no signal for a parent that died earlier
 - ``nsenter``, for a tool in a namespace
 
-The first two are left out where we are process 1, as in a guest: nobody survives that. There a tool of ours that is a
-Python module is a copy of us instead of a program of its own (`_as_a_copy`).
+The first two are left out if we are process 1, as in a guest, because no process survives process 1. In a guest a tool
+of ours that is a Python module runs as a fork of this process instead of a new program (`_as_a_copy`).
 
-The tool gets a process group of its own. So Ctrl-C reaches us alone, and we end the tools in order. After a tool has
-ended we end what it started and left behind in that group. A thread reads stdout into a queue, because a tool must
+The tool gets a process group of its own. So Ctrl-C signals only us, and we stop the tools one by one. After a tool has
+exited we end the processes that it left behind in that group. A thread reads stdout into a queue, because a tool must
 never block on a pipe while we wait for another tool.
 """
 
@@ -40,10 +40,10 @@ from netcommon.ledger import Ledger
 from netcommon.netns import enter, namespace_path
 
 Event = dict[str, Any]
-# For a tool that says when it is ready, or answers a question and ends. It takes a hundredth of this; a machine with a
-# load of 25 takes seconds to start a program.
+# Time limit for a tool to report that it is ready, or to answer a question and exit. It usually takes a hundredth of
+# this; a machine with a load of 25 takes seconds to start a program.
 START_TIMEOUT_S = 60.0
-# No signal comes for a parent that died before setpriv asked for it.
+# The kernel sends no signal for a parent that died before setpriv asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
 _LINGER_S = 0.02  # for a pipe to close after its tool has ended
 _WORDS_S = 0.5  # for the last line of a tool that has ended
@@ -54,12 +54,12 @@ _BEHIND: ContextVar[tuple[str, ...]] = ContextVar("behind", default=())
 
 
 class ToolError(LfpError):
-    """A tool failed, was late or wrote something else than JSON lines. The message is the tool's own line if it gave
-    one."""
+    """A tool failed, was late or wrote something other than JSON lines. The message is the tool's own error line if it
+    printed one."""
 
 
 def _dying_with_us() -> list[str]:
-    """The command under which a tool ends when we die."""
+    """A command prefix that makes a tool end when we die."""
     if os.getpid() == 1:
         return []
     return ["setpriv", "--pdeathsig", "TERM", "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
@@ -67,7 +67,7 @@ def _dying_with_us() -> list[str]:
 
 @contextlib.contextmanager
 def behind(*words: str) -> Iterator[None]:
-    """Tools started inside this block are started by this command, which must exec the arguments that follow it."""
+    """Starts tools inside this block through this command, which must exec the arguments that follow it."""
     token = _BEHIND.set(words)
     try:
         yield
@@ -76,7 +76,7 @@ def behind(*words: str) -> Iterator[None]:
 
 
 def started(argv: Sequence[str]) -> list[str]:
-    """``argv`` behind the command that starts tools now (`behind`), which finds the program without a search."""
+    """``argv`` preceded by the command through which tools start now (`behind`), with the program's full path."""
     if not (first := _BEHIND.get()):
         return list(argv)
     return [*first, shutil.which(argv[0]) or argv[0], *argv[1:]]
@@ -96,9 +96,10 @@ def _environment() -> dict[str, str] | None:
 def _as_a_copy(
     command: list[str], netns: int | str | None, environment: dict[str, str] | None
 ) -> Callable[[], None] | None:
-    """In a guest, the function that a forked child runs instead of ``command`` when that is a Python module. A fork of
-    this interpreter takes no virtual time, while a new interpreter takes as long as its version and packages need. None
-    for any other command. The function is safe after a fork: it takes no lock that another thread holds for long."""
+    """In a guest, the function that a forked child runs instead of ``command`` when that is a Python module; None for
+    any other command. A fork of this interpreter takes no virtual time, while the start of a new interpreter takes a
+    time that depends on its version and packages. The function is safe after a fork: it takes no lock that another
+    thread holds for long."""
     if environment is None or command[:2] != [sys.executable, "-m"]:
         return None
 
@@ -135,8 +136,8 @@ def _file_to_see(stderr: Path | None) -> str:
 
 
 def _has_members(group: int) -> bool:
-    """Whether a process of this process group runs. One that has ended counts as a member until somebody reaps it, so
-    the kernel's own answer (kill(2)) is not enough."""
+    """Whether a process of this process group runs. kill(2) cannot answer this, because a process that has ended stays
+    a member until it is reaped."""
     try:
         os.killpg(group, 0)
     except ProcessLookupError:
@@ -150,12 +151,12 @@ def _has_members(group: int) -> bool:
 
 
 class Tool:
-    """One run of one tool. ``with Tool([...], netns_pid=…) as tool: tool.wait_event("ready", START_TIMEOUT_S)``.
+    """A running tool. ``with Tool([...], netns_pid=…) as tool: tool.wait_event("ready", START_TIMEOUT_S)``.
 
     ``stderr_path`` keeps the tool's stderr (a temporary file otherwise); ``ledger`` records ownership for clean-up.
-    Without ``json_lines`` each line of stdout is an event ``{"event": "line", "text": …}``, for programs of others.
-    With ``stdin`` the tool reads what ``say`` writes; without it, nothing. ``cwd``: the folder that it runs in, where
-    there is such a folder.
+    Without ``json_lines``, for third-party programs, each line of stdout is an event ``{"event": "line", "text": …}``.
+    With ``stdin`` the tool reads what ``say`` writes; without it, nothing. ``cwd``: the folder that it runs in, if that
+    exists.
     """
 
     def __init__(
@@ -259,7 +260,7 @@ class Tool:
         return next((e for e in reversed(self.events()) if e.get("event") == name), None)
 
     def say(self, line: str) -> None:
-        """Writes a line to the tool's standard input. A tool that has ended does not hear it."""
+        """Writes a line to the tool's standard input. No effect when the tool has ended."""
         assert self._process and self._process.stdin
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.write(f"{line}\n".encode())
@@ -292,12 +293,12 @@ class Tool:
         return text
 
     def ask_to_end(self) -> None:
-        """SIGTERM. `stop` waits for the end; so several tools end side by side."""
+        """Sends SIGTERM. `stop` waits for the end; so several tools can end at the same time."""
         self._signal(signal.SIGTERM)
 
     def stop(self, timeout_s: float = 5) -> Event | None:
-        """Ends the tool (SIGTERM, then SIGKILL after ``timeout_s``), and then what it left behind in its process group.
-        Returns its ``end`` event if it wrote one."""
+        """Ends the tool (SIGTERM, then SIGKILL after ``timeout_s``), and then the processes that it left behind in its
+        group. Returns its ``end`` event if it wrote one."""
         assert self._process
         self._signal(signal.SIGTERM)
         deadline = time.monotonic() + timeout_s
@@ -396,12 +397,13 @@ class Tool:
         return event
 
     def failed(self, what: str) -> ToolError:
-        """The error of a program that did ``what``: status 1, whatever the program's own. It has the last line that the
-        program wrote to stderr, or to stdout."""
+        """The error of a program that failed as ``what`` says: status 1, whatever the program's own status. Its text
+        has the last line that the program wrote to stderr, or to stdout."""
         return ToolError(str(self._failure(what)))
 
     def _failure(self, what: str) -> ToolError:
-        """The tool's own error line and status if it gave one; otherwise ``what`` and the last line of its stderr."""
+        """The tool's own error line and status if it printed one; otherwise ``what`` and the last line of its
+        stderr."""
         assert self._process
         self._take_waiting()
         error = next((e for e in reversed(self._seen) if e.get("event") == "error"), None)

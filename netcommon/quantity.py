@@ -3,7 +3,7 @@
 Everything becomes an integer in a base unit (ns, bit/s, bytes, parts per billion), so that no rounding depends on who
 parsed it. Rates are decimal, sizes binary (1KB = 1024 bytes). Case matters only in ``bps``, ``Bps`` and ``B/s``: a
 small b means bits and a capital one bytes. A duration, a rate and a distance have a unit, except 0. A number without a
-unit is a count, a size in bytes or a fraction below 1. Distances (metres) are known here only: no tool takes one.
+unit is a count, a size in bytes or a fraction below 1. Only this module has distances (metres): no tool takes one.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ _NUMBER = re.compile(r"(?P<whole>[0-9]*)(?:\.(?P<fraction>[0-9]*))?(?P<suffix>.*
 
 @dataclass(frozen=True)
 class Unit:
-    """One kind of quantity: multipliers to parse (in lower case, but for ``cased``) and, largest first, those that
-    formatting tries."""
+    """One kind of quantity: the multipliers for parsing (in lower case, except ``cased``), and those that formatting
+    tries, largest first."""
 
     name: str
     examples: str
     multipliers: dict[str, int]
     shown: tuple[tuple[str, int], ...]
     decimals: int = 3
-    likely: tuple[str, ...] = ()  # units that a bare number may have meant; where this is set, a unit is required
-    cased: dict[str, int] = field(default_factory=dict)  # suffixes behind whose prefix, if any, case matters
+    likely: tuple[str, ...] = ()  # units that a bare number may have meant; if not empty, a unit is required
+    cased: dict[str, int] = field(default_factory=dict)  # suffixes in which case matters, except in the prefix
 
     def factor(self, suffix: str) -> int | None:
         """The multiplier of a suffix; None when there is none."""
@@ -100,8 +100,8 @@ UNITS = {unit.name: unit for unit in (COUNT, DURATION, RATE, BYTES, RATIO)}  # a
 
 
 def parse(unit: Unit, text: str, *, quoted: bool = False) -> int:
-    """``text`` in the unit's base unit; ValueError says why not and gives examples. Exact for decimal fractions.
-    ``quoted``: where a text with its unit stands in quotation marks, as in TOML."""
+    """``text`` in the unit's base unit, exact for decimal fractions; ValueError gives the reason and examples.
+    ``quoted``: examples in the error get quotation marks, as in TOML."""
     if text.startswith("-"):
         raise ValueError(f"negative; want a {unit.name} such as {unit.examples}")
     match = _NUMBER.fullmatch(text)
@@ -124,7 +124,7 @@ def parse(unit: Unit, text: str, *, quoted: bool = False) -> int:
 
 
 def _meant(unit: Unit, text: str, value: int) -> list[str]:
-    """The units that a number without a unit may have meant; empty where only one is possible."""
+    """The units that a number without a unit may have meant; empty if only one is possible."""
     if unit is RATIO and value >= RATIO_ONE_PPB:
         return ["1%", "100%"] if value == RATIO_ONE_PPB else [f"{text}%"]
     return [text + suffix for suffix in unit.likely] if value else []

@@ -1,8 +1,8 @@
 """Numbers as people read them: a unit that a person would choose, three or four digits, no exponent below 1e15.
 
-Every number that a page, a report, a table or an error shows passes through here. ``quantity`` is for texts that must
-parse back to the same value; here a value is rounded. Rates are decimal, sizes binary (1 KB = 1024 bytes), as in
-scenario files. ``–`` stands for what was not measured. Rejected: a ``:.4g`` at each place, which writes 2.336e+04 KB.
+Every number on a page or in a report, a table or an error is formatted here. ``quantity`` is for texts that must parse
+back to the same value; here values are rounded. Rates are decimal, sizes binary (1 KB = 1024 bytes), as in scenario
+files. ``–`` stands for a value that was not measured. Rejected: ``:.4g`` in each caller, which writes 2.336e+04 KB.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 NOTHING = "–"
 DIGITS = 4
 KB = 1024
-_MOST_DIGITS = 20  # more than any 64-bit value has
+_MOST_DIGITS = 20  # more digits than any 64-bit value has
 _EXPONENT_FROM = Decimal(10) ** 15
 
 Scale = tuple[tuple[float, str], ...]
@@ -64,7 +64,7 @@ def unit(name: str, greatest: float) -> Unit:
 
 
 def number(value: float | None, digits: int = DIGITS) -> str:
-    """``43.71``: at most ``digits`` significant ones, no trailing zeros, no exponent below 1e15."""
+    """``43.71``: at most ``digits`` significant digits, no trailing zeros, no exponent below 1e15."""
     if value is None or not math.isfinite(value):
         return NOTHING
     rounded = Context(prec=digits, rounding=ROUND_HALF_EVEN).create_decimal(Decimal(str(value)))
@@ -99,7 +99,7 @@ def duration(ns: float | None, digits: int = DIGITS) -> str:
 
 
 def seconds(ns: float) -> str:
-    """`1.02 s`: seconds with their hundredths, as pktlogger writes them."""
+    """`1.02 s`: seconds with two decimals, as pktlogger writes them."""
     return f"{ns / 1e9:.2f} s"
 
 
@@ -170,7 +170,7 @@ def named(name: str, value: object, digits: int = DIGITS) -> str:
 
 
 def distinct(name: str, values: Iterable[object]) -> list[str]:
-    """Texts of values of one name, with as many digits as are needed to tell different values apart."""
+    """Texts for values of one name, with as many digits as are needed to distinguish different values."""
     listed: Sequence[object] = list(values)
     wanted = len(dict.fromkeys(listed))
     texts: list[str] = []

@@ -1,8 +1,8 @@
-"""Reading a results.parquet that somebody else may have written: its cost has a bound.
+"""Reads a results.parquet that somebody else may have written, at a bounded cost.
 
-A table of a few kilobytes may say that it has a thousand million equal rows, or the same long text in each. So the
-file's own description is judged before rows are read, and long texts are added up while they are still numbers in a
-dictionary. Rejected: a bound on the size of the file, which says nothing of what it becomes.
+A table of a few kilobytes may expand to a thousand million equal rows, or to the same long text in each row. So the
+file's metadata are checked before rows are read, and the lengths of texts are summed while the texts are still indices
+into a dictionary. Rejected: a bound on the size of the file, which does not bound its size in memory.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def check(file: Path) -> None:
 
 
 def read(file: Path) -> pa.Table:
-    """The table. Rejected: read_table, whose threads cost more than a small file, in a list of 1,000 runs."""
+    """The table. Rejected: read_table, whose threads cost more than reading a small file, which matters for a list of
+    1,000 runs."""
     with _judged(file) as opened:
         return opened.read(use_threads=False)
 
@@ -50,8 +51,8 @@ def _judged(file: Path) -> Iterator[parquet.ParquetFile]:
 
 
 def _text_bytes(file: Path, opened: parquet.ParquetFile) -> int:
-    """A bound on the length of all texts. First it assumes that each row's text is as long as its whole column in the
-    file. Where that is too much, it reads the texts."""
+    """An upper bound of the length of all texts. It first assumes that each row's text is as long as its whole column
+    in the file. If that exceeds the limit, it reads the texts."""
     most, meta = 0, opened.metadata
     for number in range(meta.num_row_groups):
         group = meta.row_group(number)

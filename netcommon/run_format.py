@@ -1,9 +1,9 @@
-"""The version of what a run directory holds. manifest.json, params.json, status.json and the metadata of
-results.parquet say it.
+"""The version of the format of a run directory, recorded in manifest.json, params.json, status.json and the metadata of
+results.parquet.
 
-A version goes up when a reader of the version before would misread a file, or would miss what it needs. Every reader
-takes all versions from `OLDEST` on; docs/reference/interfaces.md says what each of them lacks. Rejected: a version for
-each file, because they are only ever read together.
+The version goes up when a reader of the previous version would misread a file, or would not find what it needs. Every
+reader accepts all versions from `OLDEST` on; docs/reference/interfaces.md says what each of them lacks. Rejected: a
+version for each file, because they are only ever read together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netcommon.errors import EXIT_USAGE, LfpError
 
 VERSION, OLDEST = 2, 1
 METADATA = b"lfp_run_format"  # of results.parquet
-# What readers ask of a manifest, where it is there. A stranger may have written another kind of value.
+# The keys of a manifest that readers use if present. In an untrusted manifest their values may have another type.
 KINDS: dict[str, type] = {
     "name": str, "title": str, "paper": str, "state": str, "plan": int, "seed": int,
     "started_realtime_ns": int, "ended_realtime_ns": int, "scenario": dict, "verdict": dict,
@@ -41,8 +41,8 @@ _WORDS = {str: "a text", int: "a whole number of 64 bits", float: "a number", bo
 
 
 def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
-    """Raises LfpError (status 2) for a run that this version of lfp cannot read. ``manifest``: its manifest.json; one
-    without a version is of the first."""
+    """Raises LfpError (status 2) for a run that this version of lfp cannot read. ``manifest``: its manifest.json;
+    without a version it has version 1."""
     found = manifest.get("v", 1)
     if not isinstance(found, int) or not OLDEST <= found <= VERSION:
         raise LfpError(
@@ -54,8 +54,8 @@ def check(run_dir: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def damage(run_dir: Path, folders: Iterable[Path], error: Exception) -> LfpError:
-    """What to say where values of a manifest, or of trials' files, made a reader fail: the first file and key with
-    another kind of value than runs have, or, where these are as usual, the error."""
+    """The message when values of a manifest or of trials' files made a reader fail: the first file and key with a value
+    of an unexpected type, or, if there is none, the error."""
     files = [(run_dir / "manifest.json", _IN_MANIFEST)]
     files += [(folder / name, kinds) for folder in folders for name, kinds in _IN_TRIAL.items()]
     try:
@@ -99,9 +99,9 @@ _OF_CAPTURES = ("limited_", "lost_", "seen_")
 
 
 def as_meant(row: dict[str, Any], version: int) -> dict[str, Any]:
-    """A row of results.parquet of that format, without the values that its columns no longer mean. In format 1, sums
-    and fairness of flows were computed from averages over different times. Counts of several streams covered one stream
-    only. With gateways, limits and losses covered the client's connection only."""
+    """A row of results.parquet of that format, without values whose meaning has changed since. In format 1, sums and
+    fairness of flows were computed from averages over different times; counts of several streams covered one stream
+    only; and with gateways, limits and losses covered the client's connection only."""
     if version > 1:
         return row
     left = {name: value for name, value in row.items() if name not in _OF_FLOWS}

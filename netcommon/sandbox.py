@@ -1,8 +1,8 @@
 """Least privilege for a Python process: the sandbox of the C daemons (``src/sandbox/nc_sandbox.h``), by ctypes.
 
-A process enters early, while it has one thread and before it has read what strangers made: landlock and the change of
-the user hold for the thread that asks, and numpy starts threads when it is imported. What the process may still read
-must therefore include Python's own files.
+A process enters the sandbox early: before it reads untrusted files, and while it has one thread, because landlock and
+the change of the user apply to the calling thread, and numpy starts threads when it is imported. So the files that the
+process may still read must include Python's own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Choice:
 
     @property
     def other(self) -> pwd.struct_passwd | None:
-        """The user that this process will become, None for none."""
+        """The user that this process will become, None for no change."""
         if self.off or self.user == "root" or not unprivileged.is_root():
             return None
         try:
@@ -61,12 +61,12 @@ def enter(
     private: bool = False,
 ) -> dict[str, Any]:
     """Confines this process, which must have one thread: changes the user, drops capabilities, enters landlock and
-    seccomp. Returns the resulting state. One line on stderr says what the machine lacks. Raises LfpError when it cannot
-    become the user.
+    seccomp. Returns the resulting state. One line on stderr names what the machine lacks. Raises LfpError when it
+    cannot become the user.
 
-    The only capability that is ever kept is `SEARCH`: where the user may not read something in ``reads``, ``writes`` or
-    ``needed`` (files below them), or where files will be made that others may not read (``private``). `SEARCH` allows
-    reading only, and landlock restricts it. ``optional`` paths may be read where the user may read them.
+    The only capability that is ever kept is `SEARCH`: if the user may not read something in ``reads``, ``writes`` or
+    ``needed`` (files below them), or if files will be made that others may not read (``private``). `SEARCH` allows
+    reading only, and landlock restricts it. ``optional`` paths may be read if the user may read them.
     """
     assert len(list(Path("/proc/self/task").iterdir())) == 1, "threads are running"
     paths = [*reads, *writes, *_of_python()]
@@ -92,7 +92,8 @@ def enter(
 
 
 def closed_to(user: pwd.struct_passwd | None, paths: Iterable[Path]) -> Path | None:
-    """The first of these paths that a user may not read, None for none. A process that becomes the user tries it."""
+    """The first of these paths that a user may not read, None if there is none. A child process becomes the user and
+    tries it."""
     if user is None:
         return None
     existing = [path for path in paths if path.exists()]
@@ -105,7 +106,7 @@ def closed_to(user: pwd.struct_passwd | None, paths: Iterable[Path]) -> Path | N
             os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
             os._exit(_OPEN if all(map(os.access, existing, rights)) else _CLOSED)
         except BaseException:
-            os._exit(_OPEN)  # setuid failed; the sandbox itself reports that
+            os._exit(_OPEN)  # setuid failed, which the sandbox itself reports
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == _OPEN:
         return None
     return existing[0] if len(existing) == 1 else next(path for path in existing if closed_to(user, [path]))

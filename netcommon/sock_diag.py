@@ -1,7 +1,8 @@
-"""TCP connections of any program, as the kernel reports them (sock_diag(7)): those that exist now, and those that have
-just ended. A diag socket reports on the network namespace in which it was created. One that is `listening` also reports
-connections that end later: the kernel sends each connection's last TCP_INFO. Rejected: `ss`, which needs a process for
-every poll. Rejected: polling alone, which misses short connections and the last interval of the others.
+"""TCP connections of any program, as the kernel reports them (sock_diag(7)): connections that exist now, and
+connections that have just ended. A diag socket reports on the network namespace in which it was created. One that is
+`listening` also reports connections that end later: the kernel sends each connection's last TCP_INFO. Rejected: `ss`,
+which needs a process for every poll. Rejected: polling alone, which misses short connections and the last interval of
+the others.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _ERROR = 4, 20, 0x301, 3, 2
 _ENDED_V4, _ENDED_V6 = 1 << 0, 1 << 2  # multicast groups: the ends of TCP sockets
 _INFO, _CONGESTION = 2, 4  # attributes of an answer; bit n - 1 of a request asks for attribute n
 _HEADER, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=HH")
-_STATE_AT, _ID_AT, _MESSAGE_BYTES = 1, 4, 72  # in struct inet_diag_msg; _MESSAGE_BYTES: where its attributes begin
+_STATE_AT, _ID_AT, _MESSAGE_BYTES = 1, 4, 72  # offsets in struct inet_diag_msg; then the attributes
 ESTABLISHED, FIN_WAIT_1 = 1 << 1, 1 << 4
 _TIME_WAIT, _LISTEN = 1 << 6, 1 << 10
-CONNECTIONS = 0xFFF & ~(_TIME_WAIT | _LISTEN | 1 << 12)  # every state in which a socket has TCP_INFO of a connection
+CONNECTIONS = 0xFFF & ~(_TIME_WAIT | _LISTEN | 1 << 12)  # every state in which a socket has a connection's TCP_INFO
 # struct tcp_info of <linux/tcp.h>: name as in rttcp's results, offset, format.
 _FIELDS = (
     ("options", 5, "=B"), ("snd_mss", 16, "=I"), ("pmtu", 60, "=I"), ("rtt_us", 68, "=I"), ("snd_cwnd", 80, "=I"),
@@ -28,13 +29,13 @@ _FIELDS = (
     ("bytes_acked", 120, "=Q"), ("bytes_received", 128, "=Q"), ("delivered_ce", 196, "=I"), ("bytes_sent", 200, "=Q"),
     ("bytes_retrans", 208, "=Q"), ("total_rto", 240, "=H"),
 )  # fmt: skip
-_ECN_AT, _PACKED_SINCE = 276, 7  # AccECN's bits, and the kernel version that made them bits
+_ECN_AT, _PACKED_SINCE = 276, 7  # AccECN's bit fields, and the kernel version that introduced them
 _LARGEST = 2**63 - 1
 
 
 @dataclass(frozen=True)
 class Connection:
-    """``info``: TCP_INFO, those fields of it that this kernel has; ``congestion``: None for a connection that ended."""
+    """``info``: the fields of TCP_INFO that this kernel has; ``congestion``: None for a connection that has ended."""
 
     local: tuple[str, int]
     remote: tuple[str, int]
@@ -48,7 +49,8 @@ class Connection:
 
 
 def asking(*, listening: bool = False) -> socket.socket:
-    """A socket that asks about the connections of this namespace; with ``listening`` it hears when they end."""
+    """A socket that asks about the connections of this namespace; with ``listening`` it is also notified when they
+    end."""
     made = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW | socket.SOCK_CLOEXEC, _SOCK_DIAG)
     made.settimeout(1.0)
     if listening:
@@ -93,7 +95,7 @@ def _messages(data: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _connection(message: bytes) -> list[Connection]:
-    """The connection in a message; None where the kernel gives no TCP_INFO."""
+    """The connection in a message; None if the kernel gives no TCP_INFO."""
     attributes: dict[int, bytes] = {}
     at = _MESSAGE_BYTES
     while at + _ATTRIBUTE.size <= len(message):

@@ -1,9 +1,9 @@
-"""Run directories that somebody else may have made: no link in them is followed, and nothing is written into them.
+"""Run directories that somebody else may have made: we follow no link in them and write nothing into them.
 
 A run arrives as an archive, over a share, or in a folder that another user writes. A link in it could lead a reader to
 any file of ours, and a writer to overwrite it; a named pipe would hold a reader for ever. So code that opens a run
 first calls `refuse_links`, code that writes into a run calls `refuse_foreign`, and every file is written by
-`replacing`. Rejected: opening each file without following links. Arrow, DuckDB and tar take paths.
+`replacing`. Rejected: opening each file without following links, because Arrow, DuckDB and tar take paths.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def refuse_foreign(run: Path) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The value of a JSON file, or None when it does not exist. LfpError for what is no file, which is not waited for,
-    and for a damaged one."""
+    """The value of a JSON file, or None when it does not exist. LfpError for a damaged file, and for something other
+    than a file, such as a pipe, without waiting for it."""
     try:
         file = open(path, encoding="utf-8", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK))  # noqa: SIM115
     except FileNotFoundError:
@@ -68,7 +68,7 @@ def read_json(path: Path) -> Any:
 
 
 class _Object(dict[str, Any]):
-    """The object of a JSON file. Who asks it for a key that is not there gets an error that names both."""
+    """The object of a JSON file. Access to a missing key raises an error that names file and key."""
 
     def __init__(self, content: dict[str, Any], file: Path) -> None:
         super().__init__(content)
@@ -80,9 +80,9 @@ class _Object(dict[str, Any]):
 
 @contextmanager
 def replacing(path: Path, mode: int = 0o666) -> Iterator[BinaryIO]:
-    """A file that takes the name ``path`` when the block ends, whole; after an error the old file, if any, is still
-    there. Its temporary name is random and new, so no link is followed; a link at ``path`` itself is replaced, but for
-    those of the system, such as /dev/stdout."""
+    """A file that replaces ``path`` when the block ends and the file is complete; after an error the old file, if any,
+    remains. Its temporary name is random and new, so no link is followed. A link at ``path`` itself is replaced, except
+    for links of the system, such as /dev/stdout."""
     if path.parent in _OF_THE_SYSTEM:
         with path.open("wb") as file:
             yield file
@@ -110,7 +110,8 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _entries(folder: Path) -> Iterator[os.DirEntry[str]]:
-    """Everything in a directory, without following links. A run may be under way, so what has gone is left out."""
+    """Everything in a directory, without following links. A run may be in progress, so entries that have disappeared
+    are left out."""
     try:
         with os.scandir(folder) as found:
             entries = list(found)

@@ -1,10 +1,11 @@
-"""Reading a table of a trial that somebody else may have written: its cost has a bound.
+"""Reads a table of a trial that somebody else may have written, at a bounded cost.
 
-A table of a few kilobytes may say that it has a thousand million equal rows, or the same long text in each. So its own
-description is judged before rows are read. Tables of 100 million segments are usual, so what is bounded is how far a
-file grows. Real tables became at most 280 times as large as their files (a trial in virtual time, whose times repeat
-exactly), and pktlogger's settings bring segments at a constant distance, all other columns constant, to 1,499. Lists
-are refused: their length is not in the description. Rejected: a bound on rows, or on the size of the file.
+A table of a few kilobytes may expand to a thousand million equal rows, or to the same long text in each row. So its
+metadata are checked before rows are read. Tables of 100 million segments are usual, so the bound is on the ratio of the
+size in memory to the size of the file. Real tables reached a ratio of at most 280 (a trial in virtual time, whose times
+repeat exactly); the largest that pktlogger's settings can produce is 1,499, for segments at equal distances with all
+other columns constant. Lists are refused, because their length is not in the metadata. Rejected: a bound on rows, or on
+the size of the file.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from netcommon import readable
 from netcommon.errors import LfpError
 
-if TYPE_CHECKING:  # not on top: measuring does not need it, and a guest loads it slowly
+if TYPE_CHECKING:  # not at module level: measuring does not need it, and a guest loads it slowly
     import pyarrow as pa
     import pyarrow.parquet as parquet
 
@@ -30,8 +31,8 @@ MOST_TEXT_BYTES = 256 << 20
 def read(
     file: Path, columns: Sequence[str] | None = None, *, filters: Any = None, memory_map: bool = False
 ) -> pa.Table:
-    """A trial's table, or these columns of it. ``filters``: as in pyarrow. LfpError for one that is damaged, or would
-    become larger than any trial's."""
+    """A trial's table, or these columns of it. ``filters``: as in pyarrow. LfpError for a table that is damaged, or
+    would become larger than any trial's."""
     import pyarrow.parquet as parquet
 
     with judged(file):
@@ -53,7 +54,7 @@ def row_count(file: Path) -> int:
 
 
 def described(table: pa.Table | pa.Schema, key: str) -> dict[str, Any]:
-    """The JSON object that the table's metadata holds under this name; empty where there is none."""
+    """The JSON object in the table's metadata under this name; empty if there is none."""
     schema = getattr(table, "schema", table)
     try:
         found = json.loads((schema.metadata or {}).get(key.encode(), b"{}"))
@@ -66,8 +67,8 @@ def described(table: pa.Table | pa.Schema, key: str) -> dict[str, Any]:
 
 @contextmanager
 def judged(file: Path) -> Iterator[parquet.ParquetFile]:
-    """The file, open. Unlike `read` its own `read` uses the caller's thread alone: a fifth of the time for a small
-    table."""
+    """The file, open. Its method `read` uses only the caller's thread, unlike the function `read`, and takes a fifth of
+    the time for a small table."""
     import pyarrow.parquet as parquet
 
     with damage_named(file), parquet.ParquetFile(file, memory_map=True, pre_buffer=False) as opened:
@@ -86,19 +87,19 @@ def judged(file: Path) -> Iterator[parquet.ParquetFile]:
 
 @contextmanager
 def damage_named(file: Path) -> Iterator[None]:
-    """What pyarrow says of a damaged file becomes a LfpError, in a line."""
+    """Turns pyarrow's error about a damaged file into an LfpError of one line."""
     import pyarrow as pa
 
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno:  # of the system, not of the file
+        if isinstance(error, OSError) and error.errno:  # an error of the system, not of the file
             raise
         raise LfpError(f"{file}: not readable: {str(error).splitlines()[0]}") from error
 
 
 def text_bytes(file: Path, columns: list[str]) -> int:
-    """The length of all texts in these columns, added up while they are numbers in a dictionary."""
+    """The length of all texts in these columns, summed while the texts are indices into a dictionary."""
     import pyarrow.parquet as parquet
 
     with parquet.ParquetFile(file, memory_map=True, pre_buffer=False, read_dictionary=columns) as opened:
@@ -107,7 +108,7 @@ def text_bytes(file: Path, columns: list[str]) -> int:
 
 
 def check_texts(file: Path, size: int, of: str) -> None:
-    """LfpError where texts are longer than any trial, or run, has."""
+    """Raises LfpError when the texts are longer than those of any trial or run."""
     if size > MOST_TEXT_BYTES:
         most = readable.size(MOST_TEXT_BYTES)
         raise LfpError(f"{file}: {readable.size(size)} of text, more than any {of} has ({most} at most)")
@@ -125,7 +126,8 @@ def _columns(opened: parquet.ParquetFile) -> list[Any]:
 
 
 def _bytes(opened: parquet.ParquetFile) -> int:
-    """What all values take in memory, by the file's own count of them; a text counts as a number in a dictionary."""
+    """The memory that all values take, by the file's own count of values; a text counts as an index into a
+    dictionary."""
     kinds = {field.name: field.type for field in opened.schema_arrow}
     widths = [_width(column, kinds) for column in _columns(opened)]
     groups = (opened.metadata.row_group(number) for number in range(opened.metadata.num_row_groups))

@@ -1,10 +1,10 @@
-"""User namespaces, in which an ordinary user can build networks, and the settings of a machine that may forbid them.
+"""User namespaces, in which an ordinary user can build networks, and the machine's settings that may forbid them.
 
-`enter` starts the command again inside a user, network and mount namespace (unshare(1)). The user is root there, over
-those namespaces and nothing else. Files stay the user's, process ids stay as they are, and the namespaces end with the
+`enter` starts the command again inside a user, network and mount namespace (unshare(1)). The user is root there, but
+only over those namespaces. Files stay the user's, process ids stay as they are, and the namespaces end with the
 command. The command has to start again because the kernel gives a user namespace only to a process with one thread, and
-threads of a library may run before we know that we need a namespace. So the code that finds out raises `Outside`, and
-the program's ``main`` calls `enter`. Until then the program must have made nothing.
+threads of a library may run before we know that we need a namespace. So the code that discovers the need raises
+`Outside`, and the program's ``main`` calls `enter`. Until then the program must not have made anything.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PROBE_S = 10.0
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What forbids user namespaces on this machine, and what root can do about it (empty when that is unknown)."""
+    """The setting that forbids user namespaces on this machine, and what root can do about it (empty when unknown)."""
 
     what: str
     remedy: str
@@ -55,7 +55,7 @@ def is_inside() -> bool:
 
 
 def user() -> int:
-    """The user id outside of such a namespace, which owns the files that this process writes."""
+    """The user id outside such a namespace, which owns the files that this process writes."""
     return _mapping()[1] if is_inside() else os.geteuid()
 
 
@@ -70,7 +70,7 @@ def _mapping() -> tuple[int, int, int]:
 
 
 def obstacle() -> Obstacle | None:
-    """Why an ordinary user cannot build networks here, or None. A process that ends at once tries it."""
+    """Why an ordinary user cannot build networks here, or None. It tries this with a short-lived process."""
     if not TUN.exists():
         return Obstacle(f"{TUN} is missing", "modprobe tun")
     if not os.access(TUN, os.R_OK | os.W_OK):

@@ -43,7 +43,7 @@ int nc_control_listen(const char *path, int backlog, const char *what, struct nc
         }
         unlink(path); /* left by a daemon that died */
     }
-    mode_t mask = umask(0177); /* mode 0600 from the first moment on, whatever the caller's umask is */
+    mode_t mask = umask(0177); /* mode 0600 from the start, whatever the caller's umask */
     int bound = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof address);
     int saved = errno;
     umask(mask);

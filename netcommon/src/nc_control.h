@@ -1,6 +1,6 @@
-/* Control sockets: a Unix stream socket that takes one JSON request a line and gives one JSON answer a line. This file
- * has what every daemon shares; each tool's CONTROL.md specifies its requests and answers. Daemons keep their own
- * loops, so only nc_control_request waits. */
+/* Control sockets: a Unix stream socket with one JSON request and one JSON answer per line. This file has what every
+ * daemon shares; each tool's CONTROL.md specifies its requests and answers. Daemons keep their own loops, so only
+ * nc_control_request waits. */
 #ifndef NC_CONTROL_H
 #define NC_CONTROL_H
 
@@ -12,12 +12,12 @@
 /* {"v":1,"ok":false,"error":reason}. */
 json_t *nc_control_refusal(const char *reason);
 
-/* Listens at `path` with mode 0600. A socket there at which nobody listens any more is replaced. `what` names the
- * daemon for people ("box"). Returns a descriptor, or -1 with the error. */
+/* Listens at `path` with mode 0600. An old socket file on which nobody listens is replaced. `what` names the daemon for
+ * people ("box"). Returns a descriptor, or -1 with the error. */
 int nc_control_listen(const char *path, int backlog, const char *what, struct nc_error *error);
 
-/* What a client's line asks. Returns the request, and in `op` its word, NULL where it has none; or NULL with the refusal
- * in `answer` when the line is not JSON. */
+/* Parses a client's line. Returns the request, and its "op" in `op` (NULL if it has none); or returns NULL with the
+ * refusal in `answer` when the line is not JSON. */
 json_t *nc_control_parse(const char *line, size_t len, const char **op, json_t **answer);
 
 /* Sends an answer as one line by send(2) with `flags`, and releases it. Returns -1 unless all of it was sent; the
@@ -32,8 +32,8 @@ json_t *nc_control_request(const char *path, json_t *request, const char *progra
  * when there is no answer or when the answer is a refusal. */
 json_t *nc_control_ask(const char *path, json_t *request, const char *program);
 
-/* The words NAME=VALUE of a verb `set`, argv[at] and on, as an object of texts. Exits with a line that gives `example`
- * where there are none, or where one is not such a word. */
+/* The arguments NAME=VALUE of a verb `set`, from argv[at] on, as an object of texts. If there are none, or one has
+ * another form, exits with a line that shows `example`. */
 json_t *nc_control_values(int argc, char **argv, int at, const char *example);
 
 #endif

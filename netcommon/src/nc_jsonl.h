@@ -1,5 +1,5 @@
-/* stdout is versioned JSON lines, one object a line, written and flushed whole: {"v":1,"event":"ready",…}. jansson
- * builds and prints the objects; this file adds only the envelope. Errors: nc_log.h. */
+/* stdout has versioned JSON lines, one object per line, each written and flushed as a whole: {"v":1,"event":"ready",…}.
+ * jansson builds and prints the objects; this file adds only the envelope. Errors: nc_log.h. */
 #ifndef NC_JSONL_H
 #define NC_JSONL_H
 
@@ -12,7 +12,7 @@
  * the stream fails because its reader has gone. */
 int nc_jsonl_event(FILE *out, const char *event, json_t *fields);
 
-/* A JSON string of any bytes. In a text that is not UTF-8 every byte beyond ASCII becomes '?', so that a message which
+/* A JSON string of any bytes. In a text that is not UTF-8 every byte beyond ASCII becomes '?', so that a message that
  * quotes bad input is never lost. */
 json_t *nc_jsonl_text(const char *text);
 

@@ -13,8 +13,8 @@ int nc_netns_open(const char *spec, struct nc_error *error);
 /* Moves the calling thread into the namespace. Returns a descriptor of the namespace it left, or -1 with errno. */
 int nc_netns_enter(int netns_fd);
 
-/* Moves the thread back to the namespace that nc_netns_enter returned, and closes the descriptor. It dies when that
- * fails, because the thread would go on in the wrong namespace. */
+/* Moves the thread back to the namespace that nc_netns_enter returned, and closes the descriptor. It ends the program
+ * when that fails, because the thread would continue in the wrong namespace. */
 void nc_netns_leave(int previous_fd);
 
 /* Splits "NAME@SPEC" as given on command lines: copies NAME to `name`, and points *spec behind the '@', or to NULL when

@@ -170,7 +170,7 @@ static struct getopt_tables build_tables(const struct nc_option *table, size_t n
     if (!built.longs || !built.letters)
         nc_die(NC_EXIT_MISSING, "out of memory");
     size_t longs = 0, letters = 0;
-    built.letters[letters++] = ':'; /* tells a missing value from an unknown option */
+    built.letters[letters++] = ':'; /* distinguishes a missing value from an unknown option */
     built.letters[letters++] = 'h';
     built.longs[longs++] = (struct option){"help", no_argument, NULL, VALUE_HELP};
     built.longs[longs++] = (struct option){"options-json", no_argument, NULL, VALUE_JSON};
@@ -197,7 +197,7 @@ static void free_tables(struct getopt_tables *tables)
     free(tables->letters);
 }
 
-/* Ends the program because of a word that is no option. `word` is as it was typed: --delya=5ms. */
+/* Ends the program because of an unknown option. `word` is the option as typed: --delya=5ms. */
 static void die_unknown(const char *word, const struct option *longs)
 {
     char name[64];
@@ -222,7 +222,7 @@ static void die_unparsed(int value, char **argv, const struct option *longs)
     die_unknown(word, longs);
 }
 
-/* A verb's own argv begins with its name, a tool's with the program's. NULL: no verb. */
+/* The verb, or NULL: the argv of a verb begins with the verb's name, that of a tool with the program's. */
 static const char *verb_of(const char *word)
 {
     return strcmp(word, program_invocation_name) == 0 ? NULL : word;
@@ -235,7 +235,7 @@ int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_us
     nc_options_defaults(table, n, settings);
     if (given)
         memset(given, 0, n * sizeof *given);
-    optind = 0; /* a tool with subcommands parses more than once: glibc's full restart */
+    optind = 0; /* a tool with subcommands parses more than once; 0 makes glibc restart */
     opterr = 0;
     for (int value; (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1;) {
         struct nc_error error;

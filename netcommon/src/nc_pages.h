@@ -1,7 +1,8 @@
 /* Large zeroed tables; only touched pages take memory. A guard page follows the table, so an index beyond a table of
  * whole pages ends the program.
- * Rejected: calloc. glibc gives fresh pages only above a threshold, which it raises when such memory is freed; after
- * that calloc clears, and so touches, the whole table. AddressSanitizer also touches an eighth of it each time. */
+ * Rejected: calloc. glibc uses fresh pages only above a threshold, which it raises when such memory is freed; below it
+ * calloc clears, and so touches, the whole table. AddressSanitizer also touches memory of an eighth of its size each
+ * time. */
 #ifndef NC_PAGES_H
 #define NC_PAGES_H
 

@@ -44,7 +44,7 @@ static void join_verbs(const struct nc_program *program, char *out, size_t size)
         used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", program->verbs[i].name);
 }
 
-/* Ends the program because of a word that is no verb. */
+/* Ends the program because of an unknown verb. */
 static void die_unknown(const struct nc_program *program, const char *word)
 {
     char names[NAMES_MAX];

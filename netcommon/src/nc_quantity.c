@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* A suffix multiplies the number by num/den; the empty one says what a number without a unit would be. Rows are ordered
- * as formatting tries them, largest first, and `alias` rows only parse. */
+/* A suffix multiplies the number by num/den; the empty suffix applies to a number without a unit. Formatting tries the
+ * rows in order, largest first; `alias` rows are only parsed. */
 struct suffix {
     const char *text;
     uint64_t num, den;
@@ -114,7 +114,7 @@ static bool read_decimal(const char **text, unsigned __int128 *mantissa, unsigne
     return digits > 0;
 }
 
-/* The last three characters of "bps", "MBps", "KB/s", … in any case; else NULL. */
+/* The last three characters of "bps", "MBps", "KB/s", … in upper or lower case; otherwise NULL. */
 static const char *per_second(const char *suffix)
 {
     size_t length = strlen(suffix);
@@ -124,7 +124,7 @@ static const char *per_second(const char *suffix)
     return strcasecmp(tail, "bps") == 0 || strcasecmp(tail, "b/s") == 0 ? tail : NULL;
 }
 
-/* Case matters only where it alone tells bits from bytes. */
+/* Case matters only where it alone distinguishes bits from bytes. */
 static const struct suffix *find_suffix(const struct suffix *suffix, const char *text)
 {
     const char *tail = per_second(text);
@@ -143,7 +143,7 @@ static int refuse_suffix(enum nc_unit unit, const char *text, const char *suffix
     return nc_fail(error, NC_EXIT_USAGE, "not a %s; want for example %s", units[unit].name, units[unit].examples);
 }
 
-/* Reports a number without a unit where two units are likely. The error shows both. */
+/* Reports a number without a unit if two units are likely. The error shows both. */
 static int refuse_bare(enum nc_unit unit, const char *text, uint64_t value, struct nc_error *error)
 {
     if (unit == NC_UNIT_DURATION && value)

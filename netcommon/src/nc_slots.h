@@ -1,6 +1,6 @@
-/* Objects of one size, in memory that is mapped once for as many as there may ever be. A page of it exists only once it
- * is used, and stays. So a program that has run out of memory still has the objects that it had reserved. Rejected:
- * malloc for each object. Where memory is limited, the part of the program that asks for most would get all of it. */
+/* Objects of one size, in memory that is mapped once for their maximum number. A page of it takes memory once it is
+ * used, and keeps it. So when memory runs out, the program still has the objects that it has reserved. Rejected: malloc
+ * for each object. With limited memory, the part of the program that asks for the most would get all of it. */
 #ifndef NC_SLOTS_H
 #define NC_SLOTS_H
 
@@ -16,7 +16,7 @@ struct nc_slots {
 
 /* Returns 0, or -1 with errno. `slots` must stay where it is. */
 int nc_slots_init(struct nc_slots *slots, size_t bytes, size_t most);
-void nc_slots_destroy(struct nc_slots *slots); /* nothing if all of it is zeros */
+void nc_slots_destroy(struct nc_slots *slots); /* no effect on a struct of zeros */
 void *nc_slots_take(struct nc_slots *slots);   /* with any contents; NULL: all are taken */
 void nc_slots_give(void *object);              /* `object` may be NULL */
 

@@ -1,4 +1,4 @@
-/* Link-local IPv6 addresses, which are addresses only together with an interface, their zone (RFC 4007). */
+/* Link-local IPv6 addresses, which are complete only together with an interface, their zone (RFC 4007). */
 #ifndef NC_ZONE_H
 #define NC_ZONE_H
 

@@ -1,4 +1,4 @@
-/* Implements nc_spread.h. The bin of a value: its five bits behind the leading one, and the place of that one. */
+/* Implements nc_spread.h. A value's bin is given by the position of its leading one bit and the five bits after it. */
 #include "nc_spread.h"
 
 #include <math.h>

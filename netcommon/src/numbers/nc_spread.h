@@ -1,7 +1,8 @@
 /* The distribution of durations in nanoseconds: count, smallest, largest, mean, and percentiles from a histogram whose
  * bins are 1/32 of their value wide, so that a percentile is right within 3.2 %. Values below 32 are exact.
- * Rejected: one histogram for this and for the delay box's lateness. The box counts each wire packet, also inside a kernel,
- * without floating point or JSON, and needs quarters of an octave: 2 KB a direction in place of 15 KB. */
+ * Rejected: one histogram for this and for the delay box's lateness. The box counts each wire packet, also inside a
+ * kernel, without floating point or JSON. Bins of a quarter of an octave are enough for it and take 2 KB per direction
+ * instead of 15 KB. */
 #ifndef NC_SPREAD_H
 #define NC_SPREAD_H
 

@@ -1,5 +1,5 @@
-/* Implements nc_tunnel.h. A function for each kind of tunnel reads its header at a cursor and moves the cursor to what
- * is inside. */
+/* Implements nc_tunnel.h. A function for each kind of tunnel reads its header at a cursor and moves the cursor to the
+ * inner packet. */
 #include "nc_tunnel.h"
 
 #include <netinet/in.h>
@@ -29,7 +29,7 @@ struct cursor {
 
 enum found { NOT_A_TUNNEL, INSIDE, CUT_OFF, CONTRADICTORY };
 
-/* Passes a header of `len` bytes, which begins at the returned address; NULL when it is not all there. */
+/* Skips a header of `len` bytes and returns its address; NULL when it is incomplete. */
 static const uint8_t *pass(struct cursor *cursor, size_t len, enum found *why)
 {
     if (len > cursor->end - cursor->at || len > cursor->captured - cursor->at) {
@@ -46,8 +46,8 @@ static enum found raw_ip(struct cursor *cursor)
     return INSIDE;
 }
 
-/* A stack of labels ends with the bottom-of-stack bit. The first four bits after the stack tell what follows (RFC
- * 4928). */
+/* A stack of labels ends with the bottom-of-stack bit. The first four bits after the stack show which protocol follows
+ * (RFC 4928). */
 static enum found read_mpls(struct cursor *cursor)
 {
     enum found why = NOT_A_TUNNEL;
@@ -80,8 +80,8 @@ static enum found read_type(struct cursor *cursor, uint16_t ether_type)
     }
 }
 
-/* Type I has no header and no sequence number in GRE, type II 8 octets, type III 12 and perhaps 8 more
- * (draft-foschiano-erspan). */
+/* Type I has no header and no sequence number in GRE, type II has a header of 8 octets, type III of 12 and perhaps 8
+ * more (draft-foschiano-erspan). */
 static enum found read_erspan(struct cursor *cursor, uint16_t type, bool numbered)
 {
     enum found why = NOT_A_TUNNEL;
@@ -152,7 +152,7 @@ static enum found read_geneve(struct cursor *cursor)
     return pass(cursor, (size_t)(header[0] & 0x3f) * 4, &why) ? read_type(cursor, type) : why;
 }
 
-/* A G-PDU of version 1, perhaps with extension headers. */
+/* Decodes a G-PDU of version 1, perhaps with extension headers. */
 static enum found read_gtp_u(struct cursor *cursor)
 {
     enum { VERSION_MASK = 0xf0, VERSION = 0x30, OPTIONAL = 7, EXTENDED = 4, G_PDU = 255 };
@@ -240,7 +240,7 @@ enum nc_decoded nc_tunnel_decode(enum nc_link link, const uint8_t *frame, size_t
         base = cursor.at;
         decoded = nc_packet_decode(cursor.link, frame + base, cursor.captured - base, cursor.end - base, out);
         shift(out, (uint32_t)base);
-        out->if_index = if_index; /* the interface is that of the whole frame */
+        out->if_index = if_index; /* the interface of the whole frame applies */
     }
     return decoded;
 }

@@ -11,8 +11,8 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 
-/* What libc, the event loops, sockets, threads and the clock need. Names that an architecture or this libseccomp does
- * not know are left out. */
+/* System calls that libc, event loops, sockets, threads and clocks need. Names that the architecture or this libseccomp
+ * does not know are skipped. */
 static const char *const common[] = {
     /* descriptors and files */
     "read", "readv", "pread64", "write", "writev", "pwrite64", "close", "close_range", "lseek", "fcntl", "dup", "dup2",
@@ -137,7 +137,7 @@ static int add_checked(scmp_filter_ctx filter, bool interpreted)
     return status;
 }
 
-/* No mitigation of speculative stores: it would slow everything down, and nobody else's code runs here. */
+/* No mitigation of speculative stores: it would slow everything down, and no foreign code runs in this process. */
 int nc_calls_confine(const char *const *more, bool diagnoses, bool interpreted)
 {
     const uint32_t attack = interpreted ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS;

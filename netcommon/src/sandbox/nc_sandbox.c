@@ -26,7 +26,7 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/* landlock's of ABI 3, 4 and 6; the headers of the build machine may be older */
+/* constants of landlock's ABI 3, 4 and 6; the headers of the build machine may be older */
 #define TRUNCATE (UINT64_C(1) << 14)
 #define CONNECT_TCP (UINT64_C(1) << 1)
 #define ABSTRACT_AND_SIGNALS (UINT64_C(3))
@@ -71,8 +71,8 @@ static uint64_t permitted_capabilities(void)
     return data[0].permitted | (uint64_t)data[1].permitted << 32;
 }
 
-/* The bounding set shrinks first, because shrinking it needs a capability (CAP_SETPCAP). With the full bounding set a
- * later exec could regain dropped capabilities; no_new_privs and the filter also prevent that. */
+/* Shrinks the bounding set, before other capabilities are dropped, because this needs CAP_SETPCAP. With the full
+ * bounding set a later exec could regain dropped capabilities; no_new_privs and the filter also prevent that. */
 static void drop_bounding(uint64_t keep)
 {
     for (int cap = 0; prctl(PR_CAPBSET_READ, cap, 0, 0, 0) >= 0; cap++)
@@ -104,7 +104,7 @@ static int become(const struct passwd *user, json_t *missing, struct nc_error *e
     return 0;
 }
 
-/* The user to become, NULL for none. */
+/* Chooses the user to become, NULL for no change. */
 static int choose(const struct nc_sandbox_choice *choice, const struct passwd **user, struct nc_error *error)
 {
     const char *name = choice->user ? choice->user : NC_SANDBOX_USER;
@@ -122,7 +122,8 @@ static int choose(const struct nc_sandbox_choice *choice, const struct passwd **
     return 0;
 }
 
-/* The change of the user clears the signal that comes when the parent ends (prctl(2)). */
+/* Changes the user and drops capabilities. The change clears the signal for the parent's death (prctl(2)), so this sets
+ * it again. */
 static int drop_user(const struct nc_sandbox *sandbox, const struct passwd *user, json_t *missing,
                      struct nc_error *error)
 {
@@ -143,7 +144,7 @@ static int drop_user(const struct nc_sandbox *sandbox, const struct passwd *user
     return 0;
 }
 
-/* Allows `rights` in and below a folder; of a file, reading. */
+/* Allows `rights` in and below a folder; for a file, reading only. */
 static void allow(int ruleset, const char *path, uint64_t rights)
 {
     struct stat status;
@@ -218,7 +219,7 @@ static json_t *describe(bool no_new_privs, bool seccomp, bool landlock, json_t *
                      "missing", missing);
 }
 
-/* Enters landlock and the filter. Adds what the kernel lacks to `missing`. */
+/* Enters landlock and the filter. Adds features that the kernel lacks to `missing`. */
 static json_t *confine(const struct nc_sandbox *sandbox, json_t *missing)
 {
     json_t *state;

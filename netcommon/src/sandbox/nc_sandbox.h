@@ -1,15 +1,15 @@
-/* Least privilege: what a daemon gives up once it has opened what it needs. Each daemon has one constant table; its
- * manual page promises the same in its section SECURITY, and tests/netns/test_sandbox.py compares the running process
- * with the page.
+/* Least privilege: a daemon drops its privileges once it has opened what it needs. Each daemon has one constant table
+ * of what it keeps; its manual page lists the same in its section SECURITY, and tests/netns/test_sandbox.py compares
+ * the running process with the page.
  *
- * In this order: the user, the groups and all capabilities but those of the table; no new privileges and no core dumps;
- * landlock (files, TCP connections); a seccomp filter. A call that the filter does not allow fails with ENOSYS, which
- * libraries take for an old kernel: a run of weeks must not end because a new library version uses another call. A call
- * that starts a program or inspects another process kills this process.
+ * In this order it drops or sets: the user, the groups and all capabilities except the table's; no new privileges and
+ * no core dumps; landlock (files, TCP connections); a seccomp filter. A call that the filter does not allow fails with
+ * ENOSYS, which libraries take for an old kernel: a run of weeks must not end because a new library version uses
+ * another call. A call that starts a program or inspects another process kills this process.
  *
  * When the machine lacks something (seccomp, landlock, or a second user in the user namespace), the daemon logs one
- * line to stderr, lists it in the state and continues. Sanitizers trace their own process, so a build with one gives up
- * user and capabilities only. */
+ * line to stderr, lists it in the state and continues. Sanitizers trace their own process, so a build with one drops
+ * only user and capabilities. */
 #ifndef NC_SANDBOX_H
 #define NC_SANDBOX_H
 
@@ -22,16 +22,16 @@
 #define NC_SANDBOX_USER "nobody" /* of a daemon that was started as root */
 
 struct nc_sandbox {
-    uint64_t capabilities;     /* kept where the process has them: 1 << CAP_NET_ADMIN | … */
+    uint64_t capabilities;     /* kept if the process has them: 1 << CAP_NET_ADMIN | … */
     const char *const *calls;  /* system calls in addition to those of every daemon, NULL-terminated */
     const char *const *reads;  /* files and folders that may still be read, NULL-terminated */
     const char *const *writes; /* folders in which files may be made, changed and removed, NULL-terminated */
     bool connects;             /* opens TCP connections */
     bool diagnoses;            /* asks the kernel about sockets (sock_diag(7)) */
-    bool interpreted;          /* is an interpreter that serves what it has open (nc_confine.h) */
+    bool interpreted;          /* is an interpreter, which uses only what it has already opened (nc_confine.h) */
 };
 
-/* What the command line says: the rows --user and --no-sandbox of a tool's option table. */
+/* The choices of the command line: the rows --user and --no-sandbox of a tool's option table. */
 struct nc_sandbox_choice {
     const char *user; /* NULL: NC_SANDBOX_USER when root, otherwise no change; "root": keeps user and capabilities */
     bool off;
@@ -45,7 +45,8 @@ struct nc_sandbox_choice {
         NC_FLAG("no-sandbox", member.off,                                                                              \
                 "keep user, capabilities, files and all system calls, for debuggers and profilers")
 
-/* Enters. Must be called with one thread. *state becomes what holds now, for `ready` and the control socket:
+/* Enters the sandbox. The process must have one thread. *state becomes the resulting state, for the `ready` event and
+ * the control socket:
  * {"user":"nobody","capabilities":[…],"no_new_privs":true,"seccomp":true,"landlock":true,"missing":[…]}. Returns 0, or
  * -1 with an error and *state NULL: an unknown user, or one that this process may not become. */
 int nc_sandbox_enter(const struct nc_sandbox *sandbox, const struct nc_sandbox_choice *choice, json_t **state,
