@@ -1,5 +1,5 @@
-"""delay.accuracy: whether the box does what was asked for. A table of measured figures with the bounds of theory or of
-the claim.
+"""delay.accuracy: whether the box does what it was asked to do. A table of measured figures with the bounds of theory
+or of the claim.
 
 No figure is the box's own report: times are the kernel's at the NICs of sender and receiver, and rates and losses are
 those of the packets that arrived. Seeds are new in every run; the notes have them.

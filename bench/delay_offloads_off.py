@@ -1,6 +1,6 @@
 """delay.offloads_off: delay.rtt20 with the hosts' offloads off, so that every 1,500-byte packet travels on its own.
 
-It shows what a path costs without super-packets, which is the box's price for each packet.
+It shows the cost of a path without super-packets, which is the box's cost for each packet.
 """
 
 from __future__ import annotations

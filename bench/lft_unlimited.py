@@ -24,7 +24,7 @@ def _ends_cpu_s(end: rttcp.End) -> float:
 
 
 def _accelerated(place: Place, seconds: int) -> tuple[float, float, float, str]:
-    """Throughput in bit/s; CPU seconds a gigabyte of the gateways, and of the two applications; a note."""
+    """Throughput in bit/s; CPU seconds per gigabyte of the gateways, and of the two applications; a note."""
     with lab(place, PATH) as made, made.gateways(*ROUTER, "--expected-rtt", "20ms", whole_frames=True):
         before = made.cpu_s()
         end = made.transfer(duration_ns=seconds * 10**9, omit_ns=WARM_UP_S * 10**9)

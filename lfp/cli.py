@@ -131,7 +131,7 @@ def run(arguments: list[str]) -> int:
         click.echo(f"lfp: {interrupted or 'aborted'}", err=True)
         return interrupted.status if isinstance(interrupted, Interrupted) else EXIT_INTERRUPTED
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone, so a message would reach nobody
+        sys.stderr.close()  # the reader of the output has exited, so a message would be lost
         return 1
 
 

@@ -62,7 +62,7 @@ def python_prose(text: str) -> Iterator[tuple[int, str]]:
 
 
 def exists(name: str, folder: Path) -> bool:
-    """Whether a name that stands in a file of `folder` is a file of the tree."""
+    """Whether a name in a file of `folder` is a file of the tree."""
     if "/" not in name:
         return name in NAMES or name in ELSEWHERE
     if name.startswith(SYSTEM):

@@ -1,8 +1,8 @@
 """CONTRIBUTING.md's sections "what to touch" against the tree, by their examples.
 
-A section that ends in "Example: `word`" names all files that the change touches. So every product file in which the
-word stands is named there, is written by `make tables`, or has the word in its own name. No section names more than
-six files in its table.
+A section that ends in "Example: `word`" names all files that the change touches. So every product file that contains
+the word is named there, is written by `make tables`, or has the word in its own name. No section names more than six
+files in its table.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROW = re.compile(r"^\| (?!file \||---)([^|]+) \|", re.MULTILINE)
 
 
 def wrong() -> Iterator[str]:
-    """A line for each file that a section does not name, and for each section with too many places."""
+    """A line for each file that a section does not name, and for each section with too many files."""
     for title, text in _SECTION.findall((ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")):
         if not (found := _EXAMPLE.search(text)):
             continue

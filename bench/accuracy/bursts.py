@@ -22,7 +22,7 @@ RATE_BPS = 10_000_000
 PARTS, HELD, PAYLOAD = 44, 20, 1400
 PACKET_BITS = 8 * (PAYLOAD + numbered.UDP_HEADERS)
 HELD_BYTES = HELD * PACKET_BITS // 8
-SPACING_P90_US = 100.0  # what is claimed of every spacing
+SPACING_P90_US = 100.0  # the claimed accuracy of every spacing
 
 
 def bus(pair: Hosts, place: Place) -> Iterator[Row]:

@@ -68,7 +68,7 @@ def _is_open(sock: socket.socket) -> bool:
 
 
 def _left(held: list[socket.socket]) -> int:
-    """How many are open, once the server has closed what it wants to close."""
+    """How many connections are open, after the server has closed those that it wants to close."""
     before, now = -1, sum(map(_is_open, held))
     while now != before:
         time.sleep(_SETTLE_S)

@@ -308,9 +308,9 @@ def idle(trial: Trial) -> Iterator[str]:
 
     - The counter has steps of a jiffy. Where it stands still from one sample to the next, the kernel was idle for all
       but one jiffy.
-    - A silence has a cause of its own, and a round includes what is at its edges. So within consecutive samples between
-      which the counter stands still, a round trip may have another cause (or the distance of two samples, if that is
-      longer).
+    - A silence has a cause of its own, and a round includes the gaps at its edges. So within consecutive samples
+      between which the counter stands still, a round trip may have another cause (or the distance of two samples, if
+      that is longer).
     - A path that is down and a box that is late come first (FORMAT.md section 4).
     """
     for row in trial.rows:

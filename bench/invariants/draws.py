@@ -107,7 +107,7 @@ SECONDS = 2  # of [transfer]'s flow; others begin and end within it, or a little
 
 @dataclass(frozen=True)
 class Draw:
-    """A setting. ``values`` by dimension, those of `flow.…` once for each flow beside [transfer]'s (`flow.start 1`)."""
+    """A setting. ``values`` by dimension, those of `flow.…` once for each additional flow (`flow.start 1`)."""
 
     name: str
     seed: int
@@ -212,7 +212,8 @@ def _change(kind: str, delay_ms: int, rate_mbit: int) -> str:
 
 
 def _transfer(values: Table, rate: int) -> Table:
-    # in front of a gateway a host is never slow: what it could send for a time would wait for minutes in buffers
+    # with gateways an amount is given, not a time: the data that a host writes in some seconds would wait for minutes
+    # in buffers
     amount = {"duration": f"{SECONDS}s"} if values["gateway"] == "none" else {"bytes": rate * 250_000}
     own: Table = {"congestion": values["control"], "family": values["family"], **amount}
     own |= {"tool": values["tool"], "window": values["window"]}

@@ -56,7 +56,7 @@ class Measured:
 
 
 def absent(plan: Plan, *, virtual: bool) -> dict[str, str]:
-    """The cases that this machine cannot measure, and what it lacks."""
+    """The cases that this machine cannot measure, each with what is missing."""
     lacks = gateway_commands.missing(trial.setting for trial in plan.trials)
     found = {case: f"no {', '.join(programs)} here" for case, programs in lacks.items()}
     for trial in () if virtual else plan.trials:

@@ -1,9 +1,9 @@
 """log.analyse: packets a second and peak memory of `pktlogger analyse`, compared with tcptrace and another build of
 pktlogger on the same two captures.
 
-The packets of both captures count. tcptrace analyses one end after the other without joining them; there is no closer
-comparison. Where the environment has LFP_PKTLOGGER_BEFORE, the path of another build's pktlogger, each pair measures
-that, too.
+The packets of both captures count. tcptrace analyses one end after the other without joining them; no program is more
+similar. Where the environment has LFP_PKTLOGGER_BEFORE, the path of another build's pktlogger, each pair measures that,
+too.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def _round(place: Place, pair: Hosts, folder: Path, number: int, seconds: int) -
 
 
 def _one(place: Place, pair: Hosts, folder: Path, capture: Capture, seconds: int) -> tuple[float, Counts]:
-    """The rate at the receiver, and what the capture counted: `packets`, `dropped` and, of pktlogger, `crossed`."""
+    """The rate at the receiver, and what the capture counted: `packets`, `dropped` and, with pktlogger, `crossed`."""
     file = folder / "capture"
     with veth(pair, MTU):
         offloads_off(pair)

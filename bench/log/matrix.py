@@ -286,7 +286,7 @@ def rows() -> Iterator[Row]:
 
 
 def method() -> str:
-    """The part of the published page that says what the matrix is, and the table of rules."""
+    """The part of the published page that explains the matrix, and the table of rules."""
     table = "\n".join(
         f"| {program} | {rule.name} | {rule.says} | {rule.source} |"
         for program, rules in (("tshark", TSHARK), ("tcptrace", TCPTRACE))

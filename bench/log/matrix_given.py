@@ -15,7 +15,7 @@ from netcommon.errors import LfpError
 CAPTURES = Path(__file__).resolve().parents[2] / "tests/captures"
 QUANTITIES = ("packets", "payload", "handshake")
 _TAGS, _TUNNEL = "reads no tag but one 0x8100", "reads no such tunnel"
-# What explains every difference of a program in a file.
+# By file and program: the rule that explains all of the program's differences.
 WHY: dict[tuple[str, str], str] = {
     ("tshark", "10-double-copy"): "copies count (Wireshark User's Guide, D.9)",
     ("tcptrace", "10-double-copy"): "copies count",
@@ -32,7 +32,7 @@ WHY: dict[tuple[str, str], str] = {
 
 
 def rows() -> Iterator[Row]:
-    """A row for each program; none where this is no checkout."""
+    """A row for each program; none if this is not a checkout."""
     files = sorted(CAPTURES.glob("*.pcap*"))
     for program in ("tshark", "tcptrace") if files else ():
         total = Tally()

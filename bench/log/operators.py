@@ -2,8 +2,8 @@
 
 Each trial is one recipe (operators_recipes): a line, two hosts, small programs and plain ``tcpdump`` at both ends
 (operators_world), in virtual time. `pktlogger analyse` gets the two captures and nothing else. ``--pairs N`` makes N
-trials of each cause. ``log.operators_real`` makes the same in real time, over veth pairs and the delay box. Of both,
-``--publish docs/reference/causes.md`` writes the confusion table into that page.
+trials of each cause. ``log.operators_real`` makes the same in real time, over veth pairs and the delay box. ``--publish
+docs/reference/causes.md`` writes the confusion tables of both into that page.
 """
 
 from __future__ import annotations

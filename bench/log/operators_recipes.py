@@ -16,7 +16,7 @@ Json = dict[str, Any]
 MTU, MSS, LATEST_S = 1500, 1460, 8.0
 MOST_BYTES = 50_000_000  # of a transfer; this bounds the time that a recipe takes
 RENO = "Linux, Reno"
-# Stacks that differ in what they offer and how they grow, with their sysctls. Of "fixed window" the receiver's buffer
+# Stacks that differ in what they offer and how they grow, with their sysctls. In "fixed window" the receiver's buffer
 # does not grow by itself.
 STACKS: dict[str, dict[str, str]] = {
     "Linux": {},

@@ -86,7 +86,8 @@ def client(world: Json) -> None:
 
 
 def _socket(world: Json) -> socket.socket:
-    """A socket with the recipe's congestion control. A namespace's own default is what its machine allows."""
+    """A socket with the recipe's congestion control. Rejected: the namespace's default, because the machine may not
+    allow this control as one."""
     made = socket.socket()
     made.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, world["control"].encode())
     return made

@@ -111,7 +111,7 @@ def _simple_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
 
 
 def _loop_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
-    """The sendmmsg loop, with `each` packets a message."""
+    """The sendmmsg loop, with `each` packets per message."""
     sender = find("pktlogger").parent / "test" / "lfp-udp-sender"
     if not sender.exists():
         raise LfpError(f"{sender}: not there; `make build` builds it")

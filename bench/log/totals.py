@@ -121,8 +121,8 @@ def fins_again(capture: Path) -> int:
 
 
 def dsacks(columns: dict[str, Any]) -> np.ndarray:
-    """Of each packet, whether its first SACK block reports a duplicate: it is below what the packet acknowledges, or
-    within the second block (RFC 2883, section 4)."""
+    """Whether each packet's first SACK block reports a duplicate: it is below what the packet acknowledges, or within
+    the second block (RFC 2883, section 4)."""
     sacks, ack = (columns[name].to_numpy() for name in ("sack_n", "ack"))
     reported = np.zeros(sacks.size, bool)
     reported[sacks > 0] = _edge(columns, "sack_left", 0) < ack[sacks > 0]
@@ -166,7 +166,7 @@ def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
 
 
 def by_tcptrace(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
-    """The same from tcptrace's long output, and what it calls retransmitted."""
+    """The same from tcptrace's long output, and the packets that it calls retransmitted."""
     for block in run("tcptrace", "-l", "-n", capture).decode().split("=" * 32 + "\n"):
         ports = [int(port) for port in re.findall(r"host \w+:\s+\S+:(\d+)\n", block)]
         if sorted(ports) == sorted(connection.ports):

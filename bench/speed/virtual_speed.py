@@ -54,7 +54,7 @@ CASES = (
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result with a row for each case. Where the kernel is not built there is no result, and a line says why."""
+    """One result with a row for each case. Without a built kernel there is no result, and a line says why."""
     if why := kernel.missing():
         place.say(f"virtual.speed: left out: {why}")
         return

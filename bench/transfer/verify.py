@@ -8,10 +8,11 @@ The largest possible window, 511 MB, gives 8.6 Gbit/s. That is less than path an
 Reno, whose slow start has no early exit, reaches that rate after 8 s every time. CUBIC's slow start exits at a
 different point each time.
 
-``rttcp.samples``: the sender's CPU time a byte with a TCP_INFO sample every 10 ms, over that without, on the pair.
-Throughput cannot show a cost below 1 %, because it varies by more than that between sessions. CPU time a byte varies
-less. Many short pairs, of which every other one begins with the other side, remove most of that variation. Samples
-every millisecond cost ten times as much as those every 10 ms, so a tenth of the measured difference is the figure.
+``rttcp.samples``: the sender's CPU time per byte with a TCP_INFO sample every 10 ms, divided by the one without, on the
+pair. Throughput cannot show a cost below 1 %, because it varies by more than that between sessions. CPU time per byte
+varies less. Many short pairs, of which every other one begins with the other side, remove most of that variation.
+Samples every millisecond cost ten times as much as those every 10 ms, so a tenth of the measured difference is the
+figure.
 """
 
 from __future__ import annotations

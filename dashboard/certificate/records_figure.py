@@ -15,8 +15,8 @@ DASHES = {"single": "solid", "multiple": "dot"}
 
 
 def records_figure(mark: tuple[str, float], name: str) -> go.Figure:
-    """All known records: each class is a line of steps. ``mark``: the date and score of a run, Tbit·m/s; a
-    score of 0 has no place on the axis and is not drawn."""
+    """All known records: each class is a line of steps. ``mark``: the date and score of a run, Tbit·m/s; a score of 0
+    cannot be on a logarithmic axis and is not drawn."""
     figure = go.Figure()
     for family in COLOURS:
         known = records.load(family)

@@ -170,7 +170,7 @@ def _drawer(run_named: Callable[[str], Run]) -> Callable[[str, tuple[str, ...]],
 
 
 def said_of(text: Messages, state: demonstration.State) -> str:
-    """The line under the buttons: ready, what runs and how long still, or why there was no result."""
+    """The line under the buttons: ready, or the running transfer and its remaining time, or why there was no result."""
     if state.running is not None:
         left = readable.duration(round(state.left_s or 0) * 1e9)
         return text("running", left=left, **told(state.running))

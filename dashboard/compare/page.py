@@ -21,7 +21,7 @@ from scenarios.plan import columns
 
 
 def page(base: Run, run: Run, wanted: Choice) -> html.Div:
-    """`run` beside `base` by the result of the address (`?value=`), across the settings of the address (`?across=`)."""
+    """`run` compared with `base`, by the result (`?value=`) and across the settings (`?across=`) of the address."""
     metric = wanted.value or THROUGHPUT
     shared = [name for name in choice.results(run) if name in choice.results(base)]
     results = [{"label": columns.label(name), "value": name} for name in shared]

@@ -1,4 +1,4 @@
-"""What a reader chose for the figure of a run, as it stands in the address: `?x=path.rate&value=retransmits`.
+"""What a reader chose for the figure of a run, as written in the address: `?x=path.rate&value=retransmits`.
 
 A choice is a [report] table that the page writes: `applied` gives a run that asks for it, so that every figure and
 every note is built as for a scenario's own [report]. Rejected: passing parameters through all builders in addition to
@@ -23,8 +23,8 @@ EVERY = "all"  # value of `series`: every setting that differs makes lines
 
 @dataclass(frozen=True)
 class Choice:
-    """Names as in an address; empty: what the scenario's [report] says, or what is chosen where it says nothing.
-    `by`: the second axis. `hide`: THEORY, PAPER. `across`: the settings that may differ between two runs."""
+    """Names as in an address; empty: the name in the scenario's [report], or a default if it has none. `by`: the second
+    axis. `hide`: THEORY, PAPER. `across`: the settings that may differ between two runs."""
 
     x: str = ""
     by: str = ""
@@ -101,7 +101,7 @@ def _is_the_same_back(run: Run, name: str) -> bool:
 
 
 def results(run: Run) -> list[str]:
-    """The columns of what was measured that have numbers."""
+    """The columns of measured values that have numbers."""
     outcomes = [name for name, column in columns.COLUMNS.items() if column.role == "outcome"]
     known = [name for name in outcomes if any(finite(row.get(name)) for row in run.rows)]
     return [name for name in known if not (run.virtual and name.startswith("cpu_"))]

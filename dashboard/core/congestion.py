@@ -49,7 +49,8 @@ class Control:
 @dataclass(frozen=True)
 class Pair:
     """Our algorithm and the kernel's own, in trials that differ in nothing else: their throughput, and the greatest
-    difference of their windows outside recovery, as a share. `setting`: words that tell this pair from the others."""
+    difference of their windows outside recovery, as a share. `setting`: words that distinguish this pair from the
+    others."""
 
     ours: Control
     kernel: Control

@@ -1,8 +1,7 @@
 """Controls of which one chooses: a browser's own select, slider, radio buttons and checkboxes (assets/controls.js).
 
-Rejected: dcc.Dropdown, dcc.RadioItems and dcc.Checklist of Dash 4. The place that has the dropdown's focus is hidden
-from screen readers, its name leaves its label out, and the others nest a control in a control. And dcc.Slider, whose
-steps are even.
+Rejected: dcc.Dropdown, dcc.RadioItems and dcc.Checklist of Dash 4. The dropdown's focused element is hidden from screen
+readers, its name lacks its label, and the other two nest a control in a control. And dcc.Slider, whose steps are even.
 """
 
 from __future__ import annotations

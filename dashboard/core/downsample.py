@@ -1,7 +1,8 @@
 """Thins dense lines to what a screen can show: min-max-LTTB (tsdownsample) over the visible range.
 
 Only lines are thinned. Events that must never get lost (retransmissions, losses, time-outs, zero windows) have traces
-of their own with all rows. `aggregate` is for more events than a browser can draw, and its caller tells the reader.
+of their own with all rows. `aggregate` is for more events than a browser can draw, and its caller writes a note about
+it.
 """
 
 from __future__ import annotations

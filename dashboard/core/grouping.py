@@ -1,4 +1,4 @@
-"""Divides the trials of a run into series, so that no series has two settings at one place of an axis.
+"""Divides the trials of a run into series, so that no series has two settings at one position of an axis.
 
 Two trials of a series that agree in the axes differ in nothing but repeat and seed: every other swept setting makes
 series of its own. Rejected: series by the report's names alone. That counted three queue sizes as three repeats.
@@ -38,7 +38,7 @@ def listed(rows: Sequence[Json]) -> list[Json]:
 
 def split(run: Run, rows: Sequence[Json], axes: Sequence[str], series: Sequence[str]) -> list[Group]:
     """The series of `rows` over `axes`, in listed order. `series`: columns that the report names. Each group has one
-    value in them, and in whatever else tells it from the others."""
+    value in them, and in every other column that distinguishes it from the others."""
     in_order = listed(rows)
     own = [name for name in series if any(row.get(name) is not None for row in in_order)]
     names = _needed(in_order, own, cells.telling(in_order, [*axes, *own], cells.preferred(run.sweep)))

@@ -20,8 +20,8 @@ def ticks(low: float, high: float) -> list[float]:
 
 
 def axis(values: Iterable[float]) -> dict[str, Any]:
-    """A logarithmic axis for these values, those that are positive and finite. The numbers beside it go from the power
-    of ten below them to the one above, so that a short axis has more than one."""
+    """A logarithmic axis for those of these values that are positive and finite. Its tick labels go from the power of
+    ten below them to the one above, so that a short axis has more than one."""
     shown = [value for value in values if value > 0 and math.isfinite(value)] or [1.0]
     low, high = math.floor(math.log10(min(shown))), math.floor(math.log10(max(shown))) + 1
     numbers = [10.0**tick for tick in ticks(low, high)]

@@ -1,5 +1,5 @@
-"""Texts in several languages: a table of messages stands in the folder that shows them (messages.toml), with a row for
-each text, its key and the text in every language.
+"""Texts in several languages: a table of messages is in the folder whose pages show them (messages.toml), with a row
+for each text, its key and the text in every language.
 
 A text may have placeholders as str.format has them. tests/py/dashboard/test_dashboard_class.py compares the languages
 with each other. Rejected: gettext, whose keys are English sentences, so that a better sentence loses its translation.

@@ -1,4 +1,4 @@
-"""What pages and report show beside figures: tables and lists of facts, as plain strings without Dash or HTML.
+"""What pages and report show in addition to figures: tables and lists of facts, as plain strings without Dash or HTML.
 
 A table has a head and rows; a list of facts is (label, value) pairs. The code that renders them escapes them. Every
 number in them has passed netcommon.readable.

@@ -1,8 +1,9 @@
 """A script that esbuild made of modules, without those that nothing reaches.
 
-A module stands as `name=W((exports,module)=>{…})`, or as `name=Ea(()=>{…})` with its functions before it. It counts as
-reached where its name stands anywhere in what is reached: a name with two meanings keeps a module too many. Modules of
-the first form are emptied where the next module follows at once. A script of another shape stays as it is.
+A module is written as `name=W((exports,module)=>{…})`, or as `name=Ea(()=>{…})` with its functions before it. It counts
+as reached if its name occurs anywhere in reached code. So a name with two meanings may keep a module that is not
+needed. Modules of the first form are emptied where the next module follows at once. A script of another shape stays as
+it is.
 
 Rejected: a parser of JavaScript. It could empty the second form, too, for a dependency and a slower start.
 """
@@ -51,7 +52,7 @@ def without_unreached(text: str) -> str:
 
 
 def _reached(head: str, modules: list[_Module], lazy: str) -> set[str]:
-    """The names of modules that the script can reach. What stands before a module of the lazy form belongs to it."""
+    """The names of modules that the script can reach. The code before a module of the lazy form belongs to it."""
     parts = {module.name: module.text for module in modules}
     for before, module in pairwise(modules):
         if module.form == lazy:

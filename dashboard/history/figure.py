@@ -1,6 +1,6 @@
 """The figure of a metric over runs: a line for each cell with bars from its least to its greatest trial.
 
-Each run has a place of its own on the x axis, oldest first, under the build of its gateway (or of lfp, without
+Each run has a position of its own on the x axis, oldest first, under the build of its gateway (or of lfp, without
 gateways). There is a panel for each scenario and kind of time, because their figures have nothing in common. Rejected:
 time as the x axis. Ten runs of one evening and one of last month would be two points.
 """

@@ -1,5 +1,5 @@
 """The page of a metric over all runs: what `lfp history` prints and `lfp history --plot` draws, with the choice of
-metric, scenario and number of runs. The address says what is shown, so a link is the view."""
+metric, scenario and number of runs. The address says what is shown, so a link leads to the same view."""
 
 from __future__ import annotations
 

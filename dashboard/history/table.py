@@ -1,4 +1,4 @@
-"""A metric over the runs of a folder, for its page: what an address asks for, the entries of `lfp history`, and their
+"""A metric over the runs of a folder, for its page: the request in an address, the entries of `lfp history`, and their
 table."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Asked:
 
     @classmethod
     def of(cls, search: str) -> Asked:
-        """From `?metric=…&scenario=…&last=…`. UsageError for what is not offered."""
+        """From `?metric=…&scenario=…&last=…`. UsageError for a value that is not offered."""
         given = {name: values[0] for name, values in parse_qs(search.lstrip("?")).items()}
         last = given.get("last", str(LASTS[1]))
         if last not in map(str, LASTS):

@@ -66,7 +66,7 @@ def setting_value(setting: Setting, state: GatewayState) -> str:
 
 
 def limit(bps: float | None) -> str:
-    """A rate of which 0 means that there is no limit."""
+    """The text of a rate limit; 0: none."""
     return "none" if bps == 0 else readable.rate(bps)
 
 

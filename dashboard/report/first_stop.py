@@ -65,7 +65,7 @@ def _slope_bps(t: I64, value: I64, start: int, end: int) -> float:
 
 
 def fact_table(paper: dict[str, tuple[float, str]], measured: FirstStop) -> Table:
-    """The paper's facts about its Seq/Ack figure beside those of a timeline's first stop."""
+    """The paper's facts about its Seq/Ack figure next to those of a timeline's first stop."""
     rows = [
         (label, show(paper[name][0]) if name in paper else readable.NOTHING, show(getattr(measured, name)))
         for name, (label, show) in LABELS.items()

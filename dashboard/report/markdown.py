@@ -1,7 +1,7 @@
 """A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables.
 
 A matrix is a grid for each series, because a reader compares a row with a row; the HTML report lists its cells. The
-pictures are PNGs beside the file, named after it and the figure, and have the report's figures. All files are
+pictures are PNGs in the same folder, named after the file and the figure, and show the report's figures. All files are
 written under temporary names first and then renamed, so that a full disk leaves none.
 """
 
@@ -49,7 +49,7 @@ class Part:
 
 
 def write_markdown(run_dir: Path, target: Path, *, pictures: bool) -> list[Path]:
-    """Writes `target` and, if asked, its pictures beside it; returns all paths, the Markdown's first.
+    """Writes `target` and, if asked, its pictures next to it; returns all paths, the Markdown's first.
 
     Raises LfpError when `run_dir` is not a run, or a file cannot be written.
     """
@@ -140,7 +140,7 @@ def _result_parts(run: Run) -> list[Part]:
 
 
 def _first_timeline(run: Run) -> list[Part]:
-    """The first captured trial. The report has three, and the dashboard all."""
+    """Only the first captured trial. The HTML report has the first three, and the dashboard all."""
     captured = [number for number in run.trial_numbers() if number in run.captured]
     if not captured:
         return []

@@ -58,7 +58,7 @@ class PaperPoint:
 @dataclass(frozen=True)
 class Curves:
     """Everything that is drawn or tabled. `x_values`: ascending. `failed`: number of trials without a value;
-    `elsewhere`: number of trials that have no place on the x axis."""
+    `elsewhere`: number of trials that have no position on the x axis."""
 
     paper: str
     x: str

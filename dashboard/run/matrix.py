@@ -40,7 +40,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """One series, its cells by place. A place without a cell was not measured, or has no valid trial."""
+    """One series, its cells by row and column. Where there is no cell, nothing was measured, or no trial is valid."""
 
     series: str
     cells: dict[Place, Span]
@@ -50,7 +50,7 @@ class Panel:
 @dataclass(frozen=True)
 class Matrix:
     """Everything that is drawn or tabled. `left_out`: number of trials that failed or are not valid; `elsewhere`:
-    number of trials that have no place on an axis."""
+    number of trials that have no position on an axis."""
 
     paper: str
     value: str
@@ -105,7 +105,7 @@ def _of(points: Sequence[Json], series: Sequence[str], group: Group) -> list[Jso
 
 
 def _paper(points: Sequence[Json], x: Axis, y: Axis, value: str) -> dict[Place, float]:
-    """The paper's values at the places that were measured."""
+    """The paper's values at the rows and columns that were measured."""
     found = {}
     for point in points:
         if point.get(value) and (place := _place(point, x, y)) is not None:

@@ -1,7 +1,7 @@
 """Heat maps over two swept settings, a panel for each series (comet-2004/fig1). All panels share one logarithmic scale
-of colours, which spans a factor of ten at least: otherwise a tenth less would look like a collapse. Each cell contains
-its median, and under it the paper's value where the paper has one. A panel with too many cells for texts has none; the
-hover text says the same."""
+of colours, which spans a factor of ten at least: otherwise a difference of a tenth would look like a collapse. Each
+cell contains its median, and under it the paper's value where the paper has one. A panel with too many cells for texts
+has none; the hover text says the same."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_TEXTS = 20  # rows or columns of a panel; a text is 14 px high
 
 
 def matrix_figure(matrix: Matrix) -> go.Figure:
-    """The figure. Both axes have categories, so that 0 has a place beside logarithmic steps."""
+    """The figure. Both axes have categories, so that 0 has a position next to logarithmic steps."""
     titles = [f"<b>{escape(panel.series) or 'measured'}</b>" for panel in matrix.panels]
     gap = 0.36 / max(len(titles), 1)
     figure = make_subplots(rows=len(titles), cols=1, subplot_titles=titles, shared_xaxes=False, vertical_spacing=gap)

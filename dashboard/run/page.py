@@ -1,5 +1,5 @@
-"""The page of one run: verdict, figure of its sweep with the paper beside it, table of trials. A click on a point of
-the figure opens the point's trial. The address says what the figure shows (core/choice.py)."""
+"""The page of one run: verdict, figure of its sweep with the paper's values, table of trials. A click on a point of the
+figure opens the point's trial. The address says what the figure shows (core/choice.py)."""
 
 from __future__ import annotations
 

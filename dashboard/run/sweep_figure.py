@@ -170,7 +170,7 @@ class _Style:
 
     @property
     def rank(self) -> int:
-        """The place in the legend: a series' own limit comes after the series."""
+        """The rank in the legend: a series' own limit comes after the series."""
         return LEGEND_RANK + (self.group is not None)
 
 
@@ -264,7 +264,7 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
             showarrow=False,
             text=f"<b>{escape(region.label)}</b>",
             font={"color": INK},
-            yshift=number % 2 * NAME_PX,  # names of neighbours do not meet, however narrow their regions
+            yshift=number % 2 * NAME_PX,  # two heights, so that neighbours' names do not overlap in narrow regions
         )
 
 
@@ -286,7 +286,7 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: U
         **AXIS,
         title_text=_window_title(log_x, window),
         type="log" if log_x else "linear",
-        tickmode="array" if log_x else "auto",  # the switch changes it; ticks are there for both
+        tickmode="array" if log_x else "auto",  # the page's switch changes it; there are ticks for both kinds
         tickvals=[tick / window.size for tick in ticks],
         ticktext=[readable.size(tick) for tick in ticks],
     )

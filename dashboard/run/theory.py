@@ -32,7 +32,7 @@ class TheoryLine:
 
 
 def lines(groups: Sequence[Group], x: str, y: str, values: Sequence[Value]) -> tuple[TheoryLine, ...]:
-    """The lines over column `x` for the result `y`; `values`: the places of the axis in order."""
+    """The lines over column `x` for the result `y`; `values`: the values on the axis in order."""
     found: list[TheoryLine] = []
     for law, (holds, value) in LAWS.items():
         if not holds(x, y):
@@ -61,7 +61,7 @@ def _points(
 
 
 def _agree(lines: Sequence[tuple[tuple[Value, float], ...]]) -> bool:
-    """Whether no place has two values."""
+    """Whether no x has two values."""
     places = {place for points in lines for place in points}
     return len({place for place, _ in places}) == len(places)
 

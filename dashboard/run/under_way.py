@@ -3,7 +3,7 @@
 
 Invariants: a file is read from where the last reading ended, and one state serves all browsers. A connection keeps at
 most `MOST_SAMPLES`: beyond that every second one is dropped, so a long trial is kept as a whole, but coarser. Rejected:
-reading the captures of a running trial. Indexing them again and again takes the processor from what is being measured.
+reading the captures of a running trial. Indexing them again and again would take processor time from the measurement.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bounds the connections that a stranger may hold, before any token is checked: a share for every source.
 
-A source is an IPv4 address or an IPv6 /64. One that has more than its share, or the one that has most when all places
-are taken, loses the connection that it has not used for longest. So a new connection is always served. Rejected:
-refusing the new one, because on loopback all users of the machine are one source.
+A source is an IPv4 address or an IPv6 /64. One that has more than its share, or the one that has most when all
+connections are in use, loses the connection that it has not used for longest. So a new connection is always served.
+Rejected: refusing the new one, because on loopback all users of the machine are one source.
 """
 
 from __future__ import annotations

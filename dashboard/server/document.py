@@ -1,4 +1,4 @@
-"""The HTML document in which every page is shown: its scripts, and what a page needs at once.
+"""The HTML document in which every page is shown: its scripts, and the requests whose answers a page needs at once.
 
 plotly.js is our own (core/plotly_js.py). Scripts of components that no page has are left out, half of all that Dash
 would load, and those of the table of runs come when it is shown (assets/runs_table.js), except in the document of the

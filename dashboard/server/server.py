@@ -27,7 +27,7 @@ from dashboard.server.changes import Offered
 from dashboard.server.document import Application
 
 THREADS = 16  # answers under way at a time
-_PATIENCE_S = 5  # for what is still being prepared when the server ends
+_PATIENCE_S = 5  # for preparations that still run when the server ends
 
 
 def serve(
@@ -80,9 +80,9 @@ def _client(app: Application, cookie: str, token: str) -> FlaskClient:
 
 
 def _prepare(runs_dir: Path, client: FlaskClient, first: str, ended: threading.Event) -> None:
-    """Asks for what the first page asks for, and for the timeline that its reader will most probably open, so that
-    programs and columns are loaded while the browser starts. Nobody waits for an answer, so failures are ignored. Asks
-    for nothing more once the server has ended."""
+    """Makes the same requests as the first page, and requests the timeline that its reader will most probably open, so
+    that programs and columns are loaded while the browser starts. Nobody waits for an answer, so failures are ignored.
+    Asks for nothing more once the server has ended."""
     with contextlib.suppress(Exception):
         for address in ("/", "/_dash-layout"):
             if not ended.is_set():

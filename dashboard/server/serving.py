@@ -61,7 +61,7 @@ def _serve(shown: Shown, opened: Opened, choice: sandbox.Choice) -> None:
     finally:
         for channel in channels.values():
             channel.close()
-        if opened.keeper:  # it ends once the channels are closed, after what it has running then
+        if opened.keeper:  # it ends after the channels are closed and its running demonstration has ended
             with suppress(ChildProcessError):
                 os.waitpid(opened.keeper, 0)
 

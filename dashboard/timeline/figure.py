@@ -29,7 +29,7 @@ SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the width of a plot that has room for sho
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
 POINTS = 1000  # of a line: one for each of the plot's pixels on a screen of 1,500
 STILL_POINTS, STILL_HEIGHT = 1500, 980  # of a report's figure, which cannot ask for finer points
-LEGEND_PX = 350  # beside the panels: a fixed width, because plotly.js draws all again when legends change the margin
+LEGEND_PX = 350  # right of the panels; fixed, because plotly.js redraws everything when legends change the margin
 BAND: dict[str, Any] = {
     "range": [-1, 1],
     "fixedrange": True,
@@ -108,7 +108,7 @@ def _name_axis(sheet: Sheet, panel: Panel, row: int, say: Messages) -> None:
 
 
 def _add_legend(sheet: Sheet, row: int) -> None:
-    """Gives a panel a legend of its own, beside it."""
+    """Gives a panel a legend of its own, to its right."""
     top = sheet.layout[y_axis(row)]["domain"][1]
     sheet.layout["legend" if row == 1 else f"legend{row}"] = {
         "x": 1.01,

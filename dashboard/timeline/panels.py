@@ -30,7 +30,7 @@ TUNNEL_COLOURS = {(NEAR, FORTH): BLUE, (FAR, FORTH): ORANGE, (FAR, BACK): PURPLE
 
 
 def add_flight(figure: Sheet, view: View, row: int) -> None:
-    """Unacknowledged bytes and congestion window, beside the capacity of path and queue where the run has it."""
+    """Unacknowledged bytes and congestion window, with the capacity of path and queue if it is known."""
     tl = view.timeline
     if tl.server:
         hover = f"flight.inside.{'back' if tl.back else 'forth'}"

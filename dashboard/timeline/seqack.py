@@ -1,6 +1,6 @@
 """Seq and Ack of both ends on one axis (lfp-1995/fig4): sent, received, acknowledged, allowed.
 
-Between the ends is the delay box, where it was recorded. With gateways (comet-2004) the places are client, gateway in,
+Between the ends is the delay box, where it was recorded. With gateways (comet-2004) the points are client, gateway in,
 gateway out and server. Packets that were lost or sent again have marks of their own, one for each packet until there
 are too many to see. Losses are distinguished by the cause that the box gives."""
 
@@ -159,7 +159,7 @@ def _acks(view: View) -> Trace:
 
 def _resent(view: View, kind: int) -> list[Trace]:
     """Two traces with one legend entry: retransmissions at the sender, and their arrival at the receiver. Where marks
-    are thinned the latter are left out: at that width they lie beside the former."""
+    are thinned the latter are left out: at that resolution they coincide with the former."""
     tl = view.timeline
     key, colour, symbol = RESENT[kind]
     name = view.marked(key)

@@ -30,7 +30,7 @@ WINDOW_RTTS = 4
 ENOUGH_WINDOWS = 20  # a transfer with fewer windows of WINDOW_RTTS is divided into windows of one round trip
 LEAST_WINDOWS = 4  # fewer windows cannot be compared with one another
 MOST_WINDOWS = 20_000
-PACKETS = 10  # a window holds at least so many at the average rate: fewer would show packets, not a rate
+PACKETS = 10  # segments that a window holds at least at the average rate: fewer would show packets, not a rate
 MEASURE = (
     f"A span is slow if its rate is below {readable.share(SLOW_SHARE)} of the line's rate (of the gateways' limit), or "
     "of the transfer's own median rate where half of the transfer is slower than that. Rates are taken over "
@@ -92,7 +92,7 @@ def _windows(timeline: Flow) -> tuple[F64, int, int]:
 
 
 def _round_trip_ns(timeline: Flow) -> float:
-    """The path's round-trip time. Behind a gateway the sender's own RTT is the way to the gateway only."""
+    """The path's round-trip time. Behind a gateway the sender's own RTT covers only the path to the gateway."""
     rtt = timeline.rtt_quantiles_ns
     return max(float(rtt[1]) if rtt.size else 0.0, float(timeline.params.get("rtt_ns") or 0))
 
@@ -150,7 +150,7 @@ def _listed(said: list[Said]) -> Said:
 
 
 def _known(timeline: Flow, span: Slow) -> Iterator[Said]:
-    """What the capture shows of a span, and of the round trip before it, where the causes lie."""
+    """What the capture shows of a span and of the round trip before it, which has the causes."""
     t0, t1 = int(span.t0_ns - _round_trip_ns(timeline)), span.t1_ns
     arrivals = (timeline.server or timeline).arrived.t_ns
     if span.t0_ns <= arrivals[0]:

@@ -65,7 +65,7 @@ class Store:
             parts = [value.t_ns, value.value, *value.levels.parts]
         else:
             parts = list(value) if isinstance(value, tuple) else [value]
-        for number, part in reversed(list(enumerate(parts))):  # the first is the last to be there
+        for number, part in reversed(list(enumerate(parts))):  # the first one is written last
             self._write(self._path(name, number, value), part)
 
     def _found(self, name: str) -> Any:

@@ -33,7 +33,7 @@ from netcommon import trial_tables
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 7  # changes when what is kept changes
+STORED_AS = 7  # changes when the kept arrays change
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
         "marked_rows", "trip_ns", "trip_rtt_ns", "trip_gap")  # fmt: skip
 SLOW = "slow"
@@ -43,7 +43,7 @@ WHOLE_LIMITS, THROUGH = "whole-limits.parquet", "through.json"  # of two connect
 
 @dataclass(frozen=True)
 class Timeline(Flow):
-    """A flow with the places in it that a reader is led to. `server`: as in `Flow`."""
+    """A flow with the stops and slow spans to which the page leads a reader. `server`: as in `Flow`."""
 
     server: Timeline | None = None
 
@@ -57,7 +57,7 @@ class Timeline(Flow):
 
     @cached_property
     def slow_spans(self) -> tuple[Stop, ...]:
-        """The same as places in the timeline."""
+        """The same as `Stop`s."""
         ends, texts = self.slowest
         said = [json.loads(text) for text in texts.tolist()]
         return tuple(
@@ -66,7 +66,7 @@ class Timeline(Flow):
 
     @kept
     def happened_in_order(self) -> tuple[NDArray[Any], ...]:
-        """What `happened` is made of. Its times lie all over the file of segments."""
+        """The arrays of `happened`. Its times are spread over the whole file of segments."""
         found = happened.happened(self)
         return found.t_ns, found.source, found.row
 
@@ -77,7 +77,8 @@ class Timeline(Flow):
 
     @property
     def visits(self) -> tuple[Stop, ...]:
-        """The places that the buttons lead to: the stops in order of time; where nothing stopped, the slowest spans."""
+        """The stops or spans that the buttons lead to: the stops in order of time; where nothing stopped, the slowest
+        spans."""
         return self.stops or self.slow_spans
 
     def first_view_ns(self) -> tuple[int, int]:
@@ -230,7 +231,7 @@ def _of(
     found: Box | None,
     never: LostAcks | None,
 ) -> Timeline:
-    """A connection of these columns, with what is in its small files."""
+    """A connection from these columns and its small files."""
     folder, summary = (trial.path, trial.summary) if client is None else (trial.path / SERVER, trial.server_summary)
     own = flow_summary(summary, flow)
     ends = _ends(trial, client, flow)

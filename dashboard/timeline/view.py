@@ -27,13 +27,13 @@ CORNER_POINTS = 2  # a step between points that are nearer is drawn as a slope: 
 MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
 Facts = NDArray[np.object_]
 AT, VALUE = "%{x:.6f} s", "%{customdata}"  # what plotly.js fills into a hover text
-END = "<extra></extra>"  # of a hover text: without the trace's name beside it
+END = "<extra></extra>"  # of a hover text: without the trace's name next to it
 
 
 @dataclass(frozen=True)
 class Leg:
     """One connection: the beginning of the keys of its texts, and the colours of its lines. A dash leaves the line
-    below visible where two places are too near each other to tell apart."""
+    below visible where the lines of two capture points coincide."""
 
     key: str = "plain"
     sent_colour: str = BLUE
@@ -78,7 +78,7 @@ class View:
         return self.say(f"{self.leg.key}.{what}")
 
     def marked(self, key: str, **values: object) -> str:
-        """The name of marks, with this connection's place where there are two."""
+        """The name of marks; with two connections, also which one it is."""
         return self.say(f"{self.leg.key}.where", name=self.say(key, **values))
 
     def line(self, series: Series, thinned_to: int | None = None) -> Steps:

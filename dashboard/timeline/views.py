@@ -50,9 +50,9 @@ class Asked:
 
 
 def asked(loaded: Timeline, flow: int, query: Mapping[str, str]) -> Asked:
-    """What a query asks for: `from` and `to` in s, with `event` (`next`, `previous`) moved to the event beside their
-    middle; or `visit` (a number, or `whole`); by default the first view. Raises LfpError (status 2) for what is no time
-    or no number."""
+    """What a query asks for: `from` and `to` in s, with `event` (`next`, `previous`) moved to the event next to their
+    middle; or `visit` (a number, or `whole`); by default the first view. Raises LfpError (status 2) if a time or number
+    is malformed."""
     bin_ns = round(_number(query, "bin", 0.0) * 1e9)
     if "from" in query or "to" in query:
         longest = max(loaded.duration_ns, LEAST_NS)
@@ -92,7 +92,7 @@ def _number(query: Mapping[str, str], name: str, default: float) -> float:
 
 
 def sheet_of(loaded: Timeline, view: Asked) -> Sheet:
-    """The drawn view. The layout's `meta` tells the page the number of the visit, and what there is to say."""
+    """The drawn view. The layout's `meta` tells the page the number of the visit, and the sentences that it shows."""
     sheet = timeline_sheet(loaded, (view.t0_ns, view.t1_ns), bin_ns=view.bin_ns)
     sheet.layout["meta"] |= {"visit": view.visit, "said": view.said}
     return sheet

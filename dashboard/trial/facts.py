@@ -118,7 +118,7 @@ def _marks(row: Json, flow: Json) -> str:
 
 
 def _reported(flow: Json) -> str:
-    """What acknowledgements said of marks, and what the sender did; empty where nothing was reported."""
+    """The marks that acknowledgements reported, and the sender's reactions; empty where nothing was reported."""
     reductions = flow.get("ecn_reductions")
     times = f"window reduced {'once' if reductions == 1 else f'{readable.count(reductions)} times'}"
     if flow.get("ce_reported"):

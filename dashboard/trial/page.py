@@ -165,7 +165,9 @@ def _timeline_part(run: Run, trial: Trial, search: str) -> list[Any]:
         html.Div([*buttons, *_buttons(EVENTS), *moves], className="bar"),
         html.Div([choice, select("bin", "Rates over", bins, bin_s)], className="bar"),
         dcc.Store(id="timeline-page", data=first | {"flow": flow, "bin": bin_s, "config": dict(graph_config())}),
-        dcc.Store(id="timeline-shown"),  # a callback without output is not called for what has just come
+        dcc.Store(
+            id="timeline-shown"
+        ),  # a callback without output is not called for elements that have just been added
         html.P(id="timeline-said", role="alert"),
         html.Figure(html.Div(id="timeline", className="timeline"), **named),
         html.Div([html.Span("What is in view as a file:"), *_files()], className="bar"),

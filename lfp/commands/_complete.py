@@ -53,7 +53,7 @@ def _line(shell: str, item: Item) -> str:
 
 
 def offered(words: list[str], incomplete: str) -> list[Item]:
-    """What may stand in place of ``incomplete`` after ``words``."""
+    """The possible completions of ``incomplete`` after ``words``."""
     known: dict[str, Any] = json.loads(INDEX.read_text(encoding="utf-8"))
     verb = next((word for word in words if word in known["verbs"]), None)
     if verb is None:
@@ -84,8 +84,8 @@ def _option(words: list[str], incomplete: str) -> tuple[str, str, str]:
 
 
 def _values(kind: Any, incomplete: str, cut: int, known: dict[str, Any], words: list[str]) -> list[Item]:
-    """The values of an option or argument. ``kind``: a list of words, or what it names; ``cut``: how many characters
-    the shell puts in front by itself."""
+    """The values of an option or argument. ``kind``: a list of words, or the name of a kind of values; ``cut``: how
+    many characters the shell puts in front by itself."""
     if isinstance(kind, list):
         return _matching(kind, incomplete)
     if kind == "setting":

@@ -138,5 +138,5 @@ def _table() -> dict[str, str]:
 
 
 def _words(name: str) -> str:
-    """The words for a cause, or for what a delay box did."""
+    """The words for a cause, or for a delay box's action."""
     return _table().get(name, name.replace("_", " "))

@@ -113,8 +113,8 @@ def _newest(plan: Plan, runs_dir: Path) -> Path | None:
 
 
 def _same(one: Plan, other: Plan) -> bool:
-    """Whether two plans have the same trials and expect the same. A file of a model lies in the run in one of them,
-    next to the scenario in the other."""
+    """Whether two plans have the same trials and expect the same. A model's file is in the run for one of them, and
+    next to the scenario for the other."""
     trials = [[params.of(trial) for trial in plan.trials] for plan in (one, other)]
     return trials[0] == trials[1] and one.base.expect == other.base.expect
 

@@ -1,5 +1,5 @@
-"""Distance of a route, as the Land Speed Record counts it: the shortest line over the earth's surface between places
-that count.
+"""Distance of a route, as the Land Speed Record counts it: the shortest line over the earth's surface between the
+points that count.
 
 The earth is WGS84's ellipsoid. Published lengths of record paths are its geodesics: Sunnyvale–Chicago–CERN 10,037 km
 (10,036 here), Tokyo–Chicago–Amsterdam–Seattle–Tokyo 32,372 km (32,360 here). Rejected: great circles of a sphere with
@@ -19,14 +19,14 @@ CAP_M = 30_000_000  # R1: distance counts up to here
 
 
 def between_m(start: Place, end: Place) -> float:
-    """The geodesic between two places, metres."""
+    """The geodesic between two points, metres."""
     return float(
         Geodesic.WGS84.Inverse(start.latitude, start.longitude, end.latitude, end.longitude, Geodesic.DISTANCE)["s12"]
     )
 
 
 def legs_m(counted: Sequence[Place]) -> list[float]:
-    """The distance from each place to the next, metres. ``counted``: hosts and routers that count."""
+    """The distance from each point to the next, metres. ``counted``: hosts and routers that count."""
     return [between_m(start, end) for start, end in itertools.pairwise(counted)]
 
 

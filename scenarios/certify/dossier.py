@@ -68,8 +68,8 @@ def check(run_dir: Path, folder: Path) -> None:
 
 
 def _route(run: Subject) -> list[dict[str, Any]]:
-    """The places, each with the distance from the place before it that counts; null at the first, and where a place
-    does not count."""
+    """The points of the route, each with the distance from the previous point that counts; null for the first, and for
+    points that do not count."""
     legs: list[float | None] = [None, *distance.legs_m(run.route.counted)]
     left = iter(legs)
     return [

@@ -34,7 +34,7 @@ def load(family: str) -> list[Record]:
 
 
 def best(family: str, kind: str, entered: str | None = None) -> Record:
-    """The record that stands in a class when a run is entered on the day ``entered`` (YYYY-MM-DD), or after the last
+    """The record that is valid in a class when a run is entered on the day ``entered`` (YYYY-MM-DD), or after the last
     record. R6: a single-stream mark above the multi-stream record also counts there, so the class of several streams
     has the marks of both. UsageError when no record is older than ``entered``."""
     allowed = CLASSES if kind == "multiple" else ("single",)

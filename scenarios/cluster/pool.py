@@ -128,7 +128,7 @@ class Pool:
             return {"archive": None, "record": {"error": {"message": message, "status": EXIT_FAILED}, "wall_s": 0.0}}
 
     def _arrived(self, run_dir: Path, trial: Trial, answer: dict[str, Any]) -> Ended:
-        """Puts the trial's folder in its place. An error of status 2 or 3 is raised, because it would hit every
+        """Moves the trial's folder into the run. An error of status 2 or 3 is raised, because it would hit every
         trial."""
         record, error = answer["record"], answer["record"]["error"]
         if error and error["status"] != EXIT_FAILED:

@@ -76,7 +76,7 @@ class Child:
         return (self.said.read().strip().splitlines() or ["it said nothing"])[-1]
 
     def end(self) -> None:
-        """Ends the process in an orderly way: it removes what it made."""
+        """Ends the process in an orderly way, so that it removes its files."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             self.process.send_signal(number)
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -1,8 +1,8 @@
 """A case's environment in the guest: a client, a server, the gateways between them, the path, and events that disturb
 them.
 
-Client and server are sockets of this process in the hosts' namespaces. In virtual time this process takes no time, so
-what a case measures is the gateways' and the path's.
+Client and server are sockets of this process in the hosts' namespaces. In virtual time this process takes no time, so a
+case measures only the gateways and the path.
 """
 
 from __future__ import annotations
@@ -127,7 +127,7 @@ class Lab:
         self._listener.close()
 
     def silent(self, yes: bool) -> None:
-        """Lets the server answer nobody, or answer again."""
+        """Makes the server stop answering, or answer again."""
         links.silent(self.net.receiver, self.setting.transfer.family, yes)
 
     async def outage(self, seconds: float) -> None:

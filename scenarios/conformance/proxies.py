@@ -15,7 +15,8 @@ _MOST_OCTETS = 8192
 
 
 async def ask(sock: socket.socket, proxy: str, host: str, port: int) -> None:
-    """OSError when the proxy refuses; for SOCKS5 the error that its answer stands for."""
+    """Asks the proxy for a connection. OSError when the proxy refuses; for SOCKS5 with the errno that its answer
+    means."""
     await (_connect if proxy == "http" else _socks5)(sock, host, port)
 
 

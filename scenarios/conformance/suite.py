@@ -31,7 +31,7 @@ from scenarios.virtual.guest import Guest
 CASE_S = 4.0  # wall time of a plain case
 _LOOK_S = 0.05
 _MORE_BYTES = 256 * 2**20  # memory for the buffers of a thousand connections and for a product's own programs
-_ROOM = 10, 9  # the line is that much faster than gateways that have a limit of their own
+_ROOM = 10, 9  # the line's rate as a multiple of the gateways' own limit, if they have one
 
 
 @dataclass(frozen=True)

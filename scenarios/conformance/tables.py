@@ -35,7 +35,7 @@ def summary(results: Sequence[Result]) -> str:
 
 
 def markdown(about: dict[str, Any], results: Sequence[Result]) -> str:
-    """A page: what was tested, the results, and what the cases are."""
+    """A page: the gateways that were tested, the results, and a description of the cases."""
     programs = [f"`{name}` {digest[:12]}" for name, digest in about["programs"].items()]
     lines = [
         f"# Conformance: {about['title']}",

@@ -157,8 +157,7 @@ def set_mtu(pid: int, name: str, mtu: int) -> None:
 
 
 def silent(pid: int, family: Family, yes: bool) -> None:
-    """Lets a host answer nobody, or answer again: a rule in front of all routes but the local ones drops what it
-    sends."""
+    """Makes a host stop answering, or answer again: a rule before all routes but the local ones drops what it sends."""
 
     def act(ipr: IPRoute) -> None:
         ipr.rule("add" if yes else "del", priority=1, action="blackhole", family=_FAMILY_NUMBER[family])

@@ -17,14 +17,14 @@ _DESCRIPTORS = 256  # limit of open files of a node's shell
 
 
 class _Interface(Intf):  # type: ignore[misc]
-    """An interface that somebody else brings up."""
+    """An interface that other code brings up."""
 
     def config(self, **_: Any) -> dict[str, Any]:
         return {}
 
 
 class _Veth(Link):  # type: ignore[misc]
-    """A veth pair that somebody else has made."""
+    """A veth pair that other code has made."""
 
     @classmethod
     def makeIntfPair(cls, *_: object, **__: object) -> None:

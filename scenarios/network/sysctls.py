@@ -13,7 +13,7 @@ from netcommon import netns, unprivileged
 from netcommon.errors import MissingError
 from scenarios.plan.profiles import LARGEST_BUFFER_BYTES, Profile
 
-# As rttcp/src/transfer/window.c has them.
+# The same values as in rttcp/src/transfer/window.c.
 _BYTES_A_WINDOW, _RECEIVER_LEAST_BYTES, _SENDER_SLACK_BYTES = 4, 256 * 2**10, 2**20
 
 
@@ -30,7 +30,7 @@ def unknown_sysctls(profile: Profile) -> list[str]:
 def write_sysctls(values: dict[str, str]) -> dict[str, str]:
     """Writes sysctls in the caller's network namespace. Returns the values read back, of those sysctls that exist.
 
-    A value that the kernel refuses is no error here; it shows in what is read back. For example, kernels refuse a
+    A value that the kernel refuses is not an error here; the values read back show it. For example, kernels refuse a
     namespace's congestion control when the host does not allow that control to everyone.
     """
     back = {}

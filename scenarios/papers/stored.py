@@ -1,7 +1,7 @@
 """Stored measurements of the papers' scenarios, kept with the book: a JSON file for each scenario and form.
 
-A file has date, seed and version of its run, what the scenario expected, and of each trial the columns that the book
-needs. It also has a digest of the scenario: what an older scenario measured is not shown as a figure of today's.
+A file has date, seed and version of its run, the scenario's expectations, and for each trial the columns that the book
+needs. It also has a digest of the scenario, so that figures of an older version of the scenario are not shown.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _ALWAYS = ("valid", "flow", "flow_name", "repeat")
 
 @dataclass(frozen=True)
 class Stored:
-    """The results of a scenario's run. ``about``: ``date``, ``seed``, ``lfp`` and, for what was read off an older page,
-    ``source``. ``expected``: the manifest's. ``results``: rows of results.parquet."""
+    """The results of a scenario's run. ``about``: ``date``, ``seed``, ``lfp`` and, for figures taken from an older
+    page, ``source``. ``expected``: the manifest's. ``results``: rows of results.parquet."""
 
     digest: str
     about: Mapping[str, Any]

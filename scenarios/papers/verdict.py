@@ -22,8 +22,7 @@ STATES: tuple[State, ...] = ("stands", "deviates", "input", "in part", "missing"
 
 @dataclass(frozen=True)
 class Verdict:
-    """``ratio``: what was measured, as a multiple of what was wanted. ``quick``: the quick form decided, because there
-    is no whole one."""
+    """``ratio``: measured value / wanted value. ``quick``: the quick form decided, because there is no whole one."""
 
     name: Name
     ratio: float | None = None

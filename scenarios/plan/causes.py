@@ -1,8 +1,8 @@
-"""Causes as pktlogger's table has them (src/causes/names.c): of limits and of losses.
+"""The causes in pktlogger's table (src/causes/names.c): of limits and of losses.
 
-causes.json beside this module is what `pktlogger --causes-json` prints; `make tables` writes it. So reading results
-needs no tool for the names. Rejected: asking the tool, which is not installed where results are only read; a module of
-the package pktlogger, which loads Arrow.
+causes.json next to this module is the output of `pktlogger --causes-json`; `make tables` writes it. So no tool is
+needed for the names when results are read. Rejected: asking the tool, which is not installed where results are only
+read; a module of the package pktlogger, which loads Arrow.
 """
 
 from __future__ import annotations

@@ -125,9 +125,9 @@ def outcome(row: Row) -> Key:
 
 
 def _agree(outcomes: Sequence[Key]) -> bool:
-    """Whether only readings of the clock can explain the difference between these outcomes. In virtual time a look
-    takes 256 ns, and a program may look once more or less with another seed, although nothing on the path is drawn from
-    it."""
+    """Whether only readings of the clock can explain the difference between these outcomes. In virtual time a reading
+    takes 256 ns, and with another seed a program may read the clock once more or less, although nothing on the path is
+    drawn from the seed."""
     pairs = zip(_OUTCOMES, zip(*outcomes, strict=True), strict=True)
     return all(_close(name, values) for name, values in pairs)
 

@@ -25,7 +25,7 @@ EXCLUSIVE: tuple[frozenset[Key], ...] = (
     frozenset({("path", "delay"), ("path", "distance")}),
 )
 
-# CLAIMS: what a scenario states about itself and what holds for its own path and sweep only. CLAIMED: the tables that
+# CLAIMS: statements of a scenario about itself, which hold only for its own path and sweep. CLAIMED: the tables that
 # these statements depend on.
 CLAIMS: tuple[Key, ...] = (
     ("scenario", "title"),

@@ -41,7 +41,7 @@ def wrong(line: str | None) -> str | None:
 
 
 def named() -> str:
-    """The program that $gateway stands for; empty where nobody has named it."""
+    """The program that $gateway stands for; empty where it is not set."""
     given = os.environ.get(VARIABLE, "")
     return str(Path(given).resolve()) if "/" in given else given
 
@@ -79,7 +79,7 @@ def located(program: str, folder: str | None = None) -> Path | None:
 
 def beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The tables of a scenario file, with [gateway]'s ``folder`` as an absolute path: relative to the file's folder,
-    which is also the default. [gateway] may stand in [quick], in cases and in pairs, too."""
+    which is also the default. [gateway] may also be in [quick], in cases and in pairs."""
     tables = {name: beside(one, folder) if isinstance(one, dict) else one for name, one in values.items()}
     gateway = tables.get("gateway")
     if isinstance(gateway, dict) and ("near" in gateway or "far" in gateway):

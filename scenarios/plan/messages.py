@@ -47,7 +47,7 @@ _LISTS = {("expect",): "[[expect]]", ("route", "points"): "[[route.points]]"}
 
 
 def one_line(document: Document, error: ValidationError) -> str:
-    """The first error of a validation, with its place in the file."""
+    """The first error of a validation, with file and line."""
     first = error.errors()[0]
     kind, value = first["type"], first["input"]
     key = tuple(str(part) for part in first["loc"])

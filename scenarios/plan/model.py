@@ -125,7 +125,7 @@ def is_all(points: Any) -> bool:
 class Capture(Table):
     """[capture]: where packets are recorded. Points are the interfaces of sender and receiver, those of the gateways
     where the sender's data comes in and goes out, and the delay box itself. ``"all"``: all points that there are.
-    ``snap`` None: all headers and no data of TCP, of other packets ``HEADERS_BYTES``."""
+    ``snap`` None: TCP packets are kept with all headers and no data, others up to ``HEADERS_BYTES``."""
 
     points: tuple[Point, ...] = ()
     snap: Annotated[int, *of_option(quantity.BYTES, "capture", "snap")] | None = None

@@ -1,10 +1,10 @@
-"""Files that a path's models name (`jitter = "trace:FILE"`): found beside the scenario, and carried in the run.
+"""Files that a path's models name (`jitter = "trace:FILE"`): found next to the scenario, and copied into the run.
 
-A name in a scenario file is looked for beside that file, then in the current folder; a name on the command line in the
-current folder. The plan holds absolute paths, so a trial finds the file wherever it runs. The run's directory has a
-copy (`files/<beginning of its SHA-256>/NAME`), so the run can go on when the original has changed or is gone. Results
-have name and hash, so two runs with the same trace have the same setting, wherever the file lies, and runs with
-different traces do not.
+A name in a scenario file is looked for in that file's folder, then in the current folder; a name on the command line
+only in the current folder. The plan holds absolute paths, so a trial finds the file wherever it runs. The run's
+directory has a copy (`files/<beginning of its SHA-256>/NAME`), so the run can go on when the original has changed or is
+gone. Results have name and hash, so two runs with the same trace have the same setting, wherever the file is, and runs
+with different traces do not.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Scalar = TypeVar("Scalar", bound=str | int | float | bool)
 
 
 def beside(values: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """The tables of a scenario file, with the names of models' files as absolute paths: beside the file, else in the
+    """The tables of a scenario file, with the names of models' files as absolute paths: next to the file, else in the
     current folder."""
 
     def absolute(name: str) -> str:
@@ -58,7 +58,7 @@ def of_run(values: dict[str, Any], run_dir: Path) -> dict[str, Any]:
 
 
 def anywhere(values: dict[str, Any]) -> dict[str, Any]:
-    """The tables with each file by its name and the beginning of its SHA-256, wherever it lies."""
+    """The tables with each file by its name and the beginning of its SHA-256, wherever it is."""
     return renamed(values, _named)
 
 
@@ -90,7 +90,7 @@ def renamed(values: dict[str, Any], change: Change) -> dict[str, Any]:
 
 
 def _value(key: str, value: Any, change: Change) -> Any:
-    """A value of any table: keys of [path] stand in [quick], in cases and, dotted, in [sweep], too."""
+    """A value of any table: keys of [path] may also be in [quick], in cases and, dotted, in [sweep]."""
     if isinstance(value, dict):
         return renamed(value, change)
     if isinstance(value, list):

@@ -83,7 +83,7 @@ def crossed(setting: Scenario, one: One) -> int:
 
 
 def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
-    """Which flow it is, and what runs beside it."""
+    """Which flow it is, and the other flows."""
     default = profiles.of(setting.profile).congestion
     return {
         "flow_name": flow.name,

@@ -1,4 +1,4 @@
-"""[path]: the keys of the delay box's parameters, in both directions and in one, and what the path has once.
+"""[path]: the keys of the delay box's parameters, in both directions and in one, and the keys that the path has once.
 
 Each key is one row, and everything else follows from it (keys.py). The row of a new parameter goes behind
 ``harmonize``, or to the end if the path has it only once.
@@ -184,9 +184,8 @@ class PathKeys(Table):
     )
     rate_trace: Annotated[str, *model("rate-trace")] = row(
         "none",
-        "rate over time, in place of `rate`: `rate:0s=10Mbit,5s=1Mbit`, `mahimahi:FILE`, or `mm-link:FILE` "
-        "for the same file exactly as mm-link counts (1,504 octets an opportunity, and 4 more for each IP "
-        "packet)",
+        "rate over time, instead of `rate`: `rate:0s=10Mbit,5s=1Mbit`, `mahimahi:FILE`, or `mm-link:FILE` for "
+        "the same file exactly as mm-link counts (1,504 octets an opportunity, and 4 more for each IP packet)",
         allowed="a model",
     )
     channels: Annotated[int, *count("path", "channels")] = row(
@@ -297,7 +296,7 @@ class PathKeys(Table):
     )
     distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = row(
         None,
-        "length of the fibre, in place of `delay`: light takes 1 s for 210,000 km, so `1000km` is 4.762 ms one way",
+        "length of the fibre, instead of `delay`: light takes 1 s for 210,000 km, so `1000km` is 4.762 ms one way",
         column="distance_m",
         once=True,
     )

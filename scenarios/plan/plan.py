@@ -1,6 +1,6 @@
 """From a scenario file to the list of its trials: layers, sweep (cross product), repeats, order, seeds.
 
-A trial's number is its place in listed order, whatever the order of running. So the names of trials are stable, and
+A trial's number is its position in listed order, whatever the order of running. So the names of trials are stable, and
 ``--resume`` finds the missing ones.
 """
 
@@ -127,7 +127,7 @@ def _of_run(setting: Scenario, seed: int, report: Report) -> Scenario:
 
 
 def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[str, Any]:
-    """The scenario for the manifest, without what is swept. ``point``: the first of the sweep."""
+    """The scenario for the manifest, without swept values. ``point``: the sweep's first."""
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
     for table, key in bdp.multiples(point.values):  # each setting has its own size in bytes
         echo[table][key] = point.values[table][key]

@@ -1,4 +1,4 @@
-"""The policer that a text of queue management names: what it lets pass is its own rate, whatever the line carries."""
+"""The policer that a text of queue management names. It limits traffic to its own rate, whatever the line's rate is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BURST = "100KB"  # comet-delay(1)'s default
 
 @dataclass(frozen=True)
 class Policer:
-    """A token bucket of all channels together. ``marks``: it marks what is over its rate where packets are
+    """A token bucket of all channels together. ``marks``: whether it marks packets beyond its rate if they are
     ECN-capable, and drops only the others."""
 
     rate_bps: float

@@ -38,7 +38,8 @@ class Profile:
 
     @property
     def keeps_metrics(self) -> bool:
-        """Whether a connection leaves what it learned to the next one with the same destination, as Linux has it."""
+        """Whether a connection passes its metrics on to the next one with the same destination, as is Linux's
+        default."""
         return self.sysctls.get("net.ipv4.tcp_no_metrics_save") == "0"
 
     @property

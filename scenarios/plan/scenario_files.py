@@ -21,7 +21,7 @@ _TWICE_TABLE = re.compile(r"Cannot (?:declare|mutate immutable namespace) \(.*\)
 
 
 def locate(name: str, beside: Path | None = None) -> Path:
-    """The file of a scenario that is named by a path, by a path beside the file that extends it, or by its library
+    """The file of a scenario that is named by a path, by a path relative to the file that extends it, or by its library
     name. UsageError when there is no such file."""
     candidates = [Path(name)] if beside is None else [beside / name, Path(name)]
     try:

@@ -1,4 +1,4 @@
-"""Which option of which tool stands behind a scenario's key, and the bounds and choices of that option.
+"""The tool's option behind each key of a scenario, with its bounds and choices.
 
 Bounds and choices belong to the tool's table of options and to nothing else. The installed tool is asked for them when
 a value is validated (once, ``netcommon.options`` keeps the answer), so a scenario that validates does not fail in its

@@ -106,7 +106,7 @@ class Transfer(Table):
     )
     window: Annotated[int, *of_option(quantity.BYTES, "transfer", "window")] | None = row(
         None,
-        "the TCP window itself",
+        "the TCP window that the receiver offers, not a socket buffer (rttcp's `--window`)",
         column="window_bytes",
         default="the kernel's",
     )
@@ -121,9 +121,9 @@ class Transfer(Table):
     )
     pace_burst: Annotated[int, *of_option(quantity.BYTES, "transfer", "pace_burst", zero=True)] = row(
         0,
-        "with `pace`: what the sender writes at once, before it sleeps (rttcp's `--pace-burst`), in place of the "
-        "kernel's pacing to that rate. At 6 Gbit/s on a virtual machine this saves a third of the processor time; "
-        "the path's queue has to hold three bursts. 0: the kernel paces every packet",
+        "with `pace`: what the sender writes at once, before it sleeps (rttcp's `--pace-burst`), instead of the "
+        "kernel's pacing to that rate. At 6 Gbit/s on a virtual machine this saves a third of the processor "
+        "time; the path's queue has to hold three bursts. 0: the kernel paces every packet",
         column="sender_pace_burst_bytes",
         label="Burst of the paced sender",
         null=True,

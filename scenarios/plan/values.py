@@ -1,7 +1,7 @@
 """Values of a scenario: how a text with a unit becomes a number, what it may be, and how it is written again.
 
-A key behind which a tool's option stands has the option's bounds and choices (tool_options.py). Other keys have bounds
-of their own here.
+A key that is passed to a tool's option has the option's bounds and choices (tool_options.py). The bounds of other keys
+are here.
 """
 
 from __future__ import annotations

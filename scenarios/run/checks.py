@@ -176,9 +176,9 @@ def everything() -> list[Check]:
 
 
 def require(tool_names: Iterable[str], useful: Iterable[str] = (), *, virtual: bool = False) -> None:
-    """Checks what a run with these tools needs; MissingError with the first thing that is missing. ``useful``: programs
-    of USEFUL_PROGRAMS that this run needs. For an ordinary user it raises `unprivileged.Outside` where a user namespace
-    is enough. ``virtual``: in virtual time, where every trial has privileges and a kernel of its own."""
+    """Checks the requirements of a run with these tools; MissingError with the first one that is missing. ``useful``:
+    programs of USEFUL_PROGRAMS that this run needs. For an ordinary user it raises `unprivileged.Outside` where a user
+    namespace is enough. ``virtual``: in virtual time, where every trial has privileges and a kernel of its own."""
     needed = {f"program {name}" for name in useful} | {"privileges"}
     here: tuple[Iterable[Check], ...] = () if virtual else (privileges(), kernel_features(), namespaces())
     for checks in (*here[:1], tools(tool_names), programs(), *here[1:]):

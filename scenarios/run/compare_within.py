@@ -29,7 +29,7 @@ from scenarios.run.compare import (
 )
 from scenarios.run.judgement import judge
 
-Point = tuple[int, ...]  # of a sweep: the place of each setting's value in its list; and the number of the flow
+Point = tuple[int, ...]  # of a sweep: the index of each setting's value in its list; and the number of the flow
 
 
 def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_better: bool = False) -> Comparison:
@@ -82,7 +82,7 @@ def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_b
 
 
 def _asked(by: str, table: Table) -> tuple[str, int, int]:
-    """The swept setting that ``by`` names, and the places of its two values."""
+    """The swept setting that ``by`` names, and the indices of its two values."""
     name, equals, picked = by.partition("=")
     setting = _swept(name, table)
     texts = [_text(value) for value in table.sweep[setting]]

@@ -28,8 +28,8 @@ _ALONE_S, _SET_UP_S = 1.0, 0.5  # parts of the whole: without our own load, and 
 
 
 def measure(ledger: Ledger, seconds: float = SECONDS) -> Fitness:
-    """This machine's figures, after about ``seconds``. MissingError without the witness. It is no error if a veth pair
-    cannot be created."""
+    """This machine's figures, after about ``seconds``. MissingError without the witness. It is not an error if a veth
+    pair cannot be created."""
     with witness.sleeper(ledger, period_ns=_PERIOD_NS) as sleeper:
         sleeper.wait_event("ready", START_TIMEOUT_S)
         before, end_s = CpuTimes.now(), time.monotonic() + seconds

@@ -36,8 +36,8 @@ class OfTrial:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a plan takes. ``settings``: what a trial of each setting takes, in the order of the first repeat.
-    ``memory_bytes``: the most at one time. ``fits``: whether the machine has memory and disk for it."""
+    """The resources that a plan takes. ``settings``: those of one trial of each setting, in the order of the first
+    repeat. ``memory_bytes``: the most at one time. ``fits``: whether the machine has memory and disk for it."""
 
     settings: tuple[OfTrial, ...]
     seconds: float

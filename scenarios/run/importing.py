@@ -113,7 +113,7 @@ Json = dict[str, Any]
 
 
 def _taken(wanted: Wanted, folder: Path, scratch: Path, ledger: Ledger) -> tuple[list[Point], list[Json]]:
-    """The captures as they will be analysed, and what the manifest says of each."""
+    """The captures as they will be analysed, each with its entry for the manifest."""
     captures, said = [], []
     secret = _key(wanted, scratch) if wanted.anonymise else None
     for name, text in zip(points.names(len(wanted.captures)), wanted.captures, strict=True):
@@ -146,7 +146,7 @@ def _members(source: Path) -> list[Path]:
         raise UsageError(f"import: '{source}': not a file; want captures, or - for standard input")
     pattern = re.compile(rf"{re.escape(source.stem)}_\d{{5}}_\d{{14}}{re.escape(source.suffix)}")
     there = (one for one in sorted(source.parent.glob("*")) if pattern.fullmatch(one.name))
-    found = [one for one in there if one.is_file() and not one.is_symlink()]  # nobody named what a link leads to
+    found = [one for one in there if one.is_file() and not one.is_symlink()]  # the user named the link, not its target
     if not found:
         raise UsageError(f"import: '{source}': No such file")
     return found
@@ -204,7 +204,7 @@ def _key(wanted: Wanted, scratch: Path) -> Path:
 
 
 def _anonymised(source: Path, target: Path, key: Path, tunnels: bool, ledger: Ledger) -> Json:
-    """Writes the capture without addresses, ports and payload. Returns what was left out."""
+    """Writes the capture without addresses, ports and payload. Returns a description of what was left out."""
     argv = [str(binaries.find("pktlogger")), "anonymise", str(source), "--write", str(target), "--key", str(key)]
     with Tool([*argv, *(["--tunnels"] if tunnels else [])], name="pktlogger anonymise", ledger=ledger) as tool:
         end = tool.finish(analysis.ANALYSE_TIMEOUT_S)

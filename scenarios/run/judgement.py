@@ -111,7 +111,7 @@ def judge(settings: Sequence[Row], pairs: Sequence[Pair], margin: float, lower_i
 
 
 def inside(margin: float) -> tuple[float, float]:
-    """The ratios inside a margin. Its ends are each other's reciprocals, so that base and run may change places."""
+    """The ratios inside a margin. Its ends are each other's reciprocals, so that base and run may be swapped."""
     return 1 - margin, 1 / (1 - margin)
 
 

@@ -5,8 +5,8 @@
 `make demo` asks before it builds a kernel, which takes minutes. Building pays where this machine disturbs real time
 more than the scenarios' ``--quick`` values allow, so that ``lfp run --time auto`` would choose virtual time if it
 could. The answer is a line on stdout, and the reason is a line on stderr. Rejected: always building the kernel in the
-background of ``make setup``. The build needs what is installed there, takes the processors from the compilation of the
-tools, and is often not needed.
+background of ``make setup``. The build needs packages that are installed there, competes with the compilation of the
+tools for the processors, and is often not needed.
 """
 
 from __future__ import annotations

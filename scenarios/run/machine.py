@@ -70,7 +70,7 @@ def _libraries(program: Path) -> dict[str, Path]:
 
 
 def commits(files: dict[str, Path]) -> dict[str, str]:
-    """The Git commit of the checkout in which each program lies, and of lfp itself; ``-dirty`` with changes on top.
+    """The Git commit of the checkout that contains each program, and of lfp itself; ``-dirty`` with changes on top.
     Programs outside of a checkout, or in an environment's scripts, are left out."""
     folders = {name: file.resolve().parent for name, file in files.items()} | {"lfp": binaries.CHECKOUT}
     scripts = Path(sysconfig.get_path("scripts")).resolve()

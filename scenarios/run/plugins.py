@@ -2,7 +2,7 @@
 
 ``lfp.commands``: name → click command, shown among ours. ``lfp.after_run``: function(run_dir: Path) → Path or None,
 which is called when a run has ended. It returns the path of the file that it wrote, and ``lfp`` shows that path.
-``lfp.plots``: name → function that draws what a verb of ours has found.
+``lfp.plots``: name → function that draws the result of one of our verbs.
 """
 
 from __future__ import annotations

@@ -289,7 +289,7 @@ def _cpu_ns(side: dict[str, Any]) -> int | None:
 
 
 def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
-    """The short transfers beside the transfer; nulls without."""
+    """The short transfers during the transfer; nulls without."""
     names = ("short_median_ns", "short_max_ns")
     if not took_ns:
         return {"shorts": None if took_ns is None else 0, **dict.fromkeys(names)}

@@ -41,7 +41,7 @@ Rows = dict[int, list[dict[str, Any]]]  # of results.parquet, by trial number: o
 @dataclass(frozen=True)
 class Finished:
     """A run that has ended. ``failed``: number of trials whose measurement failed. ``superseded``: number of attempts
-    that were not valid and have been repeated. ``expected``: what [[expect]] asked for, and what was seen."""
+    that were not valid and have been repeated. ``expected``: the expectations of [[expect]], and their outcomes."""
 
     run_dir: Path
     failed: int

@@ -20,7 +20,7 @@ from scenarios.plan.plan import Trial
 from scenarios.trial.files import read_json
 
 KEY = "speed"  # of the manifest
-_RUNS_LOOKED_AT = 5  # the newest: older ones tell about an older machine
+_RUNS_LOOKED_AT = 5  # only the newest: the machine may have changed since older ones
 _READ = 100  # manifests read at most, so that a run starts at once even among thousands of others
 
 

@@ -33,7 +33,7 @@ _SEED = 6349  # the same values give the same interval
 @dataclass(frozen=True)
 class Summary:
     """A metric over the repeats of one setting. ``setting``: the columns that tell it from others. ``interval``: of the
-    median; None: too few observations. ``outliers``: trials whose values lie apart."""
+    median; None: too few observations. ``outliers``: trials whose values are outliers."""
 
     setting: Row
     trials: int

@@ -12,7 +12,7 @@ from scenarios.plan.path import Direction, PathTable
 from scenarios.plan.policer import Policer
 
 _STAGES = ("rate", "access_rate", "pace", "drain_rate", "harmonize", "nic_rate")
-ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # what path.framing counts beside the IP packet
+ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # bytes that path.framing counts in addition to the IP packet
 Step = tuple[int, float]  # from when on, ns since the box began; bit/s, 0: no rate, or one that changes by itself
 
 

@@ -46,7 +46,7 @@ def tcp_efficiency(info: Mapping[str, Any]) -> float | None:
 
 
 def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None, share: float) -> float | None:
-    """The time that so many bytes of a stream take at the path's rates. ``share``: `payload_share`."""
+    """The time that this many bytes of a stream take at the path's rates. ``share``: `payload_share`."""
     stages = line.stages(params)
     if not octets or params.get("request_bytes") or (len(stages) > 1 and began_ns is None):
         return None

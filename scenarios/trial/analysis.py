@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ANALYSE_TIMEOUT_S = 600.0
 _MOST_OUTAGES, _FOR_EVER_NS = 1024, 2**61
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
-BOX = "box"  # the capture point that is no interface; also the name of its folder and of its file
+BOX = "box"  # the capture point that is not an interface; also the name of its folder and of its file
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
 ENDS = ("sender", "receiver")  # of a connection, as pktlogger names them
 

@@ -46,7 +46,7 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
 
 def _first(seq: I64, length: I64, t_ns: I64) -> Series:
     """The pieces of a connection's stream, each with the time at which it arrived for the first time, and its length.
-    Copies of a segment may be cut in other places: the pieces lie between all beginnings and ends."""
+    Copies of a segment may be cut differently, so the pieces are cut at every beginning and end."""
     borders = np.unique(np.concatenate([seq, seq + length]))
     first, last = np.searchsorted(borders, seq), np.searchsorted(borders, seq + length)
     many = last - first

@@ -57,14 +57,14 @@ _NEEDS_ECN = frozenset({"dctcp"})
 _FALLBACK = "-reno"  # suffix of the name of a control that runs as Reno because there is no ECN
 _HEADERS = {"ipv4": 40, "ipv6": 60}
 _TIME_STAMP_BYTES = 12
-_UNLIMITED = 2**63 - 1  # as rttcp writes the kernel's largest rate, which is no limit
+_UNLIMITED = 2**63 - 1  # rttcp's number for the kernel's largest rate, which means no limit
 _PLAIN, _PLAIN_CONTROL, _PLAIN_PROFILE = "plain", "cubic", "modern"
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A setting of one end of a stream. ``end``: what a reader calls it; ``ran`` None: not known; ``helps``: what does
-    where the two differ."""
+    """A setting of one end of a stream. ``end``: its name for readers; ``ran`` None: not known; ``helps``: the remedy
+    if the two differ."""
 
     end: str
     setting: str
@@ -153,7 +153,7 @@ def _question(setting: Scenario, profile: Profile, congestion: str | None = None
 
 
 def _plain_question(setting: Scenario) -> _Question:
-    """What is asked of plain TCP beside a transfer, which goes from router to router."""
+    """What is asked of the plain TCP flow during a transfer, which goes from router to router."""
     profile = profiles.load(_PLAIN_PROFILE)
     asked = {CONTROL: _PLAIN_CONTROL, PACING: _NO_PACE} | _negotiated(profile, _PLAIN_CONTROL) | _sizes(setting)
     return _Question(asked, "rttcp", gateways=False)

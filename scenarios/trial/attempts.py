@@ -1,6 +1,6 @@
 """Attempts that a later attempt has superseded. They are kept and listed, but are in no table, figure or statistic.
 
-They lie beside ``trials/``, in ``superseded/<nnnn>.<attempt>/``, so that code that reads trials need not know of them.
+They are next to ``trials/``, in ``superseded/<nnnn>.<attempt>/``, so that code that reads trials need not know of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def _number(folder: Path) -> tuple[int, int]:
 
 
 def next_attempt(final: Path) -> int:
-    """The number, from 1, of the attempt that will next lie in ``final``, a trial's folder."""
+    """The number, from 1, of the next attempt in ``final``, a trial's folder."""
     run_dir = final.parent.parent
     return 1 + sum(_number(folder)[0] == int(final.name) for folder in folders(run_dir)) + final.is_dir()
 

@@ -1,8 +1,8 @@
-"""Which captured connections are a flow's own, and what they say of it: what limited it, and why packets were lost.
+"""A flow's captured connections, and what they show: what limited the flow, and why packets were lost.
 
 A flow's connections are found by the ports that its sender reports. With gateways that end them each is two
-connections, the client's and the far gateway's. What limited the transfer is then that of both together
-(through.json): the client's alone says how long it waited for the gateway, and not what the gateway waited for.
+connections, the client's and the far gateway's. What limited the transfer is then that of both together (through.json):
+the client's alone shows how long it waited for the gateway, but not what the gateway waited for.
 """
 
 from __future__ import annotations

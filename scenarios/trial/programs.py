@@ -21,8 +21,8 @@ CHANGED = "changed during the trial"
 
 
 def files(setting: Scenario) -> dict[str, Path]:
-    """The programs of a setting's gateways by name: lft-gateway, or the first words of command lines and what the
-    scenario names beside them. A program that is nowhere, or that nobody may read, is left out."""
+    """The programs of a setting's gateways by name: lft-gateway, or the first words of command lines and the programs
+    that the scenario names in addition. A program that does not exist or cannot be read is left out."""
     paths: dict[str, Path] = {}
     for site in gateways.sites(setting):
         gateway = site.setting.gateway

@@ -1,10 +1,11 @@
 """How large the rings of a trial's capture are. The kernel clears a ring when it is made, and one that is larger than
 the processor's cache makes each packet slower: rings of 17 MB at both ends took 3 % of a trial in virtual time.
 
-In real time a ring takes what comes while the disk or another program keeps pktlogger from running. In virtual time
-nothing comes while pktlogger runs, so a ring takes what the kernel does without a pause: the block that it fills, and
-what a sender sends at once. That is at most what path and queue hold, in packets of the MTU. Where TCP may build
-super-packets they are fewer: each is a whole write, or a millisecond of its stream's rate (Linux, tcp_tso_autosize).
+In real time a ring has room for the packets that come while the disk or another program keeps pktlogger from running.
+In virtual time no packets come while pktlogger runs, so a ring needs room only for the block that the kernel fills and
+for the packets that a sender sends at once. These are at most as many packets of the MTU as path and queue hold. Where
+TCP may build super-packets they are fewer: each is a whole write, or a millisecond of its stream's rate (Linux,
+tcp_tso_autosize).
 """
 
 from __future__ import annotations

@@ -58,13 +58,13 @@ _FAMILIES = {"ipv4": 4, "ipv6": 6}
 
 @dataclass(frozen=True)
 class TransferCommands:
-    """Command lines of both ends. ``samples``: the file that the sender writes TCP_INFO samples to; None: no
-    samples. The receiver's file is on this machine, so nobody has to fetch it."""
+    """Command lines of both ends. ``samples``: the file that the sender writes TCP_INFO samples to; None: no samples.
+    The receiver's file is on this machine, so it need not be fetched."""
 
     receiver: list[str]
     sender: list[str]
     samples: Path | None
-    second: TransferCommands | None = None  # a flow beside the first, on a port of its own
+    second: TransferCommands | None = None  # a flow in addition to the first, on a port of its own
     plain: TransferCommands | None = None  # between the routers
     short: TransferCommands | None = None  # its receiver serves one transfer after the other
 
@@ -80,9 +80,9 @@ def commands(
     proxy: str | None = None,
 ) -> TransferCommands:
     """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. ``router``: the
-    far router's address, which plain TCP beside the transfer goes to. ``samples_back``: where the receiver writes
-    samples of what it sends; None: it takes none. ``proxy``: URL of the proxy that is asked for ``host``. UsageError
-    for a setting that the tool cannot do."""
+    far router's address, which the plain TCP flow goes to. ``samples_back``: where the receiver writes samples of what
+    it sends; None: it takes none. ``proxy``: URL of the proxy that is asked for ``host``. UsageError for a setting that
+    the tool cannot do."""
     transfer, port = setting.transfer, ports(number)[0]
     if transfer.tool == "iperf3":
         return _iperf3(setting, profile, host, port, samples if transfer.sample else None)

@@ -46,7 +46,7 @@ def samples_back(folder: Path, one: One) -> Path:
 
 
 def folder_of(folder: Path, one: One) -> Path:
-    """The folder of a flow's tables in a trial's."""
+    """The folder of a flow's tables in the trial's folder."""
     return folder / FLOWS / one.name if one.number else folder
 
 

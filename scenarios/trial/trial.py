@@ -69,7 +69,7 @@ def run_trial(
 ) -> dict[str, Any]:
     """Measures, and writes the trial's folder; returns the content of status.json. A failed measurement is a result
     too. An error of status 2 or 3 (wrong input, something missing) is raised, because it would hit every trial.
-    ``digested`` False: the caller calls `digest`. ``watched``: a witness of this machine's timers runs beside the
+    ``digested`` False: the caller calls `digest`. ``watched``: a witness of this machine's timers runs during the
     transfer, and its connections can be followed; virtual time has no use for them."""
     final = folder_of(run_dir, trial.number)
     with attempts.whole(final, ledger) as folder:
@@ -159,7 +159,7 @@ def _measure(
     net: Network, trial: Trial, folder: Path, scratch: Path, ledger: Ledger, back_end: BackEnd, watched: bool
 ) -> tuple[list[Reason], dict[str, Any] | None, list[dict[str, Any]]]:
     """Runs the tools and writes their files. Returns the reasons why the trial is not valid, the witness's figures, and
-    what ran of what was asked for."""
+    the comparison of requested settings with those that ran."""
     profile = profiles.of(trial.setting.profile)
     back = net.apply(profile, trial.setting.transfer.window or profile.window_bytes)
     with contextlib.ExitStack() as stack:
@@ -199,7 +199,7 @@ def _measure(
 
 
 def _write_flows(trial: Trial, folder: Path) -> None:
-    """The flows beside [transfer]'s, each with the parameters in which it differs."""
+    """The flows other than [transfer]'s, each with the parameters in which it differs."""
     if trial.setting.flow:
         others = flows.of(trial.setting)[1:]
         write_json(folder / "flows.json", [{"flow": one.number} | params.of_flow(trial, one) for one in others])

@@ -1,8 +1,8 @@
 """A verdict in three lengths: a sentence for each reason, a few words for each trial in tables, one line for each run.
 
 This module is pure: it turns reasons and statuses into texts. It also reads verdicts that were written before there
-were causes: their sentences take the causes' place. Rejected: taking reasons apart by their wording. That would make
-every wording a contract.
+were causes: their sentences replace the causes. Rejected: parsing the wording of reasons. That would make every wording
+a contract.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Trials in virtual time. Each runs in a guest kernel of its own, and several run side by side, because they cannot
 disturb each other.
 
-A guest writes its trial's folder into a working folder beside the complete ones (`trials/.NNNN.guest`); it can write to
-no other place on the host. This module then makes the tables from samples and captures and gives the folder its name. A
-guest that fails in any way is a failed trial, and its console is kept.
+A guest writes its trial's folder into a working folder next to the complete ones (`trials/.NNNN.guest`); it can write
+to no other place on the host. This module then makes the tables from samples and captures and gives the folder its
+name. A guest that fails in any way is a failed trial, and its console is kept.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def run_all(
 
 
 def _wait(running: list[Running], digests: Digests) -> None:
-    """Waits until a guest is off or a trial has its tables, or until it is time to look."""
+    """Waits until a guest is off or a trial has its tables, or until it is time for the next check."""
     on = [one.guest.end_fd for one in running if not one.status]
     if digests.done_fd in connection.wait([*on, digests.done_fd], _LOOK_S):
         os.eventfd_read(digests.done_fd)
@@ -197,7 +197,7 @@ def _is_over(running: Running) -> bool:
 
 
 def _collect(running: Running, run_dir: Path) -> Ended:
-    """Puts the trial's folder in its place. An error of status 2 or 3 is raised, because it would hit every trial."""
+    """Moves the trial's folder into the run. An error of status 2 or 3 is raised, because it would hit every trial."""
     assert running.status
     number, folder = running.trial.number, _folder(running)
     final = run_dir / "trials" / f"{number:04d}"

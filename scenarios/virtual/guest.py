@@ -35,7 +35,7 @@ HANG_S = 60.0  # a guest hangs after this much CPU time without virtual progress
 STUCK = 5  # a guest in which nothing runs hangs after this many times HANG_S of wall time
 # A program that computes for longer than this without waiting makes the clock move. Python's start takes 0.3 s of it.
 BUDGET_MS = 3000
-_LOOK_S = 0.5  # between two looks at the CPU time of a guest whose clock stands still
+_LOOK_S = 0.5  # between two checks of the CPU time of a guest whose clock does not advance
 _AWAY_S = 10.0  # a longer gap means that this process was suspended (Ctrl-Z), and probably the guest, too
 _COMPUTES = re.compile(r"time-travel: (.+) computes without waiting")  # patches/7/spinning.patch
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest
@@ -57,9 +57,9 @@ class Guest:
 
     The folder is there before the guest runs, so that the ledger can name it first, should this process be killed.
     ``record``: the file that gets the record of who ran when (`schedule`), from the job's beginning on. ``waits``: the
-    file that gets the records of TCP senders' waits (`waits`). ``alone``: the caller starts no other guest beside this
-    one, so it may use two processors (`processor`). ``end_fd``, once entered: a file that can be read when the guest is
-    off."""
+    file that gets the records of TCP senders' waits (`waits`). ``alone``: the caller starts no other guest at the same
+    time, so it may use two processors (`processor`). ``end_fd``, once entered: a file that can be read when the guest
+    is off."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ class Guest:
         return 0.0
 
     def ended(self) -> bool:
-        """Whether the guest is off. LfpError when its clock stands still."""
+        """Whether the guest is off. LfpError when its clock has stopped."""
         assert self._process
         if self._process.poll() is not None:
             return True

@@ -93,8 +93,8 @@ def _lock_memory() -> None:
 
 
 def _sleep_to(period_s: float, offset_s: float = 0.0) -> None:
-    """Sleeps until the clock is next at a whole number of periods plus the offset. The clock stands while this process
-    looks at it, so a sleep of no length would be repeated for ever."""
+    """Sleeps until the clock is next at a whole number of periods plus the offset. The clock does not advance while
+    this process reads it, so a sleep of no length would be repeated for ever."""
     time.sleep(period_s - (time.monotonic() - offset_s) % period_s)
 
 
@@ -141,7 +141,7 @@ def _measure(trial: Trial, box: BackEnd, super_bytes: tuple[int, int]) -> None:
 
 
 def _call(module: str, name: str, arguments: dict[str, Any]) -> None:
-    """Calls a function of ours in place of a trial. The host gets its result as JSON."""
+    """Calls a function of ours instead of running a trial. The host gets its result as JSON."""
     lean.pyroute2()
     function = getattr(importlib.import_module(module), name)
     _begin()
@@ -155,7 +155,7 @@ def _begin_record() -> None:
 
 
 def _command(argv: list[str], folder: str, machine: Machine | None, recorded: bool) -> None:
-    """Runs a program in place of a trial. The host sees its output at once, and its status at the end."""
+    """Runs a program instead of a trial. The host sees its output at once, and its status at the end."""
     output = os.open(_TERMINAL, os.O_WRONLY | os.O_NOCTTY)
     tty.setraw(output)
     _begin()

@@ -125,7 +125,7 @@ def _has_box(image: Path, _built_ns: int) -> bool:
 
 
 def build(jobs: int) -> Path:
-    """Builds the kernel unless the cache has it, and prints what it does. The source is unpacked beside the kernel and
+    """Builds the kernel unless the cache has it, and prints what it does. The source is unpacked next to the kernel and
     removed afterwards."""
     target = _own_path() if unprivileged.is_root() else path()
     if os.access(target, os.X_OK):

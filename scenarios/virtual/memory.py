@@ -31,7 +31,7 @@ _AQM_NS = 100 * 10**6  # how long CoDel and similar disciplines tolerate a stand
 # One lft-gateway: its least memory with its socket's buffers, and the multiple of rate × round trip that --memory-tx
 # and --memory-rx add.
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
-_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it plans for: the rate without a limit, the least RTT
+_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it assumes: rate without a limit, least RTT
 Way = Literal["ab", "ba"]
 _SHM, _LEAST_SHM_BYTES = Path("/dev/shm"), 2**30
 
@@ -48,7 +48,8 @@ def scratch() -> Path:
 
 
 def in_flight_bytes(setting: Scenario) -> int:
-    """The most data that senders keep in flight one way: what the path holds, or the windows if they are smaller."""
+    """The most data that senders keep in flight in one direction: what the path holds, or the windows if they are
+    smaller."""
     path = max(_held_bytes(setting, way) for way in _ways(setting))
     transfers = [one.setting.transfer for one in flows.of(setting)]
     if "bbr" in _controls(setting):
@@ -93,15 +94,15 @@ def _line_bytes(setting: Scenario, line: Direction, rtt_ns: int) -> int:
 
 
 def _given_bytes(setting: Scenario, rate_bps: int) -> int:
-    """The most that stands in a queue without a bound: a window grows by what is acknowledged, so no more can be in
-    flight than has crossed the line."""
+    """The largest amount that can wait in a queue without a bound: a window grows by what is acknowledged, so no more
+    can be in flight than has crossed the line."""
     transfers = [one.setting.transfer for one in flows.of(setting)]
     longest_ns = max((transfer.duration or 0) + transfer.omit for transfer in transfers)
     return rate_bps * longest_ns // (8 * 10**9) + sum(transfer.bytes or 0 for transfer in transfers)
 
 
 def _grown_bytes(setting: Scenario) -> int:
-    """How far CUBIC's windows grow once the queue begins to stand, which ends its slow start (HyStart). Other controls
+    """How far CUBIC's windows grow once there is a standing queue, which ends its slow start (HyStart). Other controls
     know no such bound."""
     if _controls(setting) != {"cubic"}:
         return sys.maxsize

@@ -14,18 +14,18 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def mount(kind: str, target: str | Path, options: str = "", *, flags: int = 0, source: str = "") -> None:
-    """mount(2). OSError says what was mounted where."""
+    """mount(2). The OSError has source and target."""
     if _libc.mount((source or kind).encode(), bytes(Path(target)), kind.encode(), flags, options.encode()):
         raise OSError(ctypes.get_errno(), f"mount {source or kind} on {target}")
 
 
 def bind(source: str | Path, target: str | Path, *, whole: bool = False) -> None:
-    """Shows a file or folder in another place. ``whole``: with the mounts below it."""
+    """Bind-mounts a file or folder. ``whole``: with the mounts below it."""
     mount("", target, flags=_BIND | (_RECURSIVE if whole else 0), source=str(source))
 
 
 def changeable(folder: str, layers: Path) -> None:
-    """Lets programs change what is in a folder of the host's. What they change is a copy in memory, in ``layers``."""
+    """Lets programs change the files in a folder of the host's. The changes are copies in memory, in ``layers``."""
     upper, work = layers / "upper", layers / "work"
     for one in (upper, work):
         one.mkdir(parents=True)

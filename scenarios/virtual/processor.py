@@ -26,7 +26,7 @@ _LOOKS, _LOOK_S = 5, 0.002
 
 class Claim:
     """A processor for one guest: the one with the fewest claims. A context manager. ``number``: the processor of its
-    kernel; ``programs``: that of its programs, None: the same. ``alone``: no other guest will run beside this one."""
+    kernel; ``programs``: that of its programs, None: the same. ``alone``: no other guest will run at the same time."""
 
     def __init__(self, *, alone: bool = False) -> None:
         self._held: list[socket.socket] = []

@@ -43,9 +43,9 @@ def run(
     ledger: Ledger | None = None,
     record: Path | None = None,
 ) -> Result:
-    """Runs a program in a guest of its own. ``machine``: what it finds there (`machine.Machine`); None: the host's
-    files, read-only, and no network. ``said`` gets stdout and stderr as they come. ``record``: the file that gets the
-    record of who ran when (`schedule`), once it is whole. LfpError when the guest fails or takes longer than
+    """Runs a program in a guest of its own. ``machine``: its environment (`machine.Machine`); None: the host's files,
+    read-only, and no network. ``said`` is called with stdout and stderr as they come. ``record``: the file that gets
+    the record of who ran when (`schedule`), once it is whole. LfpError when the guest fails or takes longer than
     ``timeout_s`` of wall time."""
     with ExitStack() as stack:
         share = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lfp-share-")))
@@ -72,7 +72,7 @@ def run(
 
 @contextmanager
 def _partial(file: Path) -> Iterator[Path]:
-    """A file beside ``file`` that is removed, unless it has been given that name."""
+    """A temporary file next to ``file``, which is removed unless it has been renamed to ``file``."""
     partial = file.with_name(f".{file.name}.partial")
     try:
         yield partial

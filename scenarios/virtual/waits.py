@@ -30,7 +30,7 @@ class State(IntEnum):
 
 
 class Flag(IntFlag):
-    """BLOCKED: a writer waits for room in the send buffer. BY_PROGRAM: the pacing rate is what the program allows."""
+    """BLOCKED: a writer waits for room in the send buffer. BY_PROGRAM: the pacing rate is the program's limit."""
 
     BLOCKED, BY_PROGRAM, PACED = 1, 2, 4
 

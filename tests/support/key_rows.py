@@ -30,7 +30,7 @@ LUA = ROOT / "lft_ref" / "lft.lua"
 _RECOVERIES = re.compile(r"^local RECOVERIES = .*$", re.MULTILINE)
 MESSAGE = ROOT / "rttcp" / "src" / "wire" / "message.h"
 TABLES: dict[str, type[Table]] = {"path": PathKeys, "transfer": Transfer, "gateway": Gateway}
-_ONCE = "| | | | keys that the path has once: |"
+_ONCE = "| | | | keys of the whole path, which have no `ab_…` and `ba_…`: |"
 _UNITS = quantity.UNITS | {quantity.DISTANCE.name: quantity.DISTANCE}
 _NONE = "–"
 _PARAMETER = re.compile(r"^    (NUMBER|FLAG|TEXT)\((\w+)", re.MULTILINE)
