@@ -1,8 +1,8 @@
 """Two ways to make the same path: ``comet``, the userspace daemon, and ``netem``, the kernel's disciplines.
 
-Both take the same parameters and give the same state, so that one can be checked by the other. `capabilities` tests
-what each of them can do on this machine, and `choose` decides by the result. It prefers the daemon: the daemon is right
-for every wire packet of a super-packet, repeatable, and audits itself.
+Both take the same parameters and report the same state, so that one can be checked against the other. `capabilities`
+tests what each of them can do on this machine, and `choose` decides by the result. It prefers the daemon, which models
+every wire packet of a super-packet, is repeatable, and audits itself.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Name = Literal["comet", "netem"]
 BACKENDS: tuple[Name, ...] = ("comet", "netem")
 _TUN = "/dev/net/tun"
 
-# Why netem does not do what the daemon does; other parameters get a general reason.
+# Why netem does not support a parameter of the daemon; other parameters get a general reason.
 _NETEM_CANNOT = {
     "loss": "only independent loss",
     "queue_packets": "its queue is in bytes; give queue_bytes",
@@ -48,7 +48,7 @@ _NETEM_CANNOT = {
 
 
 class Box(Protocol):
-    """A path between two ports, there from `start` (or ``with``) to `stop`; see NetemBox and UserspaceBox."""
+    """A path between two ports, which exists from `start` (or ``with``) to `stop`; see NetemBox and UserspaceBox."""
 
     backend: str
 
@@ -66,7 +66,8 @@ class Box(Protocol):
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a back end can do here. `missing`: why it cannot be used at all, or None. `cannot`: parameter → reason."""
+    """What a back end can do on this machine. `missing`: why it cannot be used at all, or None. `cannot`: parameter →
+    reason."""
 
     backend: Name
     missing: str | None
@@ -75,7 +76,7 @@ class Capabilities:
     notes: tuple[str, ...] = ()
 
     def objections(self, parameters: Iterable[str]) -> list[str]:
-        """Why it cannot do these parameters; empty when it can."""
+        """The reasons why it does not support these parameters; empty when it does."""
         if self.missing:
             return [self.missing]
         wanted = sorted(set(parameters) - self.can)
@@ -102,7 +103,7 @@ def _netem() -> Capabilities:
     missing, heeds_seed = netem_kernel.probe()
     try:
         others = options.installed().path.keys() - DEFAULTS.keys()
-    except LfpError:  # without a daemon, a caller can only ask for what netem can do
+    except LfpError:  # without a daemon, only netem's parameters are available
         others = set()
     others |= _NETEM_CANNOT.keys()
     cannot = {name: _NETEM_CANNOT.get(name, "not done with netem; use the box") for name in others}
@@ -115,10 +116,10 @@ def _netem() -> Capabilities:
 
 
 def choose(parameters: Iterable[str], backend: str = "auto") -> Name:
-    """Returns the back end for these parameters (named as in `show`, and ``seed``): the one that `name` asks for,
-    otherwise the first that supports all of them.
+    """Returns the back end for these parameters (named as in `show`, and ``seed``): the one called `name`, or with
+    ``auto`` the first that supports all of them.
 
-    UsageError for an unknown back end or one that cannot do a parameter; MissingError when none can be used.
+    UsageError for an unknown back end or one that does not support a parameter; MissingError when none can be used.
     """
     wanted = set(parameters)
     if backend not in (*BACKENDS, "auto"):
@@ -148,7 +149,7 @@ def open_box(
 ) -> Box:
     """A running path by the back end that `choose` finds; its ports exist and are up. `box`: see `command.run_argv`.
 
-    Without a `seed` it is 1, and netem is good enough even where it cannot be seeded.
+    Without a `seed` the seed is 1, and netem is accepted even if its kernel ignores seeds.
     """
     ab, ba = _plain(ab or {}), _plain(ba or {})
     wanted = {*ab, *ba, *(() if seed is None else ("seed",))}
@@ -159,7 +160,7 @@ def open_box(
 
 
 def _plain(parameters: Mapping[str, int | str]) -> dict[str, int | str]:
-    """The parameters, with a loss that is a plain ratio as ``loss_ppb``, which both back ends know."""
+    """The parameters; a loss that is a plain ratio becomes ``loss_ppb``, which both back ends know."""
     result = dict(parameters)
     with suppress(ValueError, KeyError):
         result["loss_ppb"] = parse_ratio_ppb(str(result["loss"]))

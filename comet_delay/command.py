@@ -23,7 +23,7 @@ def parameters_of(option: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Port:
-    """A port of the box: its interface, and the namespace of that (process id, path or name; None: the box's own).
+    """A port of the box: an interface and its namespace (process id, path or name; None: the box's own).
 
     The box makes a ``tap`` as a host's NIC; an ``if`` is an existing interface that it attaches to.
     """
@@ -55,13 +55,13 @@ def run_argv(
     `both`, `ab` and `ba` are the path's parameters, named as in `show` (``delay_ns``, ``rate_bps``, ``loss_ppb``, …;
     see CONTROL.md). `home`: where packets are moved (``--home``). `box` has further options of ``comet-delay run``, by
     name with a text (``memory="64MB"``) or in base units (``memory_bytes=2**26``, ``poll_ns=0``); None stands for the
-    box's own default. Raises netcommon's MissingBinary when the daemon is not installed, UsageError for a name that the
+    box's default. Raises netcommon's MissingBinary when the daemon is not installed, UsageError for a name that the
     daemon does not know.
     """
     known = options.installed()
     argv = [str(find("comet-delay")), "run", "--json", "--parent-death", "--a", str(a), "--b", str(b)]
     argv += ["--mtu", str(mtu), "--seed", str(seed)]
-    # stays root: `set` may name a trace that only root can read, and no stranger has a process in a trial's namespaces
+    # stays root: `set` may name a trace that only root can read, and a trial's namespaces contain no untrusted process
     argv += ["--user", "root"] if os.geteuid() == 0 and "user" not in box else []
     for option, value in (("--control", control), ("--record", record), ("--home", home)):
         argv += [] if value is None else [option, str(value)]

@@ -3,10 +3,10 @@
     host a ─veth─ a ▸ b ─veth─ host b        ▸ redirected (mirred) from ingress to egress
 
 Both inner interfaces are in a namespace that has no name and ends with this process. A redirected packet passes that
-interface's queueing discipline, which is one direction of the box (scenarios/virtual/comet). The daemon reads the
-texts, puts the disciplines there and answers on its socket; it never sees a packet.
-Rejected: the discipline on a host's own interface. Captures there would see packets behind the path, and TCP would see
-the queue (small-queue limit).
+interface's queueing discipline, which is one direction of the box (scenarios/virtual/comet). The daemon parses the
+parameters, installs the disciplines and answers on its socket; it never sees a packet.
+Rejected: the discipline on a host's own interface. Captures there would see packets after the path, and the queue would
+limit TCP (small-queue limit).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from comet_delay.userspace import STOP_TIMEOUT_S, UserspaceBox
 from netcommon.ledger import Ledger
 from netcommon.process import Event
 
-FILE = Path("/proc/comet")  # exists where this kernel contains the box
+FILE = Path("/proc/comet")  # exists if this kernel contains the box
 _INNER = ("a", "b")
 
 
 class KernelBox(UserspaceBox):
-    """As UserspaceBox, between two ports that it makes as NICs of their hosts."""
+    """As UserspaceBox, between two ports that it makes as their hosts' NICs."""
 
     backend = "kernel"
 
@@ -61,7 +61,7 @@ class KernelBox(UserspaceBox):
         return self
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> Event:
-        """Ends the daemon and removes the hosts' NICs; its last state, as UserspaceBox."""
+        """Ends the daemon and removes the hosts' NICs. Returns the daemon's last state, as UserspaceBox does."""
         try:
             return super().stop(timeout_s)
         finally:

@@ -1,8 +1,8 @@
-"""A delay box as a Mininet link: a script that has ``TCLink`` takes ``CometLink`` instead.
+"""A delay box as a Mininet link: a script that uses ``TCLink`` can use ``CometLink`` instead.
 
 The box's two ports become the interfaces of the nodes, under Mininet's names (``h1-eth0``), in the nodes' namespaces.
-As with TCLink, a parameter of the link holds for both directions, and a parameter in ``params1`` holds for what node 1
-sends.
+As with TCLink, a parameter of the link applies to both directions, and a parameter in ``params1`` to the direction in
+which node 1 sends.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class CometIntf(Intf):  # type: ignore[misc]
     """One end of a CometLink. `config` changes the running box, in the direction in which this end sends."""
 
     def config(self, mac: Any = None, ip: Any = None, ifconfig: Any = None, up: bool = True, **model: Any) -> Any:
-        """Takes Mininet's own parameters, as `Intf.config` does, and parameters of CometLink. The latter hold from the
+        """Takes Mininet's own parameters, as `Intf.config` does, and parameters of CometLink. The latter apply from the
         next packet on."""
         result = super().config(mac=mac, ip=ip, ifconfig=ifconfig, up=up)
         if model.keys() - _MININET:
@@ -108,13 +108,13 @@ class CometLink(Link):  # type: ignore[misc]
                 raise LfpError(f"cannot set the hardware address of {name} to {address}: {said}")
 
     def change(self, interface: Any, model: Mapping[str, Any]) -> None:
-        """Changes parameters of the direction in which an interface of this link sends, while packets flow."""
+        """Changes parameters of the direction in which this interface of the link sends, while packets flow."""
         if self.box is None:
             raise UsageError(f"{interface}: its link is stopped")
         self.box.set(**{"ab" if interface is self.intf1 else "ba": self._read(model)})
 
     def show(self) -> dict[str, Any]:
-        """Parameters, statistics and verdict of the box; once it has stopped, its last ones."""
+        """Parameters, statistics and verdict of the box; after it has stopped, the last ones."""
         return self.box.show() if self.box else dict(self.end or {})
 
     def delete(self) -> None:

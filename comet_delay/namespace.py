@@ -22,7 +22,8 @@ T = TypeVar("T")
 
 
 class Namespace:
-    """Use it as a context manager. ``Namespace()`` is new and empty; ``Namespace.of(netns)`` is an existing one.
+    """A thread in a network namespace. Use it as a context manager. ``Namespace()`` is new and empty;
+    ``Namespace.of(netns)`` is an existing one.
 
     Raises MissingError when the kernel does not let this user enter the namespace, OSError when there is no `path`.
     """
@@ -39,7 +40,7 @@ class Namespace:
 
     @classmethod
     def of(cls, netns: str | int | None) -> Namespace:
-        """The namespace of a process id, a path, or a name of ``ip netns``. None: that of the calling process."""
+        """The namespace of a process id, a path, or a name of ``ip netns``. None: the calling process's own."""
         if netns is None:
             return cls(f"/proc/{os.getpid()}/ns/net")
         return cls(netns if isinstance(netns, str) and "/" in netns else namespace_path(netns))

@@ -2,21 +2,21 @@
 
     host a ─veth─ a ▸ s1═s2 ▸ s3═s4 ▸ b ─veth─ host b        ▸ redirected (mirred) from ingress to egress
 
-Everything but the hosts' own interfaces is in a namespace that has no name and ends with this process. No discipline is
-on a sender's interface: TCP would see the queue there and hold back (small-queue limit), and it would take a loss for
-local congestion. tc-netem counts a 64 KB super-packet as one packet. So s1 and s4 have segmentation offload off: the
-kernel takes super-packets apart into wire packets there (s1 from a to b, s4 from b to a), before any discipline sees
-them. Hosts keep their offloads.
+Everything except the hosts' own interfaces is in a namespace that has no name and ends with this process. No discipline
+is on a sender's interface: there the queue would limit TCP (small-queue limit), and TCP would take a loss for local
+congestion. tc-netem counts a 64 KB super-packet as one packet. So s1 and s4 have segmentation offload off: the kernel
+splits super-packets into wire packets there (s1 from a to b, s4 from b to a), before any discipline sees them. Hosts
+keep their offloads.
 
-The disciplines of netem_plan.py have these places. The ones at the bottleneck are nested, and there are only those that
-the parameters need.
+The disciplines of netem_plan.py are on these interfaces. At the bottleneck they are nested. Disciplines that the
+parameters do not need are left out.
 
     direction   bottleneck   delay
     a → b       s3           b
     b → a       s2           a
 
-Rejected: a bridge, which drops link-local frames and learns addresses; offloads off at the hosts, which the hosts
-should choose; one netem for a direction, whose limit counts queue and line together.
+Rejected: a bridge, which drops link-local frames and learns addresses; offloads off at the hosts, which is the hosts'
+choice; one netem for a direction, whose limit counts queue and line together.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ Values = dict[str, int | str]
 
 @dataclass(frozen=True)
 class _Places:
-    """The interfaces of one direction. `receivers`: the three that packets arrive at, the first of them as frames, the
-    others as wire packets. `bottleneck`, `delay`: where the disciplines are."""
+    """The interfaces of one direction. `receivers`: the three on which packets arrive, as frames on the first one and
+    as wire packets on the others. `bottleneck`, `delay`: where the disciplines are."""
 
     receivers: tuple[str, str, str]
     bottleneck: str
@@ -85,7 +85,7 @@ class NetemBox:
 
     `stop`, or the end of the process, removes the interfaces of both hosts. `ab` and `ba` take the parameters of
     DEFAULTS, which are named as in the box's `show`. Kernels before 6.6 ignore `seed`. `granularity_ns` is how late
-    packets may be. When it is not 0, short super-packets pass whole, on a kernel that can do that
+    packets may be. When it is not 0, short super-packets are not split, if the kernel supports that
     (`takes_apart_by_fate`). On other kernels it counts as 0.
     Raises LfpError (a name is taken, a discipline is missing), MissingError or UsageError.
     """
@@ -138,7 +138,7 @@ class NetemBox:
         self.stop()
 
     def running(self) -> bool:
-        """Always true, because there is no process that could end."""
+        """True: there is no process that could end."""
         return True
 
     def finish(self, timeout_s: float) -> dict[str, Any]:
@@ -182,7 +182,7 @@ class NetemBox:
             self._end = self.show() | {"event": "end"}
             return self._end
         finally:
-            with suppress(NetlinkError):  # gone already: with a host's namespace, or removed by somebody in it
+            with suppress(NetlinkError):  # already gone with a host's namespace, or removed by somebody in it
                 self._middle.netlink(delete, [self._index["a"], self._index["b"]])
             self._middle.close()
 
@@ -223,7 +223,7 @@ class NetemBox:
             self._parameters[which] = values
 
     def _put(self, ipr: IPRoute, which: Which, wanted: Plan) -> None:
-        """Makes the disciplines of a direction, or changes those of them that are to be others."""
+        """Makes the disciplines of a direction, or changes those that differ from the new plan."""
         places, now = _PLACES[which], self._plans.get(which)
         if now and now.bottleneck().keys() != wanted.bottleneck().keys():
             self._earlier[which] = self._model_drops(which, counters(ipr)[1])
@@ -245,8 +245,8 @@ class NetemBox:
     def _put_one(
         self, ipr: IPRoute, which: Which, name: str, wanted: Netem | Bucket, framing: Framing, level: int = 0
     ) -> None:
-        """Makes or changes a discipline that is nested in `level` others, the outermost of which has the size table.
-        Every change carries the seed, because netem takes a new one otherwise."""
+        """Makes or changes a discipline that is nested in `level` others, of which the outermost has the size table.
+        Every change contains the seed; otherwise netem draws a new one."""
         seed = 2 * self._seed + _PLACES[which].number
         if isinstance(wanted, Netem):
             options = netem_options(**asdict(wanted), seed=seed)

@@ -1,7 +1,7 @@
 """What the netem back end needs from the kernel besides disciplines: veth pairs, redirection, counters, offloads.
 
-Every function acts in the namespace of the calling thread, or of the netlink socket that it is given. NetlinkError
-reaches the caller.
+Every function acts in the namespace of the calling thread, or of its netlink socket argument. NetlinkError is passed on
+to the caller.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def make_veth(ipr: IPRoute, name: str, peer: str, mtu: int, peer_netns_fd: int |
 
 
 def attach(middle: Namespace, inner: str, port: Port, mtu: int) -> None:
-    """Makes a veth pair whose end `own` is in the box's namespace; the other end is the port, up, in its host's.
-    LfpError where its name is taken there."""
+    """Makes a veth pair: the end `own` is in the box's namespace, and the other end is the port, up, in its host's
+    namespace. LfpError if the port's name is already in use there."""
     with Namespace.of(port.netns) as host:
         fd = os.open(host.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -63,7 +63,7 @@ def attach(middle: Namespace, inner: str, port: Port, mtu: int) -> None:
 
 
 def delete(ipr: IPRoute, indices: Sequence[int]) -> None:
-    """Deletes interfaces. The peer of a veth goes with it."""
+    """Deletes interfaces. The peer of a veth is deleted with it."""
     for index in indices:
         ipr.link("del", index=index)
 
@@ -83,14 +83,14 @@ def counters(ipr: IPRoute) -> tuple[dict[str, Any], dict[tuple[int, int], int]]:
 
 
 def takes_apart_by_fate() -> bool:
-    """Whether netem and tbf of this kernel take a super-packet apart when its packets meet different fates. The
-    virtual-time kernel does (its patch super-packets)."""
+    """Whether netem and tbf of this kernel split a super-packet when the fates of its packets differ. The virtual-time
+    kernel does, by its patch super-packets."""
     return Path("/sys/module/sch_netem/parameters/by_packet").exists()
 
 
 def limit_super_packets(ipr: IPRoute, index: int, super_bytes: int, super_packets: int) -> None:
-    """Makes super-packets of this length or longer, or of more packets, leave that interface as wire packets. 0 and 1:
-    all super-packets."""
+    """Makes super-packets of at least this length, or of more than this number of packets, leave that interface as wire
+    packets. 0 and 1: all super-packets."""
     ipr.link("set", index=index, gso_max_size=max(super_bytes, _LEAST_GSO_MAX), gso_max_segs=super_packets)
 
 
@@ -118,8 +118,8 @@ def segments(name: str) -> bool:
 
 
 def probe() -> tuple[str | None, bool]:
-    """Tries everything that the back end needs, in a namespace of its own. Returns why it cannot work here, or None,
-    and whether netem heeds a seed."""
+    """Tries everything that the back end needs, in a new namespace. Returns why it cannot work here, or None, and
+    whether netem uses a seed."""
     try:
         with Namespace() as namespace:
             return namespace.netlink(_try_all)

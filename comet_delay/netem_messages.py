@@ -15,8 +15,8 @@ from pyroute2.netlink.rtnl import RTM_NEWQDISC
 from pyroute2.netlink.rtnl.tcmsg import sched_netem, sched_tbf, tcmsg
 
 _UINT32_MAX = 2**32 - 1
-_LINKLAYER_ETHERNET = 1  # makes the kernel compute from the rate instead of asking for a table
-_TABLE = 2**14  # entries of a size table, longer than frames are
+_LINKLAYER_ETHERNET = 1  # makes the kernel compute transmission times from the rate instead of requiring a table
+_TABLE = 2**14  # entries of a size table: more than the length of any frame
 PRNG_SEED = 14  # TCA_NETEM_PRNG_SEED, Linux 6.6
 
 Attributes = dict[str, Any]
@@ -121,9 +121,9 @@ def size_table(overhead_bytes: int, shortest_bytes: int) -> Attributes | None:
     """A size table, which adds `overhead_bytes` to the length of each packet and counts at least `shortest_bytes`.
     None where both are 0.
 
-    The kernel heeds a shortest length (``mpu`` of tc) only in a table of n lengths. It looks up d, the packet's
-    length minus the shortest one. For d >= n it computes data[n - 1] * (d // n) + data[d % n]. The last entry is n,
-    which makes that sum right for super-packets. The price: one length in n counts `shortest_bytes` too little.
+    The kernel supports a minimum length (``mpu`` of tc) only by a table of n lengths. It looks up d, the packet's
+    length minus the minimum. For d >= n it computes data[n - 1] * (d // n) + data[d % n]. The last entry is n, which
+    makes that sum right for super-packets. In return, one length in n is counted `shortest_bytes` too short.
     """
     base = {"overhead": overhead_bytes, "linklayer": _LINKLAYER_ETHERNET}
     if not shortest_bytes:
@@ -159,5 +159,5 @@ def put_qdisc(
 
 
 def kept_attributes(qdisc: Any) -> set[int]:
-    """Numbers of the newer option attributes that the kernel reports for a discipline: it has understood these."""
+    """Numbers of the newer option attributes that the kernel reports for a discipline, and thus supports."""
     return {slot[1]["header"]["type"] for slot in qdisc.get_attr("TCA_OPTIONS")["attrs"] if slot[0] == "UNKNOWN"}

@@ -10,8 +10,8 @@ and each of them has only the disciplines that are needed:
     delay        netem (rate, delay). Packets of the queue wait here, each until its last bit is out. The limit of this
                  netem is so large that it never drops a packet.
 
-So a packet costs one timer, or two with an access line. Rejected: a tbf with the tokens of one frame, in which the
-queue really waits. It costs one more timer, and every late timer loses rate.
+So a packet costs one timer, or two with an access line. Rejected: a tbf with the tokens of one frame, in which packets
+of the queue actually wait. It costs one more timer per packet, and every late timer loses rate.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from netcommon.errors import UsageError
 
 Parameters = Mapping[str, int | str]
 
-# What the back end can do, and what its state says of it.
+# The parameters that the back end supports, and their defaults, as in its state.
 DEFAULTS: dict[str, int | str] = {
     "delay_ns": 0,
     "rate_bps": 0,
@@ -44,7 +44,7 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Framing:
-    """What a frame occupies on the line: its length plus `overhead` (may be negative), but at least `shortest`."""
+    """The bytes of a frame on the line: its length plus `overhead` (may be negative), but at least `shortest`."""
 
     overhead_bytes: int
     shortest_bytes: int = 0
@@ -57,7 +57,7 @@ _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP p
 _SUPER_PACKET = 65_536  # largest of IPv4's
 _OCTETS_A_PACKET = 512  # bytes: a super-packet passes whole when its packets carry at least this much on average
 _MOST_HEADERS = _LINK_HEADER + _VLAN_TAG + 60 + 60  # those of IPv4 and TCP with all their options
-_NO_RATE_BPS = 100_000_000_000  # the most that a line without a rate is assumed to carry
+_NO_RATE_BPS = 100_000_000_000  # the assumed maximum rate of a line without a rate
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,8 @@ class Plan:
     """The disciplines of one direction.
 
     ``access``, ``loss`` and ``bucket`` are at the bottleneck, in this order; ``line`` has the rate and the delay.
-    Super-packets shorter than ``super_bytes``, of at most ``super_packets`` packets, may pass whole; 0 and 1: none.
+    Super-packets shorter than ``super_bytes``, of at most ``super_packets`` packets, need not be split; 0 and 1: all
+    are split.
     """
 
     access: Netem | None
@@ -128,8 +129,8 @@ def _super_bytes(rates_bps: tuple[int, ...], queue_bytes: int, granularity_ns: i
 
 
 def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, counted_bytes: int) -> Bucket:
-    """A tbf that takes as many full frames as the queue, which counts a frame until its last bit is out. So its tokens
-    are one frame less than the queue. Where super-packets pass whole, the limit must not be less than the counted
+    """A tbf that accepts as many full frames as the queue. The queue counts a frame until its last bit is out, so the
+    tokens are one frame less than the queue. If super-packets are not split, the limit must be at least the counted
     length of the longest one (`counted_bytes`). The kernel splits a super-packet that is longer than the limit and
     drops the excess, even while there are tokens for all of it."""
     largest = full_frame + _VLAN_TAG
@@ -143,7 +144,7 @@ def _bucket(rate_bps: int, queue_bytes: int, full_frame: int, counted_bytes: int
 
 
 def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
-    """The disciplines for parameters in the box's names and units. UsageError for a value that they cannot do."""
+    """The disciplines for parameters in the box's names and units. UsageError for a value that they do not support."""
     name = str(parameters.get("framing", "l2"))
     if name not in FRAMINGS:
         raise UsageError(f"framing {name!r}: want one of {', '.join(FRAMINGS)}")
@@ -157,11 +158,11 @@ def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
     full_frame = mtu + _LINK_HEADER + overhead
     super_bytes = _super_bytes((rate_bps, access_bps), queue_bytes, granularity_ns, full_frame)
     super_packets = super_bytes // _OCTETS_A_PACKET + 1
-    # the disciplines count the headers of every packet, the length of a super-packet has them once
+    # disciplines count the headers of every packet; a super-packet's length includes them once
     counted_bytes = super_bytes + (super_packets - 1) * (_MOST_HEADERS + overhead) + overhead
     bucket = _bucket(rate_bps, queue_bytes, full_frame, counted_bytes) if rate_bps and queue_bytes else None
     in_flight = (rate_bps or _NO_RATE_BPS) * delay_ns // (8 * 10**9) + queue_bytes
-    # counted in the smallest packets: a limit costs no memory, and one counted in full packets would drop plain ACKs
+    # counted in the smallest packets: a limit costs no memory, and a limit in full packets would drop pure ACKs
     limit = UNLIMITED if rate_bps and not queue_bytes else max(in_flight // (_SMALLEST_FRAME + overhead) + 1, 1000)
     return Plan(
         access=Netem(rate_bps=access_bps) if access_bps else None,

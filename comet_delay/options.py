@@ -1,4 +1,4 @@
-"""What the installed ``comet-delay`` can do, asked of itself (`netcommon.options`).
+"""The options of the installed ``comet-delay``, as it prints them itself (`netcommon.options`).
 
 So nothing here repeats the daemon's option table. A path option becomes a parameter whose name ends in its unit, as
 `show` prints it (``--queue SIZE`` is ``queue_bytes``). An option that takes a model (``--loss MODEL`` is ``loss``) also
@@ -27,11 +27,11 @@ _UNITS: dict[str, tuple[str, quantity.Unit]] = {
     "size": ("_bytes", quantity.BYTES),
     "ratio": ("_ppb", quantity.RATIO),
 }
-# Options that take a model as text, and the unit of the number that is their simplest model.
+# Options that take a model as text, and the unit of their simplest model, a plain number.
 _SIMPLEST = {"delay": "duration", "jitter": "duration", "rate": "rate", "loss": "ratio", "loss-after": "ratio"}
 
 
-# Options that whoever starts the daemon decides: ports, files, and how it speaks.
+# Options that the starter of the daemon sets: ports, files, and the output format.
 _STARTERS = {"a", "b", "mtu", "seed", "home", "control", "record", "parent-death", "check", "human", "json"}
 
 
@@ -48,13 +48,14 @@ class Option:
         return self.name.replace("-", "_") + (_UNITS[self.unit][0] if self.unit in _UNITS else "")
 
     def text(self, value: int | str) -> str:
-        """A parameter's value as the daemon takes it and shows it; a number gets its unit."""
+        """A parameter's value as text, as the daemon accepts and shows it; a number gets its unit."""
         if self.unit in _UNITS and isinstance(value, int):
             return quantity.format_value(_UNITS[self.unit][1], value)
         return str(value)
 
     def value(self, text: int | str) -> int | str:
-        """A value as a user writes it (``"45Mbit"``) in base units; ValueError says what is wrong. A text stays one."""
+        """A value as a user writes it (``"45Mbit"``) in base units; ValueError says what is wrong. The value of a text
+        option stays as it is."""
         return quantity.parse(_UNITS[self.unit][1], text) if self.unit in _UNITS and isinstance(text, str) else text
 
 
@@ -70,7 +71,7 @@ _BASIC = (
 
 @dataclass(frozen=True)
 class Options:
-    """`path`: what can be set of each direction, by parameter; `box`: the others, by name."""
+    """`path`: options for each direction, by parameter; `box`: the others, by name."""
 
     path: Mapping[str, Option]
     box: Mapping[str, Option]
@@ -92,7 +93,7 @@ class Options:
     def box_arguments(self, given: Mapping[str, int | str]) -> dict[str, str]:
         """Options of the box itself, by name or as in base units (``poll_ns=0``) → ``{"poll": "0ns"}``.
 
-        UsageError for one that this daemon does not have, or that whoever starts it decides.
+        UsageError for one that this daemon does not have, or that only its starter sets.
         """
         ours = {option.parameter: option for name, option in self.box.items() if name not in _STARTERS}
         arguments = {}
@@ -106,7 +107,7 @@ class Options:
 
 
 def of(table: Mapping[str, netcommon.options.Option]) -> Options:
-    """Options from the daemon's table. A path option is one that also exists for each direction alone."""
+    """Options from the daemon's table. A path option is one that also exists with the prefix of a direction."""
     rows = {name: Option(name, row.unit) for name, row in table.items()}
     names = {name for name in rows if {f"ab-{name}", f"ba-{name}"} <= rows.keys()}
     simplest = [Option(name, unit) for name, unit in _SIMPLEST.items() if name in names]
@@ -129,8 +130,8 @@ def installed() -> Options:
 
 
 def refusal(option: str, text: str) -> str | None:
-    """Why ``comet-delay run --OPTION TEXT`` would refuse the value, without the option's name; None when it takes it,
-    or when there is no daemon to ask."""
+    """Why ``comet-delay run --OPTION TEXT`` would refuse the value, without the option's name; None when it accepts the
+    value, or when there is no daemon to ask."""
     try:
         binary = find("comet-delay")
         return _refusal(binary, binary.stat().st_mtime_ns, option, text)

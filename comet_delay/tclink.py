@@ -1,6 +1,6 @@
-"""Translates the arguments of a Mininet link into the box's parameters in base units. Pure.
+"""Translates the arguments of a Mininet link into the box's parameters in base units, by pure functions.
 
-An argument has a name of ``TCLink`` or a name of the box. TCLink hands its texts to tc, so tc's grammar holds for
+An argument has a name of ``TCLink`` or a name of the box. TCLink passes its texts to tc, so tc's grammar applies to
 TCLink's names: ``delay=5`` is 5 µs, and ``'5ms'`` and ``'5msec'`` are the same.
 """
 
@@ -14,7 +14,8 @@ from comet_delay.options import Options
 from netcommon import quantity
 from netcommon.errors import UsageError
 
-# How tc makes a rate, and offloads of veth pairs. They mean nothing to a box and are accepted and ignored.
+# The way in which tc makes a rate, and offloads of veth pairs: without meaning for a box, so they are accepted and
+# ignored.
 _WITHOUT_MEANING = {"use_hfsc", "use_tbf", "gro", "disable_gro", "txo", "rxo"}
 _REFUSED = {
     "speedup": "rewrites the rate of switch ports; give 'bw' itself",
@@ -57,8 +58,7 @@ _TRANSLATED: dict[str, tuple[str, Any, str]] = {
 
 
 def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]:
-    """The parameters of one direction that the keyword arguments of a link ask for. An argument that is None counts as
-    left out.
+    """The parameters of one direction for the keyword arguments of a link. An argument that is None counts as left out.
 
     Besides TCLink's names an argument may be a path option of the box, by its own name and with its unit
     (``rate='10Gbit'``, ``framing='ip'``), or a parameter in base units (``queue_bytes=110 * 1024``).

@@ -1,6 +1,6 @@
 """The daemon ``comet-delay`` as a back end: started, changed while it runs, stopped.
 
-This is the one launcher of the daemon: Mininet's link, trials, benches and tests start it here.
+This is the only launcher of the daemon: Mininet's link, trials, benches and tests start it here.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netcommon.errors import UsageError
 from netcommon.ledger import Ledger
 from netcommon.process import Event, Tool, ToolError
 
-READY_TIMEOUT_S = 90.0  # it prefaults its memory first: 7 s a gigabyte where a virtual machine first uses it
+READY_TIMEOUT_S = 90.0  # it prefaults its memory first: 7 s per gigabyte of a virtual machine's untouched memory
 STOP_TIMEOUT_S = 10.0
 
 
@@ -27,9 +27,9 @@ class UserspaceBox:
     """The daemon between two ports. It runs from `start` (or ``with``) to `stop`, and ends with the thread that started
     it.
 
-    `both`, `ab`, `ba`, `mtu`, `seed`, `record`, `home` and `box` are those of `command.run_argv`. `control`: where its
-    socket is (else in a folder of its own). `log`: file for its stderr. `ledger`: keeps its process id for clean-up.
-    Raises LfpError with the daemon's own line, UsageError for a name that it does not know, MissingBinary.
+    `both`, `ab`, `ba`, `mtu`, `seed`, `record`, `home` and `box` are as in `command.run_argv`. `control`: path of its
+    socket (by default in a new folder). `log`: file for its stderr. `ledger`: keeps its process id for clean-up. Raises
+    LfpError with the daemon's own line, UsageError for a name that it does not know, MissingBinary.
     """
 
     backend = "comet"
@@ -74,7 +74,7 @@ class UserspaceBox:
         return self._tool.running()
 
     def set(self, *, ab: Parameters | None = None, ba: Parameters | None = None) -> None:
-        """Changes some parameters of one direction or both; all of them or, if one is wrong, none.
+        """Changes parameters of one direction or both: all of them or, if one is wrong, none.
 
         UsageError when the box refuses a value, ControlError when it does not answer.
         """
@@ -93,11 +93,11 @@ class UserspaceBox:
             return control.show()
 
     def finish(self, timeout_s: float) -> Event:
-        """Waits for the daemon to end by itself; its last state. ToolError when it fails or is late."""
+        """Waits for the daemon to end by itself and returns its last state. ToolError when it fails or is late."""
         return self._tool.finish(timeout_s)
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> Event:
-        """Ends the daemon and its TAPs; its last state, with the ``clock`` of `ready`: time 0 of outages and of
+        """Ends the daemon and its TAPs. Returns its last state, with the ``clock`` of `ready`: time 0 of outages and
         schedules. ToolError when it had failed before."""
         try:
             end = self._tool.stop(timeout_s)

@@ -1,10 +1,10 @@
-/* The least that any delay box on these ports costs: reads, waits, writes. For `lfp bench delay.tap_floor` only.
+/* The minimum cost of any delay box on these ports: reads, waits, writes. For `lfp bench delay.tap_floor` only.
  *
  *   comet-tap-floor PORT_A PORT_B DELAY_NS THREADS
  *
  * No model, no statistics, no super-packets (turn the hosts' offloads off), no control; real-time priority and the
- * box's own ports with their NAPI queue. What this does not reach, comet-delay on TAPs cannot reach on that machine.
- * Ends with SIGINT or SIGTERM. */
+ * box's own ports with their NAPI queue. On a machine comet-delay on TAPs cannot be faster than this program. It ends
+ * with SIGINT or SIGTERM. */
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -21,9 +21,9 @@
 
 enum { SLOTS = 65536, SLOT_BYTES = 2048, BATCH = 32 };
 #define POLL_NS (50 * NC_NS_PER_US)
-#define WORK_NS (750 * NC_NS_PER_US) /* between two rests, as in the box: else the kernel throttles the thread */
+#define WORK_NS (750 * NC_NS_PER_US) /* between two rests, as in the box; otherwise the kernel throttles the thread */
 
-/* One way: a ring of packets in order of arrival. */
+/* One direction: a ring of packets in order of arrival. */
 struct way {
     const struct port *in, *out;
     uint8_t *slots;
@@ -49,7 +49,7 @@ static void rest(uint64_t ns)
     nanosleep(&pause, NULL);
 }
 
-/* Returns whether a whole batch came, so that more may wait. */
+/* Returns whether a whole batch was read, so that more packets may wait. */
 static bool turn(struct way *way, uint64_t now_ns, uint64_t delay_ns)
 {
     unsigned n = 0;
