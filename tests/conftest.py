@@ -1,13 +1,13 @@
 """Settings and fixtures for all tests.
 
 `make test` runs them side by side. Those that judge time on the real machine are marked ``alone`` and run one at a
-time; those that use what the machine has once wait for their like (``one_at_a_time``). A test that fails has failed:
-none is run again. A test of time that the machine disturbed ends as inconclusive (`support.witness`) and is listed at
-the end with its figures.
+time; those that use something that the machine has only once wait for one another (``one_at_a_time``). A test that
+fails has failed: none is run again. A test of time that the machine disturbed ends as inconclusive (`support.witness`)
+and is listed at the end with its figures.
 
 Tests in `netns` run in real time as root of the machine. An ordinary user gets those of virtual time; what `lfp` does
 for such a user in real time is what root's `test_unprivileged.py` tests. Rejected: all of them inside a user namespace;
-most pass there, but tcpdump, setpriv and the folders below /run, with which the tests judge, want root of the machine.
+most pass there, but tcpdump, setpriv and the folders below /run, which the tests use, need root of the machine.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ BROWSER = Path(__file__).resolve().parent / "browser"
 
 
 def pytest_configure() -> None:
-    """Ctrl-C ends what a terminal starts; what a script starts in its background ignores it, and so do its children."""
+    """Makes SIGINT raise KeyboardInterrupt again: a script's background processes and their children ignore it."""
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -72,7 +72,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
 
 @pytest.fixture(autouse=True)
 def _one_at_a_time(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Holds a lock while a test runs that uses what the machine has once, whoever runs tests on it."""
+    """Holds a machine-wide lock while a test uses something that the machine has only once."""
     if not request.node.get_closest_marker("one_at_a_time"):
         yield
         return
@@ -115,7 +115,7 @@ def page(browser: BrowserContext) -> Iterator[Page]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Lists the inconclusive tests: each with what was measured, and what the witness beside it saw."""
+    """Lists the inconclusive tests: each with what was measured, and what its witness saw."""
     found = [line for report in terminalreporter.getreports("skipped") if (line := inconclusive(report))]
     if found:
         terminalreporter.section(f"inconclusive: {len(found)}")

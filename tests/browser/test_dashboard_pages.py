@@ -151,7 +151,7 @@ def test_sweep_shows_all_trials_and_the_paper(page: Page, base: str, runs_dir: P
     page.wait_for_selector("#sweep .legendtext")
     windows = len(synthetic_run.WINDOWS_KB)
     counts = sorted(count for count in page.evaluate(POINTS) if count)
-    laws = sum(kb * 1024 <= 157 * 1024 for kb in synthetic_run.WINDOWS_KB)  # one a window up to the knee
+    laws = sum(kb * 1024 <= 157 * 1024 for kb in synthetic_run.WINDOWS_KB)  # one for each window up to the knee
     assert counts == sorted([1, 9, laws, laws, 3 * windows - 1, 3 * windows])  # invalid, paper, laws, bsd-1995, modern
     legend = " ".join(page.locator("#sweep .legendtext").all_text_contents())
     for words in ("bsd-1995", "modern", "paper (lfp-1995/fig3)", "line rate (45 Mbit/s)", "path and queue full"):
@@ -194,7 +194,7 @@ def test_drag_zooms_and_brings_finer_data(page: Page, base: str, runs_dir: Path)
     box = plot_box(page)
     x, width, y, height = box["x"], box["width"], box["y"], box["height"]
     coarse = page.evaluate(TIMES)
-    for _ in range(2):  # two drags along the time axis: to a few cycles, then into one
+    for _ in range(2):  # drags twice along the time axis: to a few cycles, then into one
         before = note.text_content() or ""
         page.mouse.move(x + 0.40 * width, y + 0.5 * height)
         page.mouse.down()
@@ -273,9 +273,10 @@ def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir:
 
 
 def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: Page, tmp_path: Path) -> None:
-    """From 5 MB in flight to the first segments of the transfer: the same box in KB, and every value in bytes."""
+    """Zooms from 5 MB in flight to the first segments of the transfer: the axis changes to KB, and every value is still
+    in bytes."""
     run = columns.write(tmp_path, 20_000)
-    (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # its window has MB at all times
+    (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # the congestion window would keep the axis in MB
     with browsed(run) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
         axis = page.locator("#timeline .axis-titles span").nth(1)
@@ -360,7 +361,7 @@ def test_a_hover_text_that_is_on_the_screen_gets_its_facts_when_they_come(
 
 
 def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_dir: Path) -> None:
-    """Five panels zoom together; the four places and the tunnel are in the legends."""
+    """Five panels zoom together; the legends name the four capture points and the tunnel."""
     page.goto(run_url(base, runs_dir, "comet-timeline") + "/trial/0")
     page.wait_for_selector("#timeline .gtitle-subtitle")
     legend = page.locator(LEGENDS)

@@ -23,7 +23,7 @@ DRAWN = """name => { const plot = document.querySelector(name + ' .js-plotly-plo
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the sockets are, once there are any."""
+    """The folder in which the tests make control sockets."""
     return tmp_path_factory.mktemp("live")
 
 
@@ -53,7 +53,7 @@ def only_draining(dialog: Dialog) -> None:
 
 
 def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
-    """From the return of the socket to its drain; the second page only looks on."""
+    """Controls the gateway from the return of its socket until it drains; a second page only shows it."""
     facts, told = page.locator("#gateway-facts"), page.locator("#gateway-said")
     other = page.context.new_page()
     other.goto(url)

@@ -43,7 +43,7 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def write_cells(
     folder: Path, scenario: str, day: int, lft: str = "", sweep: dict[str, Any] | None = None, **more: Any
 ) -> None:
-    """A run of two cells with three repeats each, or more cells by another sweep, and the build of its gateway."""
+    """Writes a run with two cells of three repeats each, or more cells with another sweep, and its gateway's build."""
     plan = make_plan(Document(scenario, {
         "scenario": {"name": scenario}, "path": {"delay": "5ms"}, "transfer": {"bytes": "1MB"}, "run": {"repeat": 3},
         "sweep": {"path.queue": ["30KB", "60KB"]} | (sweep or {}),
@@ -123,7 +123,8 @@ def test_a_run_without_a_route_has_no_certificate(page: Page, base: str) -> None
 
 
 def test_the_table_of_runs_comes_when_another_page_leads_to_it(page: Page, base: str) -> None:
-    """Only the list's own document has the table's scripts; everywhere else they come when the list is shown."""
+    """Only the document of the list has the table's scripts; from any other page they are loaded when the list is
+    shown."""
     table = "() => performance.getEntriesByType('resource').filter(one => one.name.includes('dash_ag_grid')).length"
     page.goto(f"{base}/run/x-first")
     expect(page.get_by_role("heading", name="x").first).to_be_visible()

@@ -36,8 +36,8 @@ def seconds_of(flow: Transfer, octets: int) -> float:
 
 
 def test_the_limit_that_is_set_on_the_page_is_the_throughput_of_a_real_gateway(page: Page, tmp_path: Path) -> None:
-    """3 MB took less than a third of a second, and take 3 s with a limit of 8 Mbit/s, once the queues have given back
-    what they held: on a slow machine that is many MB, but less than 60."""
+    """3 MB take less than a third of a second, and 3 s with a limit of 8 Mbit/s, once the queues have drained. On a
+    slow machine the queues hold many MB, but less than 60."""
     with lft_lab(delay="2ms") as lab, lab.gateways(*ROUTER), transfer(lab, 5001) as flow:
         wait_received(flow, OCTETS, 60)
         with browsed(None, "--gateway", str(lab.folder / "near"), "--runs-dir", str(tmp_path)) as (url, _), left(page):

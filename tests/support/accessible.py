@@ -16,8 +16,8 @@ _AXE = Axe()
 def accessible(page: Page) -> None:
     """Fails when the page as it stands breaks a rule of `LEVELS`, with a line for each element that does.
 
-    The whole page is looked at, plots included. Parts that are folded are opened first. What axe-core cannot decide
-    alone, such as contrast inside a plot, is no failure.
+    The whole page is checked, plots included. Folded parts are opened first. What axe-core cannot decide
+    alone, such as contrast inside a plot, does not count as a failure.
     """
     page.evaluate("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     found = _AXE.run(page, options=_OPTIONS).response["violations"]

@@ -17,8 +17,8 @@ SIDES = {
 
 
 def write_run(folder: Path, rate_bps: int = 9_800_000_000, points: Any = None, **changed: Any) -> Path:
-    """A sealed run of ten minutes from Tokyo around the world that keeps every rule. ``changed``: parameters, and of
-    the transfer `elapsed_ns`, `verified` and `mptcp`; `commits`, of the manifest."""
+    """A sealed run of ten minutes from Tokyo around the world that keeps every rule. ``changed`` replaces parameters,
+    `elapsed_ns`, `verified` and `mptcp` of the transfer, and `commits` of the manifest."""
     trial = folder / "trials" / "0000"
     trial.mkdir(parents=True)
     around = load_plan("lsr-ipv4-single").echo["route"]["points"]

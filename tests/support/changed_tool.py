@@ -1,8 +1,8 @@
-"""A tool of this checkout, built again from a source file that says something else.
+"""A tool of this checkout, built again from a changed source file.
 
 It compiles one changed copy with the command line of the release build, and links it in front of the tool's libraries,
 where it replaces the member of the same name. The build tree stays as it is.
-Rejected: a script that prints another table, which shows that the table is asked and not what the tool itself does.
+Rejected: a script that prints another table. It would show that lfp asks for the table, not what the tool itself does.
 """
 
 from __future__ import annotations

@@ -39,8 +39,8 @@ def chromium() -> Iterator[BrowserContext]:
 
 @contextmanager
 def watched_page(browser: BrowserContext) -> Iterator[Page]:
-    """A page that fails the test when its console, or that of a page opened beside it, reports an error. At the end all
-    of them are closed, and their cookies are gone."""
+    """A page that fails the test when its console, or the console of another page of the same context, reports an
+    error. At the end all of them are closed, and their cookies are deleted."""
     errors: list[str] = []
 
     def console(message: ConsoleMessage) -> None:
@@ -57,7 +57,7 @@ def watched_page(browser: BrowserContext) -> Iterator[Page]:
         yield browser.new_page()
         for page in browser.pages:
             if page not in before:
-                page.close()  # before its cookies go: it may ask for something meanwhile
+                page.close()  # before its cookies are deleted: it may still send requests
     browser.remove_listener("console", console)
     browser.remove_listener("weberror", failed)
     assert errors == [], f"the console of the page: {errors}"

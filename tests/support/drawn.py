@@ -18,14 +18,14 @@ TIMEOUT_S = 300 + 60 * DRAWS
 
 
 def drawn(folder: Path, count: int, space: Space = SPACE) -> list[Trial]:
-    """Runs draws of a space, and prints what draws them again."""
+    """Runs draws of a space, and prints the variables that draw them again."""
     seed, count = int(os.environ.get("LFP_SEED", SEED)), DRAWS or count
     print(f"LFP_SEED={seed} LFP_DRAWS={count}")
     return trials.run(draws(seed, count, space), folder / "runs")
 
 
 def complaints(found: list[Trial], *checks: str) -> str:
-    """What breaks a check (none named: any), with the scenario file that makes the trial again."""
+    """The violations of these checks (of any, if none is named), each with the scenario file of its trial."""
     return "\n".join(
         f"{trial.folder}: {name}: {text}\n{trial.draw.file()}"
         for trial in found

@@ -1,4 +1,4 @@
-"""The guest's half of `support.virtual`: little is imported here, for a guest starts again for each function."""
+"""The guest's half of `support.virtual`: it imports little, because a guest is started for each function."""
 
 from __future__ import annotations
 

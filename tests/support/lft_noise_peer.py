@@ -1,5 +1,5 @@
-"""An LFT handshake of version 2 that owes nothing to lft_ref's C code: FORMAT.md, the package noiseprotocol, and the
-package cryptography."""
+"""An LFT handshake of version 2 that is independent of lft_ref's C code: it follows FORMAT.md and uses the packages
+noiseprotocol and cryptography."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def header(kind: int, recovery: int = 2, cipher: int = AES_128_GCM, version: int
 
 @dataclass
 class Hello:
-    """What an end says of itself under Noise."""
+    """What an end says about itself inside the Noise messages."""
 
     epoch: bytes = field(default_factory=lambda: os.urandom(8))
     spi: int = 0x0A0B0C0D

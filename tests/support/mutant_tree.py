@@ -36,7 +36,7 @@ class Outcome:
 def _environment() -> dict[str, str]:
     """Without overrides: only the copy's tools are tested."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("LFP_", "PYTHON", "VIRTUAL_ENV"))}
-    return kept | {"PYTHONDONTWRITEBYTECODE": "1"}  # a mutant has the length and the second of what it replaces
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1"}  # a .pyc would hide a mutant of the same size and second
 
 
 class Tree:

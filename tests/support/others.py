@@ -1,5 +1,5 @@
-"""Processor time that programs take which have nothing to do with the test: neither it, nor what it started, nor the
-kernel's own threads, which work for whoever sends packets."""
+"""Processor time of programs that do not belong to the test: not its own, not that of its children, and not that of the
+kernel's threads, which work for any sender of packets."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ _KERNEL = 2  # kthreadd, the parent of all kernel threads
 
 
 def others_s() -> float:
-    """Seconds so far, of all that run now and of their children that have ended. Two calls give what lies between."""
+    """Seconds so far, of all programs that run now and of their children that have ended. The difference of two calls
+    is the time between them."""
     parents, used = dict[int, int](), dict[int, float]()
     for folder in Path("/proc").glob("[0-9]*"):
         try:

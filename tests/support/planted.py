@@ -1,5 +1,5 @@
-"""Faults planted into what a trial of a draw says, one for each check of `bench.invariants`: what a wrong product would
-have written. The trial's files stay as they are."""
+"""Faults planted into the results of a drawn trial, one for each check of `bench.invariants`: what a wrong product
+would have written. The trial's files stay as they are."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _table(trial: Trial, name: str, change: Callable[[Columns], Columns]) -> Non
 
 
 def _swap(*causes: tuple[str, str]) -> Callable[[Trial], None]:
-    """The limits with causes in the place of each other."""
+    """The limits with pairs of causes exchanged."""
 
     def swap(trial: Trial) -> None:
         if names := trial.summary.get("limit_causes"):

@@ -13,7 +13,7 @@ _numbers = itertools.cycle(range(_FIRST + _worker * _PART, _FIRST + (_worker + 1
 
 
 def free_port() -> int:
-    """One that nobody listens on; it is another one next time."""
+    """A port that nobody listens on; each call returns another one."""
     for number in itertools.islice(_numbers, _PART):
         with socket.socket(socket.AF_INET6) as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

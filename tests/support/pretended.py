@@ -53,7 +53,7 @@ def pretended(path: Path, answer: Callable[[Answer], Answer]) -> Iterator[None]:
 
 
 class PretendedGateway:
-    """A gateway between whose answers 1 s passes, 100 Mbit/s come in from hosts, and 10 Mbit/s go out to them."""
+    """A gateway with 1 s between two answers, in which 100 Mbit/s come in from hosts and 10 Mbit/s go out to them."""
 
     def __init__(self) -> None:
         self.asked: list[Answer] = []
@@ -96,7 +96,7 @@ class PretendedGateway:
 
 
 class PretendedBox:
-    """A box between whose answers 1 s passes, and 45 Mbit/s leave from a to b and 1 Mbit/s from b to a."""
+    """A box with 1 s between two answers, in which 45 Mbit/s leave from a to b and 1 Mbit/s from b to a."""
 
     def __init__(self) -> None:
         self.asked: list[Answer] = []

@@ -38,7 +38,7 @@ LATE = verdicts.Reason("machine_late", "delay box: p99 lateness 42 ms (limit 1 m
 
 
 class FakeNet:
-    """What the runner asks of a topology."""
+    """The interface of a topology that the runner uses."""
 
     def __init__(self, *_: object) -> None: ...
 
@@ -59,8 +59,8 @@ class FakeNet:
 
 
 class FakeTrials:
-    """Replaces trial.run_trial. ``fail``: numbers whose measurement fails; ``late``: number to how many of its attempts
-    are not valid; ``stop_at``: trials before Ctrl-C comes; ``speed``: by which the throughputs are multiplied;
+    """Replaces trial.run_trial. ``fail``: numbers of trials whose measurement fails; ``late``: how many attempts of a
+    trial, by number, are not valid; ``stop_at``: trials before Ctrl-C comes; ``speed``: factor of all throughputs;
     ``rate``: the throughput of a trial."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

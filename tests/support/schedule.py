@@ -24,7 +24,7 @@ def shares_a_fixture(file: str) -> bool:
 
 
 class Together(LoadScopeScheduling):  # type: ignore[misc]
-    """Sends what shares a fixture to one worker."""
+    """Sends tests that share a fixture to one worker."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]

@@ -1,4 +1,4 @@
-"""Browsers that have the tokens of the dashboards under way, as after each printed address was opened once."""
+"""Browsers that have the tokens of all running dashboards, as if each printed address had been opened once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def signed_in(printed: str) -> Iterator[str]:
 
 @contextmanager
 def browser_of_tests(browser: BrowserContext) -> Iterator[None]:
-    """For the time of a test a browser has all tokens."""
+    """During a test a browser has all tokens."""
     _BROWSERS.append(browser)
     for url in _TOKENS:
         _add(browser, url)

@@ -90,7 +90,7 @@ def _cycle(parts: _Parts, now: int, first: int, n: int, burst: int, window: int)
     sent = _slow_start_times(now, n)
     received = _queue_exit(sent, size) + RTT_NS // 2
     lost = np.zeros(n, dtype=bool)
-    lost[n - 2 * burst :: 2] = True  # every other packet of the last ones meets a full queue
+    lost[n - 2 * burst :: 2] = True  # every second one of the last packets meets a full queue
     first_lost = n - 2 * burst
     _add_segments(parts, seq, sent, np.where(lost, -1, received), NEW, 1)
     in_order = seq[1:first_lost:2] + MSS_BYTES  # a delayed ACK every second segment

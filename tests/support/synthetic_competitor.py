@@ -51,7 +51,7 @@ def competitor(parent: Path) -> Path:
 
 
 def _end(captured: dict[str, Any], t0_ns: int, name: str) -> dict[str, Any]:
-    """What a sender says of its flow, whose connection is this one."""
+    """The `end` object of a flow's sender, whose connection is ``captured``."""
     local, remote = (f"{captured[end]['address']}:{captured[end]['port']}" for end in ("sender", "receiver"))
     rows = [[n * S // 10, (n + 1) * S // 10, int(bps / 80)] for n, bps in enumerate(RATES[name])]
     return {

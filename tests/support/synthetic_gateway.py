@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from support import synthetic_run
 from support.synthetic_capture import EVENT_KINDS, MAIN_FLOW, Capture, capture
 
-MSS, FAR_MSS = 1448, 1400  # the far gateway cuts the stream again
+MSS, FAR_MSS = 1448, 1400  # the far gateway segments the stream anew, with its own MSS
 SEGMENTS = 5000
 LINK_NS, STEP_NS, PASSAGE_NS = 50_000, 100_000, 101_000_000
 DROP_EVERY = 100
@@ -35,7 +35,7 @@ def gateway(parent: Path, *, virtual: bool = False) -> Path:
     sent = t0 + STEP_NS * np.arange(SEGMENTS, dtype=np.int64)
     near = _leg(sent, MSS, total, ("10.77.0.1", 40001))
     ends = np.minimum((1 + np.arange(-(-total // FAR_MSS))) * FAR_MSS, total)
-    carried = (ends - 1) // MSS  # the client's segment that the last byte came in
+    carried = (ends - 1) // MSS  # the client's segment that carried the last byte
     far = _leg(sent[carried] + LINK_NS + PASSAGE_NS, FAR_MSS, total, ("10.77.0.1", 40001))
     params = synthetic_run.make_params(0, 0, "modern", 0) | {
         "case": "selective", "rtt_ns": 200_000_000, "loss": "1%", "loss_ppb": 10_000_000, "rate_bps": 800_000_000,
@@ -54,7 +54,7 @@ def gateway(parent: Path, *, virtual: bool = False) -> Path:
 
 
 def boxed(parent: Path) -> Path:
-    """Write an `lfp-seqack` run whose losses are, in turn, the queue's, the path's, and those behind the bottleneck."""
+    """Write an `lfp-seqack` run whose losses are, in turn, at the queue, before the bottleneck, and after it."""
     run = synthetic_run.start(parent, "lfp-seqack", "lfp-1995/fig4", "With the delay box's record", "b0b0b0")
     params = synthetic_run.make_params(0, 0, "bsd-1995", 256 * 1024) | {"capture": "snd,box,rcv"}
     cap = _with_box(capture(1200, t0_ns=synthetic_run.STARTED_NS))
@@ -156,7 +156,7 @@ def _tunnel(left: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
 
 
 def _record(left: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-    """The box's record of the way towards the receiver, with the columns that are read."""
+    """The box's record of the direction to the receiver, with the columns that the dashboard reads."""
     n = left.size
     dropped = np.arange(n) % DROP_EVERY == 0
     table = pa.table(

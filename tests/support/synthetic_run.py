@@ -226,7 +226,7 @@ def start(parent: Path, name: str, paper: str, title: str, run_id: str, *, virtu
 
 
 def finish(run: Path, rows: list[dict[str, Any]]) -> None:
-    whole = run / ".results.parquet.tmp"  # renamed into place, as lfp run does it: a page may look meanwhile
+    whole = run / ".results.parquet.tmp"  # renamed into place, as lfp run does it, because a page may read meanwhile
     pq.write_table(pa.Table.from_pylist(rows), whole)
     whole.rename(run / "results.parquet")
     manifest = json.loads((run / "manifest.json").read_text())

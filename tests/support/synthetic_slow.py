@@ -1,4 +1,4 @@
-"""A made-up transfer that never stops: at the line's rate but for two dips, with losses in the deeper one.
+"""A made-up transfer that never stops: at the line's rate except in two dips, with losses in the deeper one.
 
 From DIP to DIP_END it sends at a quarter of the rate, RESENT segments were lost and are sent again; from DENT to
 DENT_END at 0.4 of it, without a loss. Times in s from the first segment.

@@ -1,4 +1,4 @@
-"""Skeleton of the tests of one setting: a small scenario, what is said of a wrong one, the row of a finished trial."""
+"""Skeleton of the tests of one setting: a small scenario, the error about a wrong one, the row of a finished trial."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def missing(expected: tuple[str, ...], printed: str) -> str | None:
 
 
 def alike(expected: str, printed: str) -> bool:
-    """The same words and figures, whatever lies between them."""
+    """Whether both lines have the same words and figures; spaces do not matter."""
     return _words(expected) == _words(printed)
 
 
@@ -87,8 +87,8 @@ def _words(line: str) -> list[str]:
 
 
 def renewed(page: str, printed: list[str]) -> tuple[str, list[str]]:
-    """A page's text with the figures that its commands printed, one text a step; and the lines that were printed in no
-    form, which somebody has to look at."""
+    """A page's text with the figures that its commands printed (``printed``: one text a step), and the expected lines
+    that no command printed in any form, which somebody has to look at."""
     lost, lines = list[str](), page.splitlines(keepends=True)
     outputs, inside = iter(printed), False
     rest: Iterator[str] = iter(())

@@ -1,4 +1,4 @@
-"""Polling for what must become true in the end. The deadline is long, which costs nothing when things work."""
+"""Polling for a condition that must become true. The deadline is long, which costs nothing when things work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Says whether the product or the machine was late: sleepers beside a measurement of time, which do nothing else.
+"""Says whether the product or the machine was late, by processes that do nothing but sleep during a measurement of
+time.
 
 A test that bounds time on the real machine measures inside ``with Witness(tolerates_ms=…) as witness:`` and asks
 ``witness.at_most(value, bound, …)`` or ``at_least`` afterwards. A value within its bound passes. One that is outside
@@ -6,7 +7,7 @@ is the product's fault, and the test fails, unless the witness was outside its o
 of the product, and the test ends as *inconclusive*: skipped with both figures, and listed at the end of the run.
 
 The witness's bound: 99 of 100 wake-ups of its sleepers within ``tolerates_ms`` of their time, no more than 2 % of the
-machine taken by a hypervisor, and no more than 5 % by programs that are none of the test's. ``tolerates_ms`` is the
+machine taken by a hypervisor, and no more than 5 % by programs that do not belong to the test. ``tolerates_ms`` is the
 lateness that the measured bound leaves room for. One sleeper has the delay box's real-time priority. The ordinary
 ones, one a processor, are asked only where the measurement itself depends on ordinary programs (ping, a receiver in
 Python) and leaves the processors idle: a load of its own would make them late.
@@ -58,7 +59,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class _Moment:
-    """What the shares of the machine are counted from."""
+    """Readings at one moment; the shares of the machine are computed from two of them."""
 
     s: float
     cpu: CpuTimes
@@ -70,7 +71,7 @@ class _Moment:
 
 
 def _seen(real_time: Event, ordinary: list[Event], before: _Moment, after: _Moment) -> Machine:
-    """From the last lines of the sleepers and what was counted around them."""
+    """What the witness saw: from the sleepers' last lines and the readings before and after."""
     total = max(after.cpu.total - before.cpu.total, 1)
     steal, idle = (after.cpu.steal - before.cpu.steal) / total, (after.cpu.idle - before.cpu.idle) / total
     others = (after.others_s - before.others_s) / (after.s - before.s) / (os.cpu_count() or 1)
@@ -80,7 +81,7 @@ def _seen(real_time: Event, ordinary: list[Event], before: _Moment, after: _Mome
 
 
 def judge(within: bool, disturbed: bool, said: str) -> None:
-    """Within its bound a value passes; outside, it fails on a quiet machine and is inconclusive on another."""
+    """A value within its bound passes. Outside, it fails on a quiet machine and is inconclusive on a disturbed one."""
     if within:
         return
     (_inconclusive if disturbed else _fail)(said)

@@ -1,8 +1,8 @@
-"""The same path by either back end: right against theory, and against each other.
+"""The same path by either back end, compared with theory and with each other.
 
 `test_comet_delay_netem.py` runs this file, in a guest where the machine's own kernel has no netem. A guest's clock is
-right but it is often late to run: so rates are taken between the least late packets, and what a timer takes to wake is
-measured.
+right, but the guest often runs late: so rates are taken between the least late packets, and the time that a timer takes
+to wake a process is measured.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ NOTHING: dict[str, int | str] = {
     "framing": "l2",
 }
 FRAME_BYTES = DATAGRAM + 14 + 20 + 8
-RATE_BPS = 5_000_000  # so low that the sender stays ahead of it in a slow guest
-# ping spins between shorter ones than 10 ms and its answer, and in virtual time a spin lasts for ever
+RATE_BPS = 5_000_000  # so low that even in a slow guest the sender is faster
+# at intervals below 10 ms ping spins until the next request, and in virtual time a spin never ends
 PING_S = "0.1" if "time-travel" in Path("/proc/cmdline").read_text(encoding="ascii") else "0.01"
 CONFIDENCE = 0.9999  # netem before Linux 6.6 cannot be seeded, so each run is another draw
 SMALL = {"memory": "32MB", "spin": "0us"}  # a guest has one processor, and the sender needs it, too
@@ -120,9 +120,9 @@ def until(condition: Callable[[], bool], timeout_s: float = 5) -> bool:
 
 
 def rtt_ms(hosts: Hosts, count: int = 100) -> float:
-    """The least: in real time a guest's system call takes tens of µs and now and then ms, which only adds, and most to
-    the userspace box, which needs several a packet. Its median is held to 0.1 ms on a kernel of its own
-    (test_comet_delay_path.py).
+    """The smallest round trip. In real time a guest's system call takes tens of µs and now and then some ms. This only
+    adds to a round trip, and most with the userspace box, which needs several calls a packet.
+    test_comet_delay_path.py bounds it to 0.1 ms outside a guest.
     """
     text = in_netns(hosts.left, "ping", "-n", "-i", PING_S, "-c", str(count), RIGHT)
     times = [float(value) for value in re.findall(r"time=([\d.]+) ms", text)]
@@ -179,8 +179,8 @@ def lost_of(name: Name) -> tuple[int, int]:
 
 @cache
 def rate_bps(name: Name, framing: str) -> float:
-    """The highest of up to four trains: a guest that is kept from the processor for long has a slower line, never a
-    faster one."""
+    """The highest rate of up to four trains: a guest that gets no processor for long has a slower line, never a faster
+    one."""
     lab(name).set(rate_bps=RATE_BPS, delay_ns=5_000_000, framing=framing)
     bits, highest = 8 * (FRAME_BYTES + {"l2": 0, "ethernet": 24, "ip": -14}[framing]), 0.0
     for _ in range(4):
@@ -211,8 +211,8 @@ def test_rate_is_kept(backend: Name, framing: str) -> None:
 def test_queue_takes_what_it_should(backend: Name) -> None:
     """A train that does not fit: what theory lets through arrives, in order, at the distance of its serialisation.
 
-    The tightest of up to four: a guest that is kept from the processor while a train comes, packet by packet there, has
-    the line empty the queue meanwhile. What did not arrive is what the queue dropped each time.
+    The test takes the train with the most drops of up to four: in a guest that gets no processor while a train arrives,
+    the line empties the queue meanwhile. In each train the missing packets are those that the queue dropped.
     """
     lab(backend).set(rate_bps=2_000_000, queue_bytes=30 * FRAME_BYTES)
     fewest: tuple[list[int], list[int]] = ([0] * TRAIN, [])
@@ -226,7 +226,7 @@ def test_queue_takes_what_it_should(backend: Name) -> None:
             break
     numbers, times_ns = fewest
     assert numbers[:29] == list(range(29))
-    assert abs(len(numbers) - 30) <= 2  # one for netem's rounding, one that leaves while the train comes
+    assert abs(len(numbers) - 30) <= 2  # one for netem's rounding, one that leaves while the train arrives
     wanted_ns = FRAME_BYTES * 8e9 / 2e6
     assert spacing_ns(times_ns[:29], wanted_ns) == pytest.approx(wanted_ns, rel=0.01)
 
@@ -330,7 +330,7 @@ def test_rate_and_loss_agree() -> None:
 
 
 def test_stopping_takes_the_interfaces_away(backend: Name) -> None:
-    """Last: the lab is gone afterwards."""
+    """Must be the last test, because it stops the box of the lab."""
     hosts = lab(backend).hosts
     assert "wan" in in_netns(hosts.left, "ip", "link")
     lab(backend).box.stop()

@@ -78,7 +78,8 @@ def run(
 ) -> Result:
     """Boots a guest, loads `modules`, runs a command in `folder` as root, shuts down. Does not raise when it fails.
 
-    A guest that did not come as far as the command, which is not what is tested, is booted again, `BOOTS` times in all.
+    A guest that did not get as far as the command is booted again, up to `BOOTS` times in all, because booting is not
+    what is tested.
     """
     for left in reversed(range(BOOTS)):
         result, booted = _boot(argv, modules, environment or {}, folder or Path.cwd(), memory, timeout_s)
@@ -95,7 +96,7 @@ def _boot(
     memory: str,
     timeout_s: float,
 ) -> tuple[Result, bool]:
-    """One guest from its start to its end, and whether it came as far as the command."""
+    """Runs one guest to its end; returns its result, and whether the guest got as far as the command."""
     with tempfile.TemporaryDirectory(prefix="uml-guest-") as share:
         init = Path(share, "init")
         variables = {"PYTHONDONTWRITEBYTECODE": "1", "TMPDIR": "/run/tmp"} | dict(environment)
@@ -109,7 +110,7 @@ def _boot(
         )
         init.write_text(text)
         init.chmod(0o755)
-        # a guest is many processes, and its first one does not take the others along: a process namespace does
+        # a guest has many processes; they end with a process namespace, not with the guest's first process
         boot = ["setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child=KILL"]
         boot += [str(KERNEL), f"mem={memory}", f"uml_dir={share}/uml", "quiet", "con=null", "con0=null,fd:1"]
         boot += ["ro", "root=none", "rootfstype=hostfs", "rootflags=/", f"init={init}"]

@@ -1,5 +1,6 @@
-"""The netem back end for real, and the box beside it: `backend_checks.py`, in virtual time where its kernel is built,
-whose clock takes no notice of how busy this machine is; else here or in Debian's user-mode Linux, where need be."""
+"""Runs `backend_checks.py`, which tests the real netem back end and compares it with the box: in virtual time where its
+kernel is built, because that clock does not depend on the machine's load; else on this kernel, or in Debian's user-mode
+Linux if this kernel has no netem."""
 
 from __future__ import annotations
 

@@ -36,6 +36,6 @@ def test_a_module_that_is_not_there_is_said() -> None:
 
 def test_what_takes_too_long_is_ended() -> None:
     start = time.monotonic()
-    done = guest.run(["sleep", "600"], memory="397M", timeout_s=3)  # an amount that nobody else asks for
+    done = guest.run(["sleep", "600"], memory="397M", timeout_s=3)  # an amount of memory that marks this test's guest
     assert done.status is None and time.monotonic() - start < 10
     assert processes_with("mem=397M") == 0

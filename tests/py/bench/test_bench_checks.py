@@ -21,8 +21,9 @@ MS, MSS, N = 1_000_000, 1448, 20
 
 
 def limited_by_a_window(*, nagle_ms: int, counted_ms: int, idle: bool = False, cause: str = "receiver_window") -> Trial:
-    """A flow of 200 ms that a window of 64 KB limits, by pktlogger, sampled every 10 ms. ``counted_ms``: of which the
-    kernel's counter of windows went on in the fifth span, in which a short rest awaits more for ``nagle_ms``."""
+    """A flow of 200 ms that, by pktlogger, a window of 64 KB limits, sampled every 10 ms. ``counted_ms``: how far the
+    kernel's counter of windows advances in the fifth span. In that span Nagle's rule holds a short rest for
+    ``nagle_ms``."""
     t_ns = np.arange(N) * 10 * MS
     counted = np.where(np.arange(N) == 5, counted_ms, 10) * 1000
     records = np.zeros(N + 2, waits.RECORD)
@@ -65,7 +66,7 @@ def limited_by_a_window(*, nagle_ms: int, counted_ms: int, idle: bool = False, c
 def test_a_counter_of_windows_stands_while_a_short_rest_awaits_more(
     nagle_ms: int, counted_ms: int, breaks: bool
 ) -> None:
-    """Two of ten milliseconds are steps of the kernel's clock. Nagle's rule keeps a short rest, and no window."""
+    """Two of ten milliseconds are steps of the kernel's clock. Nagle's rule holds the short rest, not a window."""
     assert bool(list(checks.windows(limited_by_a_window(nagle_ms=nagle_ms, counted_ms=counted_ms)))) == breaks
 
 
@@ -103,7 +104,7 @@ def test_a_tunnel_is_down_only_where_gateways_overfill_the_line(pairs: int, what
 
 
 def test_a_trial_that_cannot_be_judged_is_broken(tmp_path: Path) -> None:
-    """Whatever its files lack, the next draw is judged, too."""
+    """Whatever a trial's files lack, the next draw is judged, too."""
     (said,) = checks.broken(Trial(draw(1, 0), tmp_path, [])).items()
     assert said[0] == checks.JUDGED and "KeyError('state') in checks.py" in said[1]
 

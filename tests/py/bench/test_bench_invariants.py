@@ -42,7 +42,7 @@ def test_every_value_of_every_dimension_comes_up() -> None:
 
 
 def test_a_draw_depends_on_nothing_but_its_seed_and_number() -> None:
-    """A dimension that is narrowed leaves the others as they are."""
+    """Narrowing one dimension leaves the others as they are."""
     whole = draws.draw(SEED, 12)
     assert draws.draws(SEED, 3, first=11)[1] == whole
     narrow = draws.draw(SEED, 12, {"control": ("bbr",)})

@@ -107,7 +107,8 @@ def test_one_sample_stands_for_the_distance_to_the_next(wrong_ms: int, within: b
 
 
 def test_what_the_kernel_has_at_a_sample_is_right_until_the_next_one() -> None:
-    """A program writes every 100 ms and waits for 20 of them. One sample of two finds it waiting, or none."""
+    """A program writes every 100 ms and waits for 20 ms each time. Every second sample finds it waiting, or none
+    does."""
     full, waits = (Why.CWND, {"flight": 100, "rtt_us": 2000}), (Why.EMPTY, {"rtt_us": 2000})
     records = kernel(*(one for at in range(10) for one in ((at / 10 + 0.08, *full), (at / 10 + 0.1, *waits))))
     said = tuple(one for at in range(10) for one in ((at / 10 + 0.03, "slow_start"), (at / 10 + 0.1, "application")))

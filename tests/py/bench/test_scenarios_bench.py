@@ -105,7 +105,7 @@ def test_a_split_super_packet_gives_its_numbers_by_its_length() -> None:
 
 
 def walk(chain: theory.Chain, n: int, seed: int) -> np.ndarray:
-    """Losses of a run of the chain, started in its first state."""
+    """Losses of one simulation of the 4-state chain, started in its first state."""
     draws, edges, state = np.random.default_rng(seed).random(n), np.cumsum(chain.steps, axis=1), 0
     visited = np.empty(n, dtype=np.int64)
     for i, draw in enumerate(draws):
@@ -116,7 +116,7 @@ def walk(chain: theory.Chain, n: int, seed: int) -> np.ndarray:
 
 @pytest.mark.parametrize("chain", [theory.gilbert(0.05, 4), theory.four_states(0.02, 0.3, 0.1, 0.4, 0.01)])
 def test_theory_of_chains_is_what_chains_do(chain: theory.Chain) -> None:
-    """Of 100 runs about as many are within as the confidence says, and the interval is no wider than it has to be."""
+    """About the share of runs that the confidence gives is within the interval, which is no wider than it has to be."""
     runs = [walk(chain, 2000, seed) for seed in range(100)]
     losses = np.array([run.sum() for run in runs])
     low, high = chain.losses(2000)

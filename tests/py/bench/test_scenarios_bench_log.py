@@ -39,7 +39,8 @@ def test_the_captures_show_one_repaired_loss_a_cycle(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not (shutil.which("tshark") and shutil.which("tcptrace")), reason="not installed")
 def test_three_programs_count_the_same(tmp_path: Path) -> None:
-    """Of both directions: packets, bytes, SACK blocks, windows of 0, duplicate acknowledgements; data sent again."""
+    """Compared in both directions: packets, bytes, SACK blocks, windows of 0, duplicate acknowledgements,
+    retransmissions."""
     sender, _ = write(tmp_path, 10_800)
     connection, ours = totals.by_pktlogger(sender)
     shark, trace = totals.by_tshark(sender, connection), totals.by_tcptrace(sender, connection)

@@ -101,7 +101,8 @@ def test_a_trial_that_was_not_valid_is_made_again_and_never_judged(
 
 
 def test_a_machine_with_another_default_of_congestion_control_makes_the_same_trials() -> None:
-    """A namespace takes only the defaults that its machine allows to everyone, so programs ask at their sockets."""
+    """A namespace accepts only the default congestion controls that its machine allows to everyone, so programs set
+    the control at their sockets."""
     made = {one.stack: one for one in (recipe("nothing wrong", seed) for seed in range(1000, 1060))}
     assert {stack: one.world["control"] for stack, one in made.items()} == dict.fromkeys(STACKS, "cubic") | {
         RENO: "reno"

@@ -1,4 +1,4 @@
-"""The gateway league: its scenarios, the traffic beside a transfer, the products left out, and its tables."""
+"""The gateway league: its scenarios, the traffic next to a transfer, the products left out, and its tables."""
 
 from __future__ import annotations
 

@@ -101,7 +101,8 @@ def test_netem_with_a_seed(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_netem_refuses_bunching_and_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
-    """sch_netem's get_slot_next() opens a slot so much after a packet was looked at, not at a multiple of the clock."""
+    """sch_netem's get_slot_next() opens the next slot a period after it looked at a packet, not at multiples of the
+    period."""
     monkeypatch.setattr(netem_kernel, "probe", lambda: (None, True))
     with pytest.raises(UsageError, match=r"netem: bunch_ns: its slots begin with a packet, .* follow the clock"):
         choose(["bunch_ns"], "netem")

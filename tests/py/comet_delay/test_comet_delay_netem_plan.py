@@ -27,14 +27,14 @@ def test_limit_of_the_delay_comes_from_rate_times_delay() -> None:
 
 @pytest.mark.parametrize("queue_bytes", [2 * LARGEST, 64 * 1024, 110 * 1024, 73 * FRAME, 73 * FRAME - 1, 10**9])
 def test_bucket_takes_what_a_queue_takes(queue_bytes: int) -> None:
-    """A burst of full frames: one more than the tokens are for, none beside it, as many as fit into the queue."""
+    """A burst of full frames has one frame more than the tokens are for, and as many as fit into the queue."""
     bucket = plan({"rate_bps": 45_000_000, "queue_bytes": queue_bytes}, 1500).bucket
     assert bucket and bucket.limit_bytes >= LARGEST and bucket.burst_bytes >= LARGEST
     assert abs(bucket.burst_bytes + bucket.limit_bytes - queue_bytes) <= 4
     assert bucket.burst_bytes // FRAME + bucket.limit_bytes // FRAME == queue_bytes // FRAME
     assert (
         bucket.limit_bytes // FRAME == 1
-    )  # only whom there is no room for waits: no timer in a queue that is not full
+    )  # only packets that do not fit wait, so a queue that is not full needs no timer
 
 
 def test_only_what_has_something_to_do() -> None:
@@ -47,7 +47,7 @@ def test_only_what_has_something_to_do() -> None:
 
 
 def test_access_line_only_has_a_rate() -> None:
-    """Loss comes after it, and it never drops."""
+    """The access line comes before loss, and its queue never drops."""
     access = plan({"access_rate_bps": 10**8, "loss_ppb": 1, "delay_ns": 5}, 1500).access
     assert access == Netem(rate_bps=10**8, limit_packets=UNLIMITED)
 
@@ -128,7 +128,7 @@ def test_netem_message() -> None:
     assert sent.get_attr("TCA_NETEM_RATE64") == 5 * 10**9
     assert sent.get_attr("TCA_NETEM_PRNG_SEED") == 9
     off = _over_the_wire("netem", netem_options(limit_packets=1)).get_attr("TCA_OPTIONS")
-    assert off.get_attr("TCA_NETEM_RATE")["rate"] == 0  # the kernel would keep the one before
+    assert off.get_attr("TCA_NETEM_RATE")["rate"] == 0  # the kernel would keep the previous value
     assert _QdiscMessage.nla_map[8][0] == "TCA_STAB"
     assert netem_options(limit_packets=1, loss_ppb=10**9)["loss"] == 2**32 - 1
 
@@ -137,7 +137,7 @@ def test_seed_has_the_kernels_number() -> None:
     message = _over_the_wire("netem", netem_options(limit_packets=1, seed=1))
 
     class Dumped:
-        """As pyroute2 gives back what it has no name for."""
+        """The form in which pyroute2 returns attributes that it has no name for."""
 
         @staticmethod
         def get_attr(_: str) -> dict[str, Any]:

@@ -17,8 +17,8 @@ from comet_delay.netem_plan import FRAMINGS, Bucket, Plan, plan
 
 CASES, GROUPS = 500, 10
 LINK, VLAN = 14, 4
-TCP_RESERVE = 321  # of a device's longest super-packet, Linux keeps so much for headers (MAX_TCP_HEADER + 1)
-SHORTEST_LIMIT = 512  # a device's longest super-packet is never set lower (netem_kernel)
+TCP_RESERVE = 321  # octets of a device's longest super-packet that Linux reserves for headers (MAX_TCP_HEADER + 1)
+SHORTEST_LIMIT = 512  # netem_kernel never sets a device's longest super-packet lower
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,9 @@ class TokenBucket:
 
 
 def super_packet(chance: random.Random, case: Case, planned: Plan) -> list[int]:
-    """The lengths, as the disciplines count them, of the packets of something that passes the splitter whole: bulk of
-    TCP over IPv4 or IPv6 with or without time stamps, sometimes with a smaller MSS, or as long as the splitter lets
-    pass. One packet where the splitter lets no super-packet pass."""
+    """The lengths, as the disciplines count them, of the packets in a super-packet that passes the splitter whole: TCP
+    bulk data over IPv4 or IPv6 with or without time stamps, sometimes with a smaller MSS, or the longest that the
+    splitter passes. A single packet where the splitter passes no super-packet."""
     headers = chance.choice([20 + 20, 20 + 32, 40 + 20, 40 + 32, 20 + 60, 60 + 60])
     segment = case.mtu - headers
     if chance.random() < 0.2:
@@ -115,7 +115,7 @@ def super_packet(chance: random.Random, case: Case, planned: Plan) -> list[int]:
 
 @pytest.mark.parametrize("group", range(GROUPS))
 def test_the_queue_takes_what_theory_says(group: int) -> None:
-    """Nothing is accepted beyond the queue, nothing is dropped that fits with a super-packet to spare, and a full
+    """The queue never exceeds its size, a packet that leaves room for a super-packet is never dropped, and a full
     super-packet that finds the queue empty always passes whole."""
     for number in range(group * CASES // GROUPS, (group + 1) * CASES // GROUPS):
         print(f"case {number}")

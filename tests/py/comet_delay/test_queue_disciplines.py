@@ -1,5 +1,5 @@
-"""The queue disciplines of the delay box fit into a kernel: they call nothing but one another and what a compiler calls
-by itself, and include nothing of the C library that does work."""
+"""The queue disciplines of the delay box fit into a kernel: they call only one another and functions that a compiler
+inserts by itself, and of the C library they include only headers without functions."""
 
 from __future__ import annotations
 

@@ -128,7 +128,8 @@ def test_a_foreign_address_is_one_line_and_status_2(runs_dir: Path) -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "0.0.0.0"])
 def test_a_token_is_made_up_and_wanted(host: str, runs_dir: Path) -> None:
-    """On loopback too, because every user of the machine reaches it: also for what changes something."""
+    """The token is needed on loopback, too, because every user of the machine reaches it, and also for requests that
+    change something."""
     with served(next(runs_dir.iterdir()), "--host", host) as (url, _):
         assert "?token=" in url
         here = url.replace("0.0.0.0", "127.0.0.1")
@@ -145,8 +146,8 @@ def test_a_token_is_made_up_and_wanted(host: str, runs_dir: Path) -> None:
 
 
 def test_whoever_asks_first_gets_every_script(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dash sets itself up in its first request. Another that came meanwhile got a page without our scripts, which
-    stayed empty."""
+    """Dash sets itself up in its first request. A second request at the same time once got a page without our scripts,
+    which stayed empty."""
     made: list[Application] = []
     look = Dash._walk_assets_directory
 
@@ -173,7 +174,7 @@ def test_whoever_asks_first_gets_every_script(runs_dir: Path, monkeypatch: pytes
 
 
 def test_the_server_ends_when_what_it_prepares_has_ended(runs_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Python's end beside a thread that loads Arrow would abort the process."""
+    """If Python ended while a thread loads Arrow, the process would abort."""
     prepared: list[bool] = []
 
     def prepare(*given: Any) -> None:
@@ -206,7 +207,7 @@ def test_the_server_refuses_names_that_are_not_its_own_and_ctrl_c_ends_it_in_ord
 
 
 def test_a_million_segments_open_within_two_seconds(tmp_path: Path) -> None:
-    """Of the processor, and generous: what matters is that no loop over packets crept in (that takes > 10 s)."""
+    """Two seconds of processor time are generous: a loop over packets would take more than 10 s."""
     path = synthetic_run.seqack(tmp_path, segments=1_000_000, cycle_segments=10_000)
     start = time.process_time()
     page = len(to_json_plotly(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0")))  # as Dash does it

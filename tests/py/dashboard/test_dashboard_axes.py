@@ -72,7 +72,7 @@ def test_texts_alone_are_curves_over_the_one_with_most_values(tmp_path: Path) ->
 
 
 def test_names_are_points_without_lines_and_a_long_one_is_broken(tmp_path: Path) -> None:
-    """A line between two models of loss would say that there is something between them."""
+    """A line between two models of loss would suggest values between them."""
     flaps = "time:" + ",".join(f"{n}s-{n}.05s" for n in range(40, 48))
     run = unasked(
         tmp_path,

@@ -130,5 +130,5 @@ def test_mathis_law_is_drawn_for_reno_alone(tmp_path: Path, x: str) -> None:
     drawn = {line.series: [place for place, _ in line.points] for line in built.theory if line.law == "Mathis (Reno)"}
     if x == "path.loss":
         assert list(drawn.values()) == [[10**6, 10**7]]
-    else:  # on an axis of names a line from Reno would go through the others
+    else:  # on an axis of names a reference line from Reno would cross the other names
         assert drawn == {}

@@ -38,7 +38,7 @@ def until(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture
 def run_is(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
-    """Puts a Python text in the place of `lfp run`; its argument is the scenario's file."""
+    """Replaces `lfp run` by a Python program, given as text; its argument is the scenario's file."""
     real = subprocess.Popen
 
     def put(text: str) -> None:

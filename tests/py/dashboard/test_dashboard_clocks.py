@@ -17,7 +17,7 @@ from dashboard.timeline import timeline
 from dashboard.timeline.figure import timeline_figure
 from dashboard.timeline.timeline import Timeline
 
-MARGIN = 0.05  # of the trial's length: a bin of the rates, samples before the first segment
+MARGIN = 0.05  # share of the trial's length that rates and early samples may exceed it
 WRITERS = {
     "real": synthetic_run.seqack,
     "virtual": lambda parent: synthetic_run.seqack(parent, virtual=True),
@@ -34,7 +34,7 @@ def loaded(path: Path) -> Timeline:
 
 
 def without_trial_clocks(path: Path) -> Path:
-    """As runs were written before trials recorded their own clocks."""
+    """The run as it was written before trials recorded their own clocks."""
     for file in path.glob("trials/*/status.json"):
         status = json.loads(file.read_text())
         del status["clock"]
@@ -69,7 +69,7 @@ def test_an_old_run_in_real_time_has_the_manifests_pair(tmp_path: Path) -> None:
 
 
 def test_an_old_run_in_virtual_time_leaves_cwnd_out_and_says_so(tmp_path: Path) -> None:
-    """The manifest's pair is the host's: with it the one point drawn lay at x = 28,087,578 s."""
+    """The manifest's pair of clocks is the host's. With that pair a point was drawn at x = 28,087,578 s."""
     old = without_trial_clocks(synthetic_run.seqack(tmp_path, virtual=True))
     found = loaded(old)
     assert cwnd_of(found) is None

@@ -28,7 +28,7 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
 
 
 def _idle(url: str, source: str, sent: bytes) -> socket.socket:
-    """A connection from ``source`` that has sent these octets and says nothing more."""
+    """A connection from ``source`` that has sent these octets and is silent from then on."""
     made = socket.create_connection(("127.0.0.1", urlsplit(url).port or 0), timeout=10, source_address=(source, 0))
     made.sendall(sent)
     return made

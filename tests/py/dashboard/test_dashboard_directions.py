@@ -24,7 +24,7 @@ RESPONSES = {"request_bytes": 100, "response_bytes": 900, "rate_bps": 10**7, "ba
 
 
 def exchanging(run: Path) -> Path:
-    """The run as one of requests and responses, whose tables are those of the requests the other way round."""
+    """Makes the run one of requests and responses: the responses' tables are copies of the other direction's."""
     trial = run / "trials" / "0000"
     back = trial / "reverse"
     for folder in (trial, trial / "server") if (trial / "server").exists() else (trial,):
@@ -57,7 +57,7 @@ def client(run: Run) -> FlaskClient:
 
 
 def drawn(run: Run, path: str = "") -> set[str]:
-    """The names of all that the first view of a direction draws."""
+    """The names of all traces in the first view of a direction."""
     found = client(run).get(f"/run/{run.name}/trial/0{path}/view?visit=whole")
     assert found.status_code == 200, found.text
     return {trace["name"] for trace in found.get_json()["data"]}

@@ -170,7 +170,7 @@ def test_a_queue_that_packets_bound_is_not_said_to_have_no_limit(tmp_path: Path)
 
 
 def test_cpu_time_is_no_fact_of_virtual_time(tmp_path: Path) -> None:
-    """There it counts how often the clock was looked at."""
+    """In virtual time, CPU time only counts readings of the clock."""
     for virtual in (False, True):
         run = load_run(synthetic_gateway.gateway(tmp_path / str(virtual), virtual=virtual))
         said = dict(facts.trial_facts(run, run.trial(0)))
@@ -223,7 +223,7 @@ def test_tables_and_titles_name_what_was_swept_as_the_scenario_does(tmp_path: Pa
 
 
 def test_a_row_of_request_and_response_is_of_the_messages_with_more_octets() -> None:
-    """Beside the responses' share s stood the rate of the requests and that none of these was sent again."""
+    """The row once had the share s of the responses next to the rate and the retransmissions of the requests."""
     row = {"short_term_bps": 7230, "request_bps": 7283.5, "response_bps": 11187498.3, "stopped_share": 0.44,
            "retransmits": 0, "timeouts": 0, "reverse_retransmits": 7, "reverse_timeouts": 2}  # fmt: skip
     assert tables.outcome(row) == ("11.19 Mbit/s of responses", "44 %", "7", "2")

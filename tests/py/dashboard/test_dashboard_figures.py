@@ -40,10 +40,11 @@ def whole(loaded: Timeline) -> tuple[int, int]:
 
 
 def test_lines_are_thinned_and_every_retransmission_loss_and_time_out_is_counted(big: Timeline) -> None:
-    """All are drawn one by one where there are few; where they would hide the lines each mark says how many it is."""
+    """Few events are drawn one by one. Where they would hide the lines, each mark stands for several and says how
+    many."""
     figure = timeline_figure(big, whole(big), points=1000)
     line = trace(figure, "sender: new data")
-    assert len(set(line.customdata[:, 1])) <= 1000 < big.sent_rows[0].size  # a packet can have a corner as well
+    assert len(set(line.customdata[:, 1])) <= 1000 < big.sent_rows[0].size  # a packet may have a corner, too
     assert line.line.shape == "linear" and len(line.x) <= 2000
     for name, rows in (
         ("retransmission after time-out", big.sent_rows[TIMEOUT]),

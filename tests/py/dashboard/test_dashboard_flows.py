@@ -1,4 +1,4 @@
-"""A trial with several flows: every curve is of the flow that its legend names."""
+"""A trial with several flows: every curve belongs to the flow that its legend names."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_the_page_says_how_each_outage_was_recovered_from(path: Path) -> None:
 
 @pytest.mark.parametrize("write", [synthetic_gateway.gateway, synthetic_gateway.boxed, synthetic_run.seqack])
 def test_no_two_lines_of_a_panel_look_alike(tmp_path: Path, write: Callable[[Path], Path]) -> None:
-    """Behind gateways the smoothed RTT and the time through the gateways had one colour."""
+    """With gateways, the smoothed RTT and the time through the gateways once had the same colour."""
     run = load_run(write(tmp_path))
     loaded = timeline.load(run, run.trial(0))
     assert loaded.srtt.t_ns.size

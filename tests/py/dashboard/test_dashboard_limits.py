@@ -60,7 +60,7 @@ def limited(slow: Timeline, **shares: float) -> Timeline:
 def test_the_headline_says_first_which_host_held_the_transfer_back(
     slow: Timeline, shares: dict[str, float], said: str
 ) -> None:
-    """That is why it was slow. Path and congestion control are what a reader expects."""
+    """A host's limit explains a slow transfer. A reader expects path and congestion control to limit it."""
     one = limited(slow, **shares)
     assert headline(one).startswith(said) and "Slowest span: " in headline(one)
     assert str(timeline_figure(one).layout.title.text).startswith(said)

@@ -28,7 +28,7 @@ SETTING = {setting.name: setting for setting in gateway.SETTINGS}
 
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Looks come one after the other, so that no test waits for a second to pass."""
+    """Polls follow one another at once, so that no test waits for a second."""
     monkeypatch.setattr(watcher, "PERIOD_S", 0.01)
 
 
@@ -53,7 +53,7 @@ def taken(*looks: tuple[float, Tool | None]) -> list[dict[str, float]]:
 
 
 def test_a_rate_is_growth_over_the_tools_own_time() -> None:
-    """The second look came late at the dashboard; the tool says that 2 s had passed."""
+    """The dashboard got the second answer late; the tool says that 2 s had passed."""
     assert taken((0, Tool(10**9, 100)), (9, Tool(3 * 10**9, 700))) == [{}, {"amount": 300.0}]
 
 
@@ -173,7 +173,7 @@ INPUTS = {f"gateway-set-{name}": "n_clicks" for name in SETTING} | {
 
 
 def set_rate(shown: live.Live, runs_dir: Path, mbit: float, *, read_only: bool = False, **headers: str) -> Any:
-    """The press of the button beside the rate limit."""
+    """Presses the button next to the rate limit."""
     server = make_app(runs_dir, read_only=read_only, live=shown).server
     refuse_other_sites(server, "127.0.0.1")
     fields: dict[str, object] = {

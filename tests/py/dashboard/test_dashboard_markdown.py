@@ -58,14 +58,14 @@ def test_what_markdown_would_take_for_a_mark_is_text(tmp_path: Path) -> None:
 
 def test_a_browser_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     browser, noted = tmp_path / "browser", tmp_path / "process"
-    browser.write_text(f"#!/bin/sh\necho $$ >{noted}\nexec cat <&3 >/dev/null\n")  # Chromium, too, ends with its pipe
+    browser.write_text(f"#!/bin/sh\necho $$ >{noted}\nexec cat <&3 >/dev/null\n")  # ends with its pipe, as Chromium
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(browser))
     monkeypatch.setattr(pictures, "START_S", 10.0)
     monkeypatch.setattr(pictures, "EACH_S", 0.0)
     with pytest.raises(LfpError, match=r"^--markdown: Chromium did not draw .*it took too long; --no-pictures"):
         pictures.write_pictures([(tmp_path / "one.png", go.Figure())])
-    line = Path(f"/proc/{noted.read_text().strip()}/cmdline")  # empty, too, once it has ended and nobody waited for it
+    line = Path(f"/proc/{noted.read_text().strip()}/cmdline")  # empty for a zombie
     wait_until(lambda: not line.exists() or not line.read_text(), "the browser's end")
     assert not (tmp_path / "one.png").exists()
 

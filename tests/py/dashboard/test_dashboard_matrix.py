@@ -80,7 +80,7 @@ def test_cells_too_small_for_a_text_have_none(run: Run) -> None:
 
 
 def test_a_matrix_of_one_row_is_curves(run: Run) -> None:
-    """As of a run with `--set path.loss=0`."""
+    """The run has one value of loss, as with `--set path.loss=0`."""
     of_one_loss = replace(run, rows=tuple(row for row in run.rows if row["loss_ppb"] == 0))
     assert matrix.build(of_one_loss) is None
     lines = curves.build(of_one_loss)

@@ -1,4 +1,4 @@
-"""No point, median, interval, region or cell mixes trials whose settings differ otherwise than in repeat and seed."""
+"""No point, median, interval, region or cell mixes trials that differ in anything but repeat and seed."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ def settings_of(row: dict[str, Any], aside: Iterable[str] = ()) -> cells.Key:
 
 
 def a_report(rng: random.Random, swept: list[str]) -> dict[str, Any]:
-    """Axes and series out of what is swept, in either spelling; sometimes no series, sometimes an unknown one."""
+    """A [report] with axes and series among the swept settings, in either spelling; sometimes without a series,
+    sometimes with an unknown one."""
     x, y = rng.sample([*swept, "transfer.window"], 2)
     spelled = [rng.choice([name, columns.find(name)[0]]) for name in (x, y)]
     series = rng.choice([None, "nonsense", rng.choice(swept), columns.find(rng.choice(swept))[0]])
@@ -48,7 +49,8 @@ def a_report(rng: random.Random, swept: list[str]) -> dict[str, Any]:
 
 
 def groups_of(run: Run) -> Iterator[tuple[str, Trials, tuple[str, ...]]]:
-    """Everything that stands for several trials: what it is, its trials, and the axis that it may span."""
+    """Everything drawn for several trials together: what it is, its trials, and the axis along which they may
+    differ."""
     if built := sweep.build(run):
         for curve in built.curves:
             yield from ((f"window-level of {curve.series}", level.bps.trials, ()) for level in curve.levels)
@@ -96,7 +98,8 @@ def test_nothing_mixes_settings(tmp_path: Path) -> None:
 
 
 def assert_controls_say_their_settings(run: Run, by_trial: dict[int, Any], why: str) -> None:
-    """Windows over time side by side: of trials that differ in the congestion control (or its profile) only."""
+    """Congestion windows that are drawn together come from trials that differ only in the congestion control (or the
+    profile)."""
     chosen = congestion.chosen(run)
     if chosen is None:
         return
@@ -110,7 +113,7 @@ def assert_controls_say_their_settings(run: Run, by_trial: dict[int, Any], why: 
 
 
 def assert_series_are_told_apart(figure: go.Figure, why: str) -> None:
-    """Two lines of one name would be one to the reader."""
+    """A reader would take two lines of one name for the same line."""
     lines = [trace.name for trace in figure.data if trace.type == "scatter" and trace.legendgroup == trace.name]
     assert len(set(lines)) == len(lines), why
     assert not [name for name in lines if "None" in name or "e+" in name], why
@@ -204,7 +207,8 @@ def test_copies_have_no_interval_and_the_table_says_so(tmp_path: Path) -> None:
     ],
 )
 def test_a_name_that_there_is_not_is_said_in_one_line(tmp_path: Path, key: str, text: str, hint: str) -> None:
-    """Three queues became one line whose bars ran from 2 to 44 Mbit/s; now they are three, and the page says why."""
+    """Three queues were once one line whose bars ran from 2 to 44 Mbit/s; now they are three lines, and the page says
+    why."""
     report = {"kind": "sweep", "x": "transfer.window"} | {key: text}
     run = written(tmp_path, plan_of(tmp_path, {"path.queue": ["30KB", "60KB", "110KB"]} | WINDOWS, report))
     (note,) = asked(run).notes

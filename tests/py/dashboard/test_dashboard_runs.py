@@ -227,7 +227,7 @@ def test_runs_are_exported_as_an_archive_and_as_a_table(runs_dir: Path) -> None:
 
 @pytest.mark.parametrize(("route", "linked"), [({"points": []}, False), ({"points": [{}, {}]}, True), (None, False)])
 def test_only_a_run_with_a_route_leads_to_a_certificate(made: Path, route: Any, linked: bool) -> None:
-    """A manifest has every table of a scenario, so a route without places, too."""
+    """A manifest has every table of a scenario, so it may have a route without points."""
     run = list_runs(made)[0]
     with_route = dataclasses.replace(run, manifest=run.manifest | {"scenario": run.scenario | {"route": route}})
     assert ("Land Speed Record" in to_json_plotly(run_page.page(with_route))) is linked

@@ -78,7 +78,7 @@ def test_a_spike_of_one_packet_survives_thinning() -> None:
 
 
 def test_straight_lines_over_the_corners_show_every_level_that_lasts() -> None:
-    """A second of standing still is a level and a jump, not a slope. Points that are near get no corner."""
+    """A second without change is drawn as a level and a jump, not as a slope. Points that are close get no corner."""
     steps = Points(arr(0, 1, 2, 3), arr(0, 10, 1000, 1005), arr(100, 200, 700, 900))
     drawn = with_corners(steps, 20)
     assert drawn.t_ns.tolist() == [0, 10, 1000, 1000, 1005]
@@ -101,7 +101,8 @@ def test_aggregation_counts_every_row() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_rows_before_a_time_are_those_that_a_search_of_all_times_finds(seed: int) -> None:
-    """Times that are often equal, around blocks' ends, and bins' edges before, between and behind them."""
+    """Draws many equal times, numbers of packets around the ends of blocks, and edges before, between and after the
+    times."""
     rng = np.random.default_rng(seed)
     packets = int(rng.choice([0, 1, APART - 1, APART, APART + 1, 5 * APART, 5 * APART + 7]))
     t = np.sort(rng.integers(0, max(packets // 3, 1), packets))

@@ -68,7 +68,7 @@ def test_a_transfer_at_one_rate_has_neither(tmp_path: Path) -> None:
 
 
 def test_a_transfer_that_is_slow_throughout_is_one_span(tmp_path: Path) -> None:
-    """A line of ten times the rate: why was it slow, from beginning to end?"""
+    """The line is ten times as fast as the transfer, which is therefore slow from beginning to end."""
     path = synthetic_slow.slow(tmp_path, dips=False)
     file = path / "trials" / "0000" / "params.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"rate_bps": 10 * synthetic_slow.RATE_BPS}))
@@ -88,7 +88,7 @@ def test_behind_gateways_the_servers_rate_counts(tmp_path: Path) -> None:
 
 
 def test_cwnd_is_said_to_go_down_where_it_did(path: Path) -> None:
-    """As large before the dip as in it, growing in it, and halved in it."""
+    """Three cases: the window stays the same in the dip, grows in it, and is halved in it."""
     found = loaded(path)
     t = np.arange(0, 10**10, 10**7)
     steady = np.full(t.size, 100_000)

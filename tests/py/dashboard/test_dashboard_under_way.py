@@ -113,7 +113,7 @@ def test_a_page_is_made_anew_when_a_trial_has_ended(run: Path) -> None:
 
 
 def test_a_table_that_was_damaged_meanwhile_is_said_on_the_page(run: Path) -> None:
-    """A status 500 of the look would leave the page as it was, with figures of a table that is not there any more."""
+    """If the page's update failed with status 500, the page would keep figures of a table that no longer exists."""
     client = make_app(run.parent).server.test_client()
     (run / "results.parquet").write_bytes(b"PAR1, and no more")
     look = next(one for one in client.get("/_dash-dependencies").json if "under-way-plot.hidden" in one["output"])
@@ -145,7 +145,7 @@ def test_samples_are_read_on_and_stay_when_the_transfer_has_ended(run: Path) -> 
 
 
 def test_the_goodput_now_is_of_the_connections_that_still_run(run: Path) -> None:
-    """The last rate of one that has ended was added, so a competitor that had gone seemed to send on."""
+    """The last rate of an ended connection was once added, so a competitor that had ended still seemed to send."""
     (run / "trials" / ".0001.tmp").mkdir()
     rival = [line(t, 8_000_000 * t, local="10.77.0.1:40002") for t in (1, 2)]
     main = [line(t, 1_000_000 * t, cwnd_bytes=t << 10) for t in (1, 2, 3)]

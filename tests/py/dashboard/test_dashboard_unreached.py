@@ -1,4 +1,4 @@
-"""Modules that nothing in a script reaches are emptied; what is reached, and a script of another shape, stays."""
+"""Modules of a script that nothing reaches are emptied; reached modules stay, and so does a script of another form."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def test_what_says_nothing_is_refused_in_one_line(client: FlaskClient, run_path:
 def test_names_that_are_no_runs_never_become_paths(client: FlaskClient, run_path: Path, path: str) -> None:
     found = client.get(path.format(run=run_path.name))
     assert found.status_code in (200, 404)
-    assert b"bdata" not in found.data  # what is no such address leads to the page that says so
+    assert b"bdata" not in found.data  # any other address leads to the page that says so
 
 
 def test_events_in_view_are_all_that_the_tables_have(
@@ -157,7 +157,8 @@ def _arrays(value: Any) -> list[Any]:
 
 
 def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_path: Path) -> None:
-    """With the tables of today's pktlogger: 2,000 spans, of which a wide view shows the cause of most time."""
+    """The trial gets the tables of today's pktlogger, with 2,000 spans; in a wide view, each place of the band shows
+    the cause with the most time."""
     path = synthetic_run.seqack(tmp_path, segments=6_000, cycle_segments=600)
     folder, run = path / "trials" / "0000", load_run(path)
     old = timeline.load(run, run.trial(0))
@@ -219,7 +220,7 @@ def resident() -> int:
 
 
 def test_fifty_clients_zoom_at_once_and_the_memory_comes_back(client: FlaskClient, run_path: Path) -> None:
-    """All get their own range, and the server does not keep what they were given."""
+    """Each client gets its own range, and the server frees the memory of the answers."""
     answer(client, run_path, "view", "visit=whole")
     before = resident()
     starts = [number / 10 for number in range(50)]

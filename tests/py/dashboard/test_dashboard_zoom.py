@@ -109,8 +109,8 @@ def numbers(packed: Trace | list[float]) -> list[float]:
 
 
 def test_no_rtt_is_drawn_where_acks_give_no_sample(loaded: Timeline) -> None:
-    """The line ends at the last sample before a repair and goes on at the next sample, in a view of all and in one of a
-    stop. Beside it is the kernel's smoothed RTT."""
+    """The line ends at the last sample before a retransmission and continues at the next sample, in a view of the whole
+    transfer and in a view of one stop. The kernel's smoothed RTT is drawn next to it."""
     for t0, t1 in ((0, loaded.duration_ns), loaded.first_view_ns()):
         traces = {trace["name"]: trace for trace in timeline_sheet(loaded, (t0, t1)).data}
         assert "smoothed RTT (TCP_INFO)" in traces
@@ -128,7 +128,7 @@ def test_no_rtt_is_drawn_where_acks_give_no_sample(loaded: Timeline) -> None:
 
 
 def test_a_sample_between_two_breaks_is_a_short_line(loaded: Timeline) -> None:
-    """Of a point alone a browser draws nothing. Samples 0, 3 and 6 of these seven are alone."""
+    """A browser draws no line for a single point. Samples 0, 3 and 6 of these seven are single."""
     series = Series(np.arange(7, dtype=np.int64) * 1000, np.arange(7, dtype=np.int64))
     view = View(loaded, 0, 7000, points=70)
     t_ns, value = view.broken(view.line(series), series, np.array([0, 2, 3, 5]))

@@ -97,7 +97,7 @@ def check_tables(run: lfp.Run) -> None:
 def test_frames_have_the_columns_and_the_names_of_enumerations(
     tmp_path: Path, frame: Literal["pandas", "polars"]
 ) -> None:
-    """Of a table of one trial, of one over all trials, and of the results."""
+    """Checks a table of one trial, one over all trials, and the results."""
     pytest.importorskip(frame, reason=f"{frame} is not installed; pip install 'lfp-testbed[notebook]'")
     run = lfp.load(seqack(tmp_path, segments=200))
     file = run.trial(0).path / "segments.parquet"

@@ -112,7 +112,7 @@ def test_the_dashboard_opens_it(run: Path) -> None:
 
 
 def later(run: Path) -> None:
-    """Makes a run one of the next format."""
+    """Gives a run the number of the next format."""
     file = run / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | {"v": run_format.VERSION + 1}))
 
@@ -165,7 +165,7 @@ def test_every_file_of_a_new_run_says_its_version(
 
 
 def test_columns_that_meant_something_else_are_not_compared(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """In format 1 the flows' share was of averages over different times."""
+    """In format 1, `flow_share` was computed from averages over different times."""
     table = parquet.read_table(run / "results.parquet")
     shares = pa.array([0.5] * table.num_rows)
     parquet.write_table(table.drop(["flow_share"]).append_column("flow_share", shares), run / "results.parquet")
@@ -185,7 +185,7 @@ def test_there_is_a_run_of_every_earlier_format() -> None:
 
 
 def test_it_can_go_on(run: Path) -> None:
-    """The plan that --resume makes again is the run's own."""
+    """--resume makes the same plan again."""
     content = json.loads((run / "manifest.json").read_text())
     for trial in manifest.replan(content, run).trials:
         asked = json.loads((run / "trials" / f"{trial.number:04d}" / "params.json").read_text())

@@ -1,5 +1,5 @@
-"""A run directory of a stranger: full of links, with a pipe, or of another user. Nothing outside it changes, and every
-command says in one line what is wrong."""
+"""A run directory that a stranger made: with links or a pipe in it, or owned by another user. Nothing outside it
+changes, and every command says in one line what is wrong."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def test_no_command_follows_a_link_in_a_run(name: str, run: Path, secret: Path, 
 
 def test_no_file_of_a_run_may_be_a_link(run: Path, secret: Path, command: Lfp) -> None:
     """Each file that `lfp run` writes, in its turn."""
-    command(("show", "{run}"))  # whose view is kept, and must not be shown then
+    command(("show", "{run}"))  # the command keeps its output, which must not be shown later
     files = [file for file in sorted(run.rglob("*")) if file.is_file()]
     assert len(files) > 8
     for file in files:
@@ -192,7 +192,8 @@ ODD: list[object] = [None, "text", -1, True, ["x"], {"x": "y"}, 10**30]
 
 @pytest.mark.parametrize("key", ["v", "speed", "virtual", "imported", "machine", *run_format.KINDS])
 def test_what_a_manifest_says_hides_no_other_run(key: str, run: Path, command: Lfp) -> None:
-    """Any value in the place of any: the run is shown, or left out in one line, and others are as they were."""
+    """With any value of any type at each key, the run is shown, or left out with one line; other runs are still
+    shown."""
     other = run.parent / "other"
     shutil.copytree(run, other)
     content = json.loads((run / "manifest.json").read_text())
@@ -240,7 +241,7 @@ def test_a_terminal_obeys_nothing_that_is_in_a_run(run: Path, command: Lfp, caps
 
 
 def _with_texts(value: Any, more: str) -> Any:
-    """The value with something added to each text of people: no name of a column, state or setting."""
+    """The value, with ``more`` added to each text for people, but not to names of columns, states or settings."""
     if isinstance(value, dict):
         told = ("title", "description", "summary", "reasons", "error", "paper", "kernel", "congestion", "case")
         return {key: _added(one, more) if key in told else _with_texts(one, more) for key, one in value.items()}
@@ -302,7 +303,7 @@ def test_a_small_table_does_not_become_a_large_one(bomb: str, run: Path, command
 @pytest.mark.parametrize("name", ["manifest", "trials/0000/params", "trials/0000/status", "trials/0000/transfer",
                                   "trials/0000/summary"])  # fmt: skip
 def test_odd_values_in_the_files_of_a_run_are_named(name: str, run: Path, command: Lfp) -> None:
-    """Each value of the file in its turn, missing or odd: what cannot be shown is named in one line, with its file."""
+    """Each value of the file in turn is missing or odd: one line names what cannot be shown, and the file."""
     file = run / f"{name}.json"
     content = json.loads(file.read_text())
     for place in _places(content):
@@ -338,7 +339,7 @@ def test_a_value_of_another_kind_is_named_with_its_key(
 
 
 def _places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where values are in a JSON value, three deep; of a list the first."""
+    """The paths of all values inside a JSON value, down to three levels; of a list only its first element."""
     below: Any = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
     for key, one in below:
         yield (*above, key)
@@ -347,7 +348,7 @@ def _places(value: Any, above: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]
 
 
 def _with(value: Any, place: tuple[Any, ...], other: Any) -> Any:
-    """The value with another at a place, or without one (an ellipsis)."""
+    """The value, with ``other`` at this path, or without the element there (``other`` is an ellipsis)."""
     found = copy.deepcopy(value)
     inside = found
     for key in place[:-1]:
@@ -417,7 +418,7 @@ def test_a_small_table_of_a_trial_does_not_become_a_large_one(name: str, bomb: s
 
 
 def test_the_most_even_stream_is_no_bomb(tmp_path: Path) -> None:
-    """Segments at a constant distance, as pktlogger writes them: nothing compresses better."""
+    """Segments at constant intervals, as pktlogger writes them: no table compresses better."""
     count = 6_000_000
     number = np.arange(count, dtype=np.int64)
     moving = ("seq", "t_sent_ns", "t_received_ns", "sender_frame", "receiver_frame")
@@ -437,7 +438,7 @@ def test_many_long_texts_are_no_bomb(tmp_path: Path) -> None:
 
 
 def test_links_of_the_system_stay(tmp_path: Path) -> None:
-    """/dev/stdout is a link to a link to a file or pipe. root may replace it, and nothing would be left of it."""
+    """/dev/stdout is a link to a link to a file or pipe. root may replace it, which would destroy it for everybody."""
     done = subprocess.run(
         [sys.executable, "-c", "from netcommon.strangers import write_text; from pathlib import Path\n"
          "write_text(Path('/proc/self/fd/1'), 'one')"],
@@ -447,7 +448,7 @@ def test_links_of_the_system_stay(tmp_path: Path) -> None:
 
 
 def test_nobody_waits_where_the_next_file_will_be_written(tmp_path: Path, secret: Path) -> None:
-    """The names under which files were written before they took their own names could be guessed."""
+    """Temporary names of files could once be guessed, so a link could wait there."""
     for name in ("book.md", "page.md"):
         (tmp_path / f".{name}.tmp").symlink_to(secret)
     (tmp_path / "quick").mkdir()
@@ -508,5 +509,5 @@ def test_long_timelines_are_kept_outside_the_run_in_bounded_space(
     last.mkdir()
     kept_files.make_room(last, 1500)
     kept = [kept_files.folder(one).exists() for one in (*trials, last)]
-    assert kept == [False, False, True, True]  # the oldest had to go, and the one whose trial is gone
+    assert kept == [False, False, True, True]  # the oldest was removed, and the one whose trial is gone
     assert stat.S_IMODE(kept_files.folder(last).parent.stat().st_mode) == 0o700

@@ -1,5 +1,5 @@
 """A third gateway with the same key, as the operator sees it: in `show`, in the log and in the metrics. The times
-are exact in tests/c/lft_ref/stranger.c; here the programs have time."""
+are exact in tests/c/lft_ref/stranger.c; here the programs get enough time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ RIVAL, OCCUPIED = "another gateway with the same key, at ", "and refuses this on
 
 
 class Three:
-    """Up to three gateways of one host with one key: far waits, near and stranger ask it."""
+    """Up to three gateways on one host with one key: far listens, near and stranger initiate."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.running = folder, dict[str, Gateway]()

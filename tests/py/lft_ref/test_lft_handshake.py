@@ -64,7 +64,7 @@ def program(*, initiator: bool, names: tuple[str, str] = NAMES) -> Iterator[Prog
 
 
 def frames_pass(peer: Peer, end: Program, greeting: bytes) -> None:
-    """A frame each way under the new keys."""
+    """Sends a frame each way under the new keys."""
     assert peer.open(end.said("frame")) == (DATA, greeting)
     end.tell(peer.seal(DATA, 3, 1, b"from noiseprotocol"))
     assert end.said("payload") == b"from noiseprotocol"

@@ -41,7 +41,7 @@ def answering(folder: Path, answer: bytes) -> Iterator[Path]:
 
 
 def box_at(path: Path) -> UserspaceBox:
-    """A box that was not started here, so that anything may be behind its socket."""
+    """A client of a box that this test did not start, so anything may be behind its socket."""
     return UserspaceBox(Port("a"), Port("b"), control=path)
 
 
@@ -77,7 +77,7 @@ def test_a_path_too_long_for_a_socket_says_so(tmp_path: Path) -> None:
 
 
 def test_a_socket_of_another_user_is_not_taken_for_a_missing_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Root may use every socket, so the kernel's answer is made up."""
+    """Root may use every socket, so the test makes up the kernel's answer."""
 
     def denied(*_: object) -> None:
         raise PermissionError(errno.EACCES, "Permission denied")

@@ -48,7 +48,7 @@ def test_an_answer_and_a_failure() -> None:
 def test_a_gateway_that_ignores_unknown_options_is_asked_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: str
 ) -> None:
-    """Sixteen trials with eight settings of the gateway that its option table would bound."""
+    """Sixteen trials with eight gateway settings whose bounds come from the gateway's option table."""
     asked = tmp_path / "asked"
     tool = program(tmp_path / "gateway", f"echo \"$*\" >>{asked}; printf '%s' '{answer}'")
     monkeypatch.setenv(binaries.override_variable("lft-gateway"), str(tool))

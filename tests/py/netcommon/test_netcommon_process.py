@@ -55,7 +55,7 @@ def test_a_silent_failure_tells_the_last_line_of_stderr(tmp_path: Path) -> None:
 
 
 def test_a_program_of_others_ends_with_what_it_started_also_without_the_pipe() -> None:
-    """A child with another stdout keeps no pipe, but perhaps a port or an interface."""
+    """A child with another stdout does not hold the pipe, but may hold a port or an interface."""
     with Tool(["sh", "-c", "sleep 60 >/dev/null 2>&1 & echo $!; wait"], json_lines=False) as tool:
         child = int(tool.wait_event("line", 60)["text"])
     assert not _runs(child)
@@ -102,7 +102,7 @@ def test_a_stubborn_tool_is_killed() -> None:
 
 @pytest.mark.parametrize("heeds", [True, False])
 def test_what_a_tool_started_does_not_outlive_it(heeds: bool) -> None:
-    """As in `sh -c 'socat … & socat … & wait'`: the shell ends at once, and its children have its stdout."""
+    """As in `sh -c 'socat … & socat … & wait'`: the shell ends at once on SIGTERM, and its children hold its stdout."""
     child = (
         "import signal,time;"
         + ("" if heeds else "signal.signal(signal.SIGTERM,signal.SIG_IGN);")
@@ -152,7 +152,7 @@ def test_a_tool_dies_with_a_parent_that_is_killed() -> None:
 
 
 def test_a_tool_whose_parent_is_killed_while_it_starts_does_not_run(tmp_path: Path) -> None:
-    """Whoever asks to die with a parent that is gone already is told of no death."""
+    """A process that sets PR_SET_PDEATHSIG after its parent has died gets no signal."""
     slow = tmp_path / "setpriv"
     lines = "#!/bin/sh", f"touch {tmp_path}/begun", f"read line < {tmp_path}/go", f'exec {shutil.which("setpriv")} "$@"'
     slow.write_text("\n".join(lines))

@@ -75,7 +75,7 @@ def collapse(queue: bool = True) -> Conversation:
     path.ack(80, 20001)
     for i in (21, 23, 25, 27):
         path.ack(61 + i + 0.5, 20001)
-    path.send(1076, 20001)  # 1.02 s after the last lost one, sent at 56 ms
+    path.send(1076, 20001)  # time-out: 1.02 s after the last lost part, which was sent at 56 ms
     path.ack(1086, 22001)
     path.send(1096, 22001)
     path.send(1096.1, 23001)  # Go-Back-N: this one had arrived
@@ -132,7 +132,8 @@ def test_a_timeout_after_lost_acknowledgements_is_spurious(tmp_path: Path) -> No
 
 
 def test_copies_without_identification_are_paired_by_time(tmp_path: Path) -> None:
-    """IPv6: the first copy is lost, the second arrives; then a copy that was needless. Only time can tell."""
+    """IPv6 has no identification: the first copy is lost, the second arrives, and a third is needless. Only their times
+    tell the copies apart."""
     path = Conversation(v6=True)
     path.send(30, 1, 1)
     path.ack(40, 1001)
@@ -147,8 +148,8 @@ def test_copies_without_identification_are_paired_by_time(tmp_path: Path) -> Non
 
 
 def answer(path: Conversation, t_ms: float, ack: int, seq: int, parts: int, arrive: list[int]) -> None:
-    """The receiver's own data as one super-packet, each of whose parts has the acknowledgement; those of `arrive` reach
-    the sender, one packet each, a millisecond apart."""
+    """The receiver sends data of its own as one super-packet, each of whose parts carries the acknowledgement. The
+    parts in `arrive` reach the sender as single packets, a millisecond apart."""
     ip_id = 500 + seq // MSS if path.ids else 0
     whole = Packet(at(t_ms), path.b, path.a, ISN_R + seq, ISN_S + ack, ACK, parts * MSS, 60000, ip_id, path.stamp(t_ms))
     path.receiver.append(whole)
@@ -164,8 +165,8 @@ def answer(path: Conversation, t_ms: float, ack: int, seq: int, parts: int, arri
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_acknowledgement_arrives_with_the_first_part_of_its_packet(tmp_path: Path, kind: dict[str, Any]) -> None:
-    """Answers in super-packets of two parts, 5 ms apart: the second one loses its first part, the third one both. No
-    part of another packet stands in for them, so nothing is faster than the path of 10 ms."""
+    """Answers in super-packets of two parts, 5 ms apart: the second answer loses its first part, the third both. No
+    part of another packet is taken for a lost one, so no delay is below the path's 10 ms."""
     path = Conversation(**kind)
     path.send(30, 1, 2)
     for number, arrive in enumerate([[0, 1], [1], [], [0, 1]]):
@@ -205,7 +206,7 @@ def test_a_closed_window_is_named(tmp_path: Path) -> None:
 
 
 def test_a_stop_counts_what_was_outstanding_at_its_beginning(tmp_path: Path) -> None:
-    """A retransmission that had arrived waits for its acknowledgement: octets are outstanding until it comes, late."""
+    """The acknowledgement of a retransmission comes late, and its octets are outstanding until then."""
     path = Conversation()
     path.send(30, 1, 2)
     path.ack(40, 2001, lost=True)
@@ -311,7 +312,7 @@ def test_xplot_draws_every_loss_and_repair(tmp_path: Path) -> None:
 
 
 def drawn(folder: Path, *options: str) -> list[str]:
-    """The lines of the graph; it is removed."""
+    """Returns the lines of the xplot graph, and removes the graph."""
     done = join(folder, "export", "--xplot", *options)
     assert done.returncode == 0, done.stderr
     text = (folder / "out" / "0.xpl").read_text()
@@ -320,7 +321,8 @@ def drawn(folder: Path, *options: str) -> list[str]:
 
 
 def test_a_range_of_a_graph_is_the_part_of_the_whole(tmp_path: Path) -> None:
-    """Segments are upright lines: those of the range are those that the whole graph has then. Nothing is outside."""
+    """Segments are upright lines. The graph of a range has the same ones as the whole graph in that range, and nothing
+    outside of it."""
     path = fast_retransmission()
     write_pcapng(tmp_path / "s.pcapng", path.sender)
     write_pcapng(tmp_path / "r.pcapng", path.receiver)
@@ -440,8 +442,8 @@ def test_what_was_sent_twice_gives_no_round_trip(tmp_path: Path) -> None:
 
 
 def test_what_a_hole_held_back_gives_no_round_trip(tmp_path: Path) -> None:
-    """The first of three parts is lost, and so is all that the receiver says until the repair is acknowledged, 102 ms
-    after the third part was sent: the second and the third part waited for it."""
+    """The first of three parts is lost, and so are all acknowledgements until that of the repair, 102 ms after the
+    third part was sent. The second and third part waited for the repair, so this is no round trip."""
     path = Conversation()
     path.send(30, 1, 1, [])
     for t_ms, seq in ((30.1, 1001), (30.2, 2001)):
@@ -470,14 +472,15 @@ def test_a_block_of_sack_is_the_first_acknowledgement_of_its_newest_part(tmp_pat
 
 
 def trips(found: pktlogger.Analysis) -> list[tuple[float, int, int]]:
-    """The samples: arrival of the acknowledgement and length, ms; and whether others before it gave none."""
+    """The RTT samples: arrival of the acknowledgement and RTT, ms, and how many acknowledgements before it gave
+    none."""
     return [((row["t_ns"] - at(0)) / MS, row["rtt_ns"] // MS, row["gap"]) for row in found.round_trips.to_pylist()]
 
 
 @pytest.mark.parametrize("sack", [True, False])
 def test_each_sample_is_a_row_and_says_whether_acknowledgements_before_it_gave_none(tmp_path: Path, sack: bool) -> None:
-    """The fourth of five parts is lost and sent again, and its acknowledgement gives no sample. Without SACK the one
-    before the repair may have been of something behind a hole, so it gives none, either."""
+    """The fourth of five parts is lost and sent again, and its acknowledgement gives no sample. Without SACK the
+    acknowledgement before the repair may be for a part after the hole, so it gives none, either."""
     path = Conversation()
     path.send(30, 1, 1)
     path.send(31, 1001, 1)
@@ -500,7 +503,7 @@ def test_each_sample_is_a_row_and_says_whether_acknowledgements_before_it_gave_n
 def test_where_times_do_not_tell_directions_apart_it_is_said_who_accepted(
     tmp_path: Path, options: tuple[str, ...], port: int
 ) -> None:
-    """Both ends of a link without delay: responses behind gateways in virtual time were analysed as requests."""
+    """On a link without delay, such as behind gateways in virtual time, responses were once analysed as requests."""
     path = Conversation(way_ms=0)
     path.send(30, 1, 1)
     path.ack(30, 1001)
@@ -658,7 +661,7 @@ def lone_packet(sack: bool, wait_ms: float) -> Conversation:
 @pytest.mark.parametrize(
     ("sack", "wait_ms", "total_rto", "timeouts"),
     [
-        (True, 220, None, 0),  # SRTT and 200 ms: a probe comes no later than the time-out would
+        (True, 220, None, 0),  # SRTT + 200 ms, when a time-out would come at the latest
         (True, 45, None, 0),
         (True, 600, None, 1),  # longer than twice the SRTT and a delayed acknowledgement
         (False, 220, None, 1),  # RFC 8985 needs SACK
@@ -669,7 +672,7 @@ def lone_packet(sack: bool, wait_ms: float) -> Conversation:
 def test_a_lone_packet_sent_again_is_a_probe_or_a_time_out(
     tmp_path: Path, sack: bool, wait_ms: float, total_rto: int | None, timeouts: int
 ) -> None:
-    """By the kernel's own count where samples have it, by RFC 8985, 7.2 otherwise."""
+    """Samples with the kernel's own count of time-outs decide; without them RFC 8985, 7.2 does."""
     more: list[str | Path] = []
     if total_rto is not None:
         rows = [f"{at(ms)},40000,5010,0,{total_rto if ms >= 50 + wait_ms else 0}" for ms in range(0, 1000, 10)]
@@ -686,8 +689,8 @@ def test_a_lone_packet_sent_again_is_a_probe_or_a_time_out(
 
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_time_out_among_duplicate_acknowledgements_is_the_kernels_word(tmp_path: Path, counted: bool) -> None:
-    """Without SACK the repair of a fast retransmission is lost, and duplicates go on to come until 3 ms before the
-    time-out. The captures alone take that for another fast retransmission."""
+    """Without SACK a fast retransmission is lost, and duplicate acknowledgements come until 3 ms before the time-out.
+    The captures alone take the time-out for another fast retransmission."""
     path = Conversation()
     path.send(30, 1, 5, [(1, 4, 10)])
     for number in range(4):
@@ -748,8 +751,9 @@ def test_after_a_probe_the_second_copy_is_a_time_out(tmp_path: Path) -> None:
 
 
 def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None:
-    """Next to a gateway a probe leaves 3.7 ms after the last data, for the kernel waits for twice its smoothed RTT and
-    two ticks. The receiver holds its acknowledgement back for 40 ms; all had arrived, and nothing hinted at a loss."""
+    """Next to a gateway a probe leaves 3.7 ms after the last data, because the kernel waits for twice its smoothed RTT
+    and two ticks. The receiver delays its acknowledgement by 40 ms; everything had arrived, and nothing hinted at a
+    loss."""
     path = Conversation(way_ms=0.1)
     path.send(30, 1, 3)
     path.ack(30.1, 1001)
@@ -763,8 +767,8 @@ def test_a_probe_is_sooner_where_the_round_trip_is_short(tmp_path: Path) -> None
 
 
 def test_the_answer_to_a_probe_in_vain_is_no_hint_at_a_loss(tmp_path: Path) -> None:
-    """The receiver holds acknowledgements back, so all that is probed for had arrived: the first probe is reported as a
-    duplicate (RFC 2883), with all else acknowledged, and what is sent on is probed for, too."""
+    """The receiver delays acknowledgements, so all probed data had arrived. It reports the first probe as a duplicate
+    (RFC 2883) and acknowledges everything; data sent afterwards are probed, too."""
     path = Conversation(way_ms=0.1, sack=True)
     for turn in range(3):
         began_ms, first = 30 + 50 * turn, 1 + 3 * MSS * turn

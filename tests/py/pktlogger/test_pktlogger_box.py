@@ -16,7 +16,7 @@ from support.pktlogger_frames import write_pcapng
 import pktlogger
 
 FATES = ["sent", "loss", "queue", "aqm", "pace", "memory", "write", "drain", "held"]
-TODAY = [*FATES[:8], "outage", "policer", "held"]  # what an analysis numbers, whatever the record does
+TODAY = [*FATES[:8], "outage", "policer", "held"]  # the analysis's own numbers of fates, whatever the record's are
 SENT, LOSS, QUEUE = 0, 1, 2
 UNSEEN = 255
 CORRUPTED, FORGED = 2, 4  # edits
@@ -75,7 +75,8 @@ class Record:
 
 
 def test_every_lost_packet_has_its_cause(tmp_path: Path) -> None:
-    """Of ten parts one meets a full queue, one the path's loss, one that behind the bottleneck; an ACK is lost too."""
+    """Of ten parts one meets a full queue, one the loss before the bottleneck, one the loss after it; an ACK is lost,
+    too."""
     path = Conversation()
     lost = {2: (QUEUE, False), 5: (LOSS, False), 7: (LOSS, True)}
     path.send(30, 1, 10, [(0, 2, 10), (3, 2, 10), (6, 1, 10), (8, 2, 10)])
@@ -110,7 +111,7 @@ def test_every_lost_packet_has_its_cause(tmp_path: Path) -> None:
 
 
 def test_copies_of_one_segment_keep_their_own_fates(tmp_path: Path) -> None:
-    """Two transmissions are lost in different ways, the third arrives: no capture could tell which is which."""
+    """Two transmissions are lost for different causes and the third arrives, which no capture could show."""
     path = Conversation(v6=True)
     path.send(30, 1, 1, [])
     path.send(1030, 1, 1, [])
@@ -176,7 +177,7 @@ def test_an_outage_is_not_called_a_tail_drop(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("fates", [FATES, [*FATES[:8], "outage", "held"], TODAY], ids=["first", "outage", "today"])
 def test_what_the_box_held_at_its_end_is_not_dropped(tmp_path: Path, fates: list[str]) -> None:
-    """Records have numbered it 8, 9 and 10: what a number means is in the record."""
+    """Records of different versions number the fate "held" 8, 9 and 10; each record says what its numbers mean."""
     path = Conversation()
     path.send(30, 1, 10, [(0, 4, 10)])
     path.ack(40, 1 + 4 * MSS)
@@ -230,7 +231,8 @@ def _windowed() -> tuple[Conversation, Record]:
 
 @pytest.mark.parametrize("given", ["record", "file", "turned"])
 def test_the_rate_that_is_possible_is_the_lines(given: str, tmp_path: Path) -> None:
-    """Payload, less headers and framing, of the way that the data took, and on average where the line changed."""
+    """The rate is that of payload, without headers and framing, in the direction of the data. Where the line's rate
+    changed, it is the average."""
     line = {"ab": [_step(60e6), _step(30e6, 430)], "ba": [_step(1e6)]}
     path, record = _windowed()
     more = {"line": line} if given == "record" else {}
@@ -273,8 +275,8 @@ def test_a_line_that_makes_no_sense_is_refused_in_one_line(tmp_path: Path) -> No
 
 
 def test_a_part_that_the_box_corrupted_is_lost_to_corruption(tmp_path: Path) -> None:
-    """It arrived in the receiver's capture, and its TCP dropped it. So the copy is not spurious. A forged part, whose
-    checksum fits, is not lost."""
+    """A corrupted part is in the receiver's capture, but the receiver's TCP dropped it, so the retransmission is not
+    spurious. A forged part, whose checksum is right, is not lost."""
     path = Conversation()
     path.send(30, 1, 6)
     for seen_ms in (40, 40.1, 40.2):
@@ -295,8 +297,8 @@ def test_a_part_that_the_box_corrupted_is_lost_to_corruption(tmp_path: Path) -> 
 
 
 def test_a_late_box_is_what_limited_the_sender(tmp_path: Path) -> None:
-    """An acknowledgement is due 10 ms after it left, and the box holds it 30 ms longer. What waits for it is not the
-    sender's doing. The same wait without lateness in the record is not the box's."""
+    """An acknowledgement is due 10 ms after it left, and the box releases it 30 ms late. So the box, not the sender,
+    causes the wait. The same wait without lateness in the record is not the box's."""
     for late_ms in (30.0, 0.0):
         path = Conversation()
         record = Record(path)

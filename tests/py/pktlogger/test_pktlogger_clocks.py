@@ -74,8 +74,8 @@ def test_the_tables_of_one_clock_are_the_same_to_the_bit(transfer: Path, tmp_pat
     assert tables[0] == tables[1]
 
 
-NOTHING_UNDER_WAY = 3522766074  # when the clock is stepped, so that only its leap shows whose it was
-RESENT_AT_STEP = 33  # a packet that was sent again arrives between the step and the next packet that is compared
+NOTHING_UNDER_WAY = 3522766074  # the seed with which nothing is in flight at the clock's step
+RESENT_AT_STEP = 33  # the seed with which a retransmission arrives between the step and the next compared packet
 
 
 @pytest.mark.parametrize("seed", [NOTHING_UNDER_WAY, RESENT_AT_STEP, None])
@@ -83,8 +83,8 @@ RESENT_AT_STEP = 33  # a packet that was sent again arrives between the step and
 def test_offset_drift_and_steps_are_found_and_taken_out(
     transfer: Path, tmp_path: Path, end: str, seed: int | None
 ) -> None:
-    """The path is symmetric, so all is within the uncertainty that is stated for such a path. Whichever end's clock is
-    wrong, the times are the sender's."""
+    """The path is symmetric, so all errors are within the uncertainty that is stated for such a path. Whichever end's
+    clock is wrong, the results are in the sender's time."""
     seed = random.randrange(2**32) if seed is None else seed
     print(f"seed {seed}")
     rng = random.Random(seed)

@@ -188,8 +188,8 @@ def test_a_copy_of_what_was_sent_before_the_capture_is_a_copy(ends: str, tmp_pat
 
 @pytest.mark.parametrize("missed", [False, True])
 def test_what_follows_a_missed_answer_to_the_syn_is_no_round_trip(missed: bool, tmp_path: Path) -> None:
-    """The receiver opened the connection. Its capture misses the SYN that answered; the first data come 20 ms later. So
-    the round trip is not known to be 40 ms, and a repair 22 ms after what overtook it is one."""
+    """The receiver opened the connection, and its capture misses the SYN+ACK; the first data come 20 ms later. So 40 ms
+    are not known to be a round trip, and a packet that comes 22 ms after one that overtook it is a retransmission."""
     c = Conversation()
     c.send(140, 1, arrive=[(0, 1, 10)])
     c.send(141, 1 + MSS, arrive=[])
@@ -236,7 +236,7 @@ def test_the_receivers_capture_alone_shows_losses_as_holes(tmp_path: Path) -> No
     found, flow = alone(tmp_path, "receiver", c.receiver)
     assert (flow["bytes"], flow["segments"], flow["retransmitted"], flow["lost"], flow["spurious"]) == (
         11 * MSS, 11, 1, 1, 0)  # fmt: skip
-    assert flow["lost_bytes"] == MSS and flow["reordered"] == 0  # the tenth left no hole: nothing came behind it
+    assert flow["lost_bytes"] == MSS and flow["reordered"] == 0  # the tenth left no hole, because nothing followed it
     assert [(row["seq"], row["len"]) for row in found.losses.to_pylist()] == [(1 + 2 * MSS, MSS)]
     assert flow["min_rtt_ns"] == 20_000_000  # SYN+ACK to ACK
     assert flow["duplicate_acks"] == 6
@@ -349,8 +349,8 @@ def test_tcptrace_and_tshark_count_the_same_at_the_sender(kind: str, tmp_path: P
 
 
 def _overtaken(seed: int) -> Conversation:
-    """Sixty packets, of which some are lost and sent again at the end. Each arrival is acknowledged at once, with one
-    of two windows, and the acknowledgements take 10 to 16 ms."""
+    """Sixty packets; lost ones are sent again at the end. Each arrival is acknowledged at once, with one of two
+    windows, and acknowledgements take 10 to 16 ms, so they overtake one another."""
     draw, c, window = random.Random(seed), Conversation(), 60000
     lost, ways = {number for number in range(1, 60) if draw.random() < 0.1}, []
     for number in range(60):
@@ -387,8 +387,8 @@ def _duplicates(packets: list[Packet], sender: tuple[str, int]) -> tuple[int, in
 
 
 def test_duplicate_acknowledgements_that_overtake_each_other_are_rfc_5681s(tmp_path: Path) -> None:
-    """The window of one that was overtaken counted as the present one, so the next was no duplicate. tshark compares
-    with the packet before: where it differs, it does so by that rule alone."""
+    """The window of an overtaken acknowledgement was once taken for the current one, so the next duplicate was missed.
+    tshark compares with the packet before; it may differ only by that rule."""
     differ = 0
     for seed in range(20):
         c = _overtaken(seed)
@@ -520,7 +520,7 @@ def test_a_capture_of_the_other_end_is_noticed(tmp_path: Path) -> None:
 
 
 def test_what_is_said_of_an_exchanged_capture_names_its_file(tmp_path: Path) -> None:
-    """A line about packets that are not whole names the file that has them, whatever it was given as."""
+    """A line about cut packets names the file that has them, whether it was given as sender's or receiver's."""
     c = Conversation(ts=True)
     c.send(100, 1)
     c.send(101, 1 + MSS)
@@ -534,7 +534,8 @@ def test_what_is_said_of_an_exchanged_capture_names_its_file(tmp_path: Path) -> 
 
 
 def test_packets_that_arrive_before_they_are_sent_are_refused(tmp_path: Path) -> None:
-    """Mid-connection, no handshake says where a capture was taken; a negative round trip does, whatever the clocks."""
+    """Without a handshake the captures do not say at which end they were taken. A negative round trip does, whatever
+    the clocks."""
     c = Conversation()
     for i in range(20):
         c.send(100 + 30 * i, 1 + i * MSS)
@@ -557,7 +558,7 @@ def test_most_data_the_other_way_are_worth_a_line(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_was_set_back_leaves_no_negative_time(tmp_path: Path) -> None:
-    """The packets behind the step have earlier times than the first one, and order in the file is order of sending."""
+    """After the step packets have earlier times than the first one. The order in the file is the order of sending."""
     c = Conversation()
     for i, (sent, acked) in enumerate(((100, 120), (121, 141), (40, 60), (61, 81))):
         c.send(sent, 1 + i * MSS)
@@ -588,8 +589,8 @@ def test_a_clock_that_leapt_for_one_packet_leaves_shares_of_the_time(tmp_path: P
 
 
 def test_a_short_snap_length_keeps_octets_and_says_what_is_missing(tmp_path: Path) -> None:
-    """68 octets, tcpdump's default of old, hold 14 octets of options. Linux puts the window scale of a SYN behind its
-    time stamp, so it is lost; so are the blocks of SACK."""
+    """68 octets, tcpdump's former default, hold 14 octets of options. Linux puts a SYN's window scale after its time
+    stamp, so the window scale is cut off, and so are SACK blocks."""
     c = Conversation(ts=True)
     syn = struct.pack("!BBHBBBBIIBBBB", 2, 4, MSS + 12, 4, 2, 8, 10, 1, 1, 1, 3, 3, 7)
     c.sender[:2] = [replace(p, options=syn) for p in c.sender[:2]]
@@ -611,7 +612,7 @@ def test_a_short_snap_length_keeps_octets_and_says_what_is_missing(tmp_path: Pat
 
 
 def test_one_of_several_interfaces_is_chosen(tmp_path: Path) -> None:
-    """A router that captured both interfaces into one file is both ends of the path inside of it."""
+    """A router that captured both interfaces into one file has both ends of the path through it."""
     c = _recovered()
     file = tmp_path / "router.pcapng"
     both = Pcapng()
@@ -679,8 +680,8 @@ def test_the_verdict_on_losses_counts_them(tmp_path: Path) -> None:
 
 
 def test_losses_of_one_recovery_are_one_signal_to_slow_down(tmp_path: Path) -> None:
-    """Mathis et al. 1997 count congestion signals: three packets of one window that are lost together, and a time-out
-    later, are 2 signals in 15 packets, and 4 losses. 1,000 octets in 20 ms × 1.22 / sqrt(2 / 15) are 1.34 Mbit/s."""
+    """Mathis et al. 1997 count congestion signals. Three losses in one window and a later time-out are 4 losses but 2
+    signals in 15 packets. 1,000 octets in 20 ms × 1.22 / sqrt(2 / 15) are 1.34 Mbit/s."""
     c = Conversation()
     for i in range(10):
         c.send(100 + i, 1 + i * MSS, arrive=[] if i in (2, 3, 4, 9) else None)
@@ -749,7 +750,7 @@ def _messages(delayed_ms: float, answered: bool) -> Conversation:
     ids=["nagle", "answers", "no delay"],
 )  # fmt: skip
 def test_nagle_and_delayed_acknowledgements(delayed_ms: float, answered: bool, found: bool, tmp_path: Path) -> None:
-    """Linux delays an acknowledgement by 40 ms. Where the answer comes with it, the program waits, and not TCP."""
+    """Linux delays an acknowledgement by 40 ms. If the answer comes with it, the program is waiting, not TCP."""
     verdict = alone(tmp_path, "sender", _messages(delayed_ms, answered).sender)[1]["verdict"]
     assert (verdict["cause"] == "nagle") is found, verdict
     if found:
@@ -823,8 +824,8 @@ def _windows(rounds: int, begin: list[int], later: int) -> Conversation:
 def test_a_slow_reader_is_told_from_a_small_buffer(
     begin: list[int], later: int, slow: bool, end: str, tmp_path: Path
 ) -> None:
-    """A buffer of 8 packets, which a slow reader leaves nearly full, so that the window shrinks to 2 packets. Or one of
-    8 packets, or of 2 behind a first offer of 8, which is empty whenever an acknowledgement leaves."""
+    """A slow reader leaves a buffer of 8 packets nearly full, so the window shrinks to 2 packets. Otherwise the buffer,
+    of 8 packets or of 2 after a first offer of 8, is empty whenever an acknowledgement leaves."""
     c = _windows(60, begin, later)
     flow = alone(tmp_path, end, c.sender if end == "sender" else c.receiver)[1]
     if slow and end == "receiver":
@@ -836,7 +837,7 @@ def test_a_slow_reader_is_told_from_a_small_buffer(
 
 
 def _closing(cycles: int) -> Conversation:
-    """A reader that leaves room for 8 packets three times, for 3 twice, and then for none until 25 ms later."""
+    """The reader leaves room for 8 packets three times, for 3 packets twice, and then for none during 25 ms."""
     c = Conversation()
     c.send(100, 1)
     c.ack(110.1, 1 + MSS, window=8 * MSS)
@@ -854,8 +855,8 @@ def _closing(cycles: int) -> Conversation:
 
 
 def test_a_window_that_a_slow_reader_fills_and_closes_in_turn_is_one_limit(tmp_path: Path) -> None:
-    """The window is closed for more than a third of the time, and else full, two of five times below its size: the
-    sender never waits for anything else."""
+    """The window is closed for more than a third of the time. The rest of the time it is full, in two of five rounds at
+    a smaller size: the sender never waits for anything else."""
     verdict = alone(tmp_path, "sender", _closing(20).sender)[1]["verdict"]
     assert verdict["cause"] == "slow_reader", verdict
     assert verdict["share"] > 0.98 and "It had offered a window of 8000 B" in verdict["text"], verdict
@@ -888,8 +889,8 @@ def test_a_program_that_waits_for_answers_is_told_from_one_that_has_nothing_to_s
 
 @pytest.mark.parametrize(("queue_ms", "free"), [(60, 2), (60, 20), (0, 0)])
 def test_a_way_back_that_is_congested(queue_ms: float, free: int, tmp_path: Path) -> None:
-    """A window of 8 packets that is always full. After `free` rounds acknowledgements wait on their way. Most come
-    before that where the way is free for longer."""
+    """A window of 8 packets that is always full. After `free` rounds acknowledgements meet a queue. With a large
+    `free`, most acknowledgements come before that."""
     c, seq, t = Conversation(), 1, 100.0
     for number in range(30 if free < 5 else 39):
         c.send(t, seq, 8)
@@ -906,9 +907,9 @@ def test_a_way_back_that_is_congested(queue_ms: float, free: int, tmp_path: Path
 
 
 def test_acknowledgements_that_come_in_bunches_have_waited(tmp_path: Path) -> None:
-    """Two-way traffic bunches them (Zhang, Shenker and Clark 1991): whatever comes back waits for the next multiple of
-    100 ms. The sender has a window of 40 packets, of which the bottleneck takes one in 2 ms. The first of a bunch waits
-    for most of the 100 ms and the last for little, and each counts by the time that it tells of."""
+    """Two-way traffic bunches acknowledgements (Zhang, Shenker and Clark 1991): here each waits for the next multiple
+    of 100 ms. The sender has a window of 40 packets, of which the bottleneck passes one in 2 ms. The first of a bunch
+    waits for most of the 100 ms and the last for little; each wait counts for the time in which its packet arrived."""
     c, told = Conversation(), [(10.0, 0.0), (110.0, 0.0)]
     c.send(100, 1)
     c.ack(110, 1 + MSS, window=40 * MSS)
@@ -932,7 +933,8 @@ def test_acknowledgements_that_come_in_bunches_have_waited(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(("queue_ms", "cause"), [(0, "losses"), (60, "way_back")])
 def test_a_window_that_grows_after_one_loss_over_a_slow_way_back(queue_ms: int, cause: str, tmp_path: Path) -> None:
-    """One packet is lost early; then the window grows by a packet a round, and a round is longer by the wait."""
+    """One packet is lost early. Then the window grows by a packet a round, and ``queue_ms`` on the reverse path
+    lengthens each round."""
     c, seq, t = Conversation(), 1, 100.0
 
     def ack(at: float, number: int, sack: tuple[int, int] | None = None) -> None:
@@ -959,8 +961,8 @@ def test_a_window_that_grows_after_one_loss_over_a_slow_way_back(queue_ms: int, 
 
 @pytest.mark.parametrize(("passed", "others"), [(1.0, 0), (0.2, 0), (1.0, 1000)])
 def test_a_receiver_that_passes_the_data_on_is_a_gateway(passed: float, others: int, tmp_path: Path) -> None:
-    """The receiver's capture has a connection by which its machine sends on what came, or sends something else. Where
-    it has more than 1,000, comparing each with each would cost too much."""
+    """The receiver's capture has a second connection by which its machine forwards the data, or sends something else.
+    With more than 1,000 connections, comparing each with each would cost too much."""
     c = _full_window()
     came = [p for p in c.receiver if p.src == c.a and p.length]
     far, behind = (c.b[0], 33000), ("10.9.9.9", 80)
@@ -1041,9 +1043,9 @@ def test_a_policer_is_told_from_a_queue_and_from_chance(kind: str, tmp_path: Pat
 
 
 def _shared(flows: int, last: int = 1200, then_ms: float = 1, apart_ms: float = 0.01) -> list[Conversation]:
-    """Flows with a window of 60 packets each at a bottleneck that takes 1 ms for a packet, so that a queue stands. Of
-    1,200 packets the last flow sends `last` at most. For the second half of them the bottleneck takes `then_ms`.
-    `apart_ms`: between the packets of a flow's first window."""
+    """Flows with a window of 60 packets each at a bottleneck that takes 1 ms a packet, so there is a standing queue.
+    They send 1,200 packets, of which the last flow sends at most `last`. For the second half the bottleneck takes
+    `then_ms` a packet. `apart_ms`: time between the packets of a flow's first window."""
     made = [Conversation() for _ in range(flows)]
     for c in made:
         for end in (c.sender, c.receiver):
@@ -1065,8 +1067,8 @@ def _shared(flows: int, last: int = 1200, then_ms: float = 1, apart_ms: float = 
 def _analyse_shared(
     folder: Path, end: str, made: list[Conversation], hosts: int = 2, transfers: Sequence[int] = (), ports: int = 1
 ) -> pktlogger.Analysis:
-    """Senders are on `hosts` hosts, and all send to one port, or to `ports`. `transfers`: of which transfer each is a
-    stream, as the samples say it."""
+    """Senders are on `hosts` hosts, and send to `ports` ports. `transfers`: the number of the transfer of which each
+    flow is a stream, by the samples."""
     ends: list[list[Packet]] = [[], []]
     for n, c in enumerate(made):
         for packets, own in zip(ends, (c.sender, c.receiver), strict=True):
@@ -1107,8 +1109,8 @@ def test_streams_of_one_transfer_are_no_other_connections(end: str, tmp_path: Pa
 
 @pytest.mark.parametrize("end", ["sender", "both"])
 def test_samples_say_which_connections_are_streams_of_one_transfer(end: str, tmp_path: Path) -> None:
-    """The streams of rttcp have a port each at the receiver, too, and were called other connections of the captures.
-    Two transfers to one port were called streams of one."""
+    """Streams of rttcp also have different ports at the receiver, and were once called other connections of the
+    captures. Two transfers to one port were called streams of one transfer."""
     (tmp_path / "one").mkdir()
     one = _analyse_shared(tmp_path / "one", end, _shared(2), hosts=1, transfers=(1, 1), ports=2)
     assert [flow["verdict"]["cause"] for flow in one.summary["flows"]] == ["path_rate"] * 2
@@ -1137,8 +1139,8 @@ def test_what_others_carried_afterwards_does_not_count(end: str, tmp_path: Path)
     [("pass", 0, 0), ("are lost, too", 0, 30), ("send nothing", 0, 0), ("send nothing", 200, 30), ("pass", 200, 0)],
 )
 def test_an_outage_is_the_silence_of_all_connections(others: str, waits: int, outage: int, tmp_path: Path) -> None:
-    """One connection loses 30 packets in a row, in 60 ms. Another one of the same hosts sends meanwhile, or not. Where
-    it does not, only a pause behind the packets tells their time from their number."""
+    """One connection loses 30 packets in a row, in 60 ms. Another one of the same hosts sends meanwhile, or not. If
+    not, only a pause after the packets shows that a time caused the losses, not a number of packets."""
     made = [Conversation() for _ in range(2)]
     for n, (c, gap_ms) in enumerate(zip(made, (2, 7), strict=True)):
         for number in range(600 // gap_ms):
@@ -1155,8 +1157,8 @@ def test_an_outage_is_the_silence_of_all_connections(others: str, waits: int, ou
 
 
 def _lone(folder: Path, data_ms: list[tuple[int, int]], acks_ms: list[tuple[int, int]]) -> dict[str, Any]:
-    """A packet a millisecond for a second over 10 ms each way, each acknowledged at once. The path takes what is sent
-    in these spans. The connection's summary."""
+    """The summary of a connection that sends a packet a millisecond for a second over 10 ms each way, each acknowledged
+    at once. The path drops what is sent in these spans."""
     c = Conversation()
     reached = 0
     for t in range(100, 1100):
@@ -1175,8 +1177,8 @@ def _lone(folder: Path, data_ms: list[tuple[int, int]], acks_ms: list[tuple[int,
 @pytest.mark.parametrize("place_ms", [0, 3, 5, 8])
 @pytest.mark.parametrize("lasts_ms", [8, 12, 18])
 def test_an_outage_of_both_ways_takes_acknowledgements_too(place_ms: int, lasts_ms: int, tmp_path: Path) -> None:
-    """A sender that goes on at its pace loses packets in a row, as in a burst. What passes the place of an outage the
-    other way is lost as well, for a one-way delay before and behind at most."""
+    """The sender keeps its pace and loses packets in a row, as in a burst of losses. An outage also drops what passes
+    its place in the other direction, at most a one-way delay earlier or later."""
     begin = 600
     data = [(begin - place_ms, begin - place_ms + lasts_ms)]
     acks = [(begin - (10 - place_ms), begin - (10 - place_ms) + lasts_ms)]
@@ -1191,7 +1193,7 @@ def test_a_burst_of_one_way_is_no_outage(acks: list[tuple[int, int]], tmp_path: 
 
 
 def test_bursts_of_both_ways_that_meet_by_chance_are_no_outage(tmp_path: Path) -> None:
-    """Ten bursts on the way there and ten on the way back, of which two meet: chance lets expect as many."""
+    """Ten bursts in each direction, two of which coincide, as many as chance makes likely."""
     data = [(150 + 90 * i, 158 + 90 * i) for i in range(10)]
     acks = [(155 + 90 * i + 45 * (i not in (3, 7)), 161 + 90 * i + 45 * (i not in (3, 7))) for i in range(10)]
     assert "outage" not in _lone(tmp_path, data, acks)["losses_seen"]
@@ -1199,7 +1201,7 @@ def test_bursts_of_both_ways_that_meet_by_chance_are_no_outage(tmp_path: Path) -
 
 @pytest.mark.parametrize("first", [100, 30])
 def test_the_same_octets_lost_twice_are_no_outage(first: int, tmp_path: Path) -> None:
-    """30 packets are lost in 60 ms, and again when they are sent again; or 30 others are lost then. A pause follows."""
+    """30 packets are lost in 60 ms; later their retransmissions are lost, or 30 other packets. A pause follows."""
     c = Conversation()
     for number in range(300):
         c.send(100 + 2 * number + 200 * (number >= 130), 1 + number * MSS, arrive=[] if 100 <= number < 130 else None)
@@ -1239,8 +1241,8 @@ def _towards(packets: list[Packet]) -> list[Packet]:
 def test_each_connection_is_judged_by_the_end_where_its_data_were_captured(
     given: str, whole: bool, tmp_path: Path
 ) -> None:
-    """The machine sends by one connection and receives by the other one. Where the second handshake is missing, the
-    machine's address says where the capture stands."""
+    """The machine sends by one connection and receives by the other one. If the second handshake is missing, the
+    machine's address says at which end the capture was taken."""
     out, back = _full_window(), _recovered()
     came = _towards(back.receiver if whole else [p for p in back.receiver if p.t_ns > at(105)])
     file = write(tmp_path, "m", out.sender + came)
@@ -1273,8 +1275,9 @@ def test_each_connection_is_judged_by_the_end_where_its_data_were_captured(
 
 
 def test_a_base_is_no_shorter_than_the_path_where_others_have_half_of_the_line(tmp_path: Path) -> None:
-    """10 ms, and a line that takes 1 ms for a packet. Two flows take turns with four packets each, behind a queue that
-    grows to 10 ms, so a flow's own packets take 2 ms each. The base was 9 ms: a packet's way less these 2 ms."""
+    """A path of 10 ms, with a line that takes 1 ms a packet. Two flows take turns with four packets each, behind a
+    queue that grows to 10 ms, so each packet of a flow takes 2 ms. The base delay was once 9 ms: a packet's delay minus
+    2 ms."""
     own, other = Conversation(ids=False), Conversation(ids=False)
     for turn in range(60):
         for flow, lag in ((own, 0), (other, 4)):

@@ -1,4 +1,4 @@
-"""`pktlogger export --pcap-per-flow`: the files of the flows, as tshark reads them beside the whole capture."""
+"""`pktlogger export --pcap-per-flow`: the files of the flows, compared by tshark with the whole capture."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def split(capture: Path, folder: Path, *options: str, files_max: int | None = No
 
 
 def shown(capture: Path) -> list[str]:
-    """A line for each TCP packet, as tshark reads it; it reads to the end without complaint."""
+    """A line for each TCP packet, as tshark prints it; tshark must read to the end without complaint."""
     argv = ["tshark", "-n", "-r", str(capture), "-Y", "tcp", "-T", "fields"]
     argv += [word for field in FIELDS for word in ("-e", field)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=60, check=True)

@@ -109,7 +109,7 @@ def pack(data: bytes, kind: str, folder: Path) -> bytes:
 
 @pytest.mark.parametrize("kind", ["gz", "xz", "lz4", "zst"])
 def test_compressed_captures(kind: str, tmp_path: Path) -> None:
-    """Each of two members; whole, through a pipe, and cut in its first octets."""
+    """Compressed files of two members each: whole, through a pipe, and cut within the first octets."""
     plain = gzip.decompress((CAPTURES / "14-in-order.pcap.gz").read_bytes())
     packed = pack(plain, kind, tmp_path)
     file = tmp_path / f"a.pcap.{kind}"
@@ -318,7 +318,7 @@ def test_a_scale_that_only_the_receivers_capture_shows_is_used(tmp_path: Path) -
 
 
 def test_connections_that_one_capture_alone_has_are_named(tmp_path: Path) -> None:
-    """The three connections of one capture, and only the second one's of the other."""
+    """One capture has three connections, and the other has only the second of them."""
     capture, part = CAPTURES / "08-reuse-noleft.pcap", tmp_path / "part.pcapng"
     pktlogger("export", "--pcap-per-flow", tmp_path / "flows", capture)
     shutil.copy(sorted((tmp_path / "flows").iterdir())[1], part)

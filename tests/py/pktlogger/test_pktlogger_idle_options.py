@@ -1,4 +1,5 @@
-"""pktlogger: an option that would have no effect beside the others is refused, with a line that says what to do."""
+"""pktlogger: an option that would have no effect with the other options is refused, with a line that says what to
+do."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ def test_names_of_windows_differ_at_their_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize("tunnel", [False, True])
 @pytest.mark.parametrize("wanted", ["3", "any"])
 def test_an_interface_of_a_cooked_capture_is_chosen_by_its_index(wanted: str, tunnel: bool, tmp_path: Path) -> None:
-    """The name is that of the pcapng interface; there only the packets of index 3 have it here."""
+    """A cooked packet has its own interface index. Only packets with index 3 are in the pcapng interface of this
+    name."""
     talk, file = transfer(), Pcapng()
     file.interface(name="other", link=SLL2)
     file.interface(name="any", link=SLL2)

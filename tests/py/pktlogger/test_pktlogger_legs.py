@@ -36,7 +36,7 @@ def test_hosts_that_go_around_the_gateways_are_not_the_tunnel() -> None:
 
 
 def _slow_reader() -> Conversation:
-    """The receiver's program reads 2 packets a round trip, and its window closes to that."""
+    """The receiver's program reads 2 packets a round trip, and its window shrinks to 2 packets."""
     c, seq = Conversation(), 1
     for number in range(60):
         parts = 8 if number < 4 else 2
@@ -86,8 +86,8 @@ def _dribble() -> Conversation:
          "rate from a gateway"],
 )  # fmt: skip
 def test_a_leg_names_its_gateway_and_not_a_disk(made: Any, option: str, cause: str, names: str, tmp_path: Path) -> None:
-    """What waits at a gateway waits for the next leg, and what a gateway does not send has not come to it. How it waits
-    shows neither a send buffer nor pacing: data come to it as the leg in front lets them."""
+    """A gateway's data wait for the next leg, and a gateway without data waits for the leg before it. Its waits show
+    neither a send buffer nor pacing, because data arrive as the leg before delivers them."""
     _, flow = made().analyse(tmp_path, *([option] if option else []))
     verdict = flow["verdict"]
     assert verdict["cause"] == cause, verdict

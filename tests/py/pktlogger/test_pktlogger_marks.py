@@ -129,7 +129,7 @@ def test_options_of_a_packet_are_part_of_its_segments(tmp_path: Path) -> None:
 
 
 def test_a_window_that_marks_hold_down_is_neither_the_send_buffer_nor_the_application(tmp_path: Path) -> None:
-    """Every round trip the flight is 20 parts, none more and none less, as DCTCP's can be; the first rounds grow."""
+    """In every round trip the flight is exactly 20 parts, as DCTCP's may be; only in the first rounds it grows."""
     path = Conversation(syns=CLASSIC)
     seq, now = 1, 30.0
     for number, parts in enumerate([5, 10, 20, 20, 20, 20, 20, 20, 20, 20]):

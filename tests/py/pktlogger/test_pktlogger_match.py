@@ -18,7 +18,7 @@ from netcommon.binaries import find
 CLIENT, SERVER = (A, 40000), (B, 80)
 CLIENT6, SERVER6 = ("fd00::1", 40000), ("fd00::2", 80)
 ISN = 2**32 - 40  # the numbers wrap in every stream
-Bytes = tuple[int, bytes]  # offset in the stream, and what stands there
+Bytes = tuple[int, bytes]  # offset in the stream, and the bytes there
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -131,7 +131,7 @@ def test_the_parts_of_a_capture_are_one_stream(tmp_path: Path) -> None:
 
 
 def test_a_thousand_patterns_in_a_hundred_shuffled_connections(tmp_path: Path) -> None:
-    """Every planted string is found once, at its place, whatever the order, the cuts and the repeats."""
+    """Every planted string is found once, at its offset, whatever the order, the cuts and the repeats."""
     seed = random.SystemRandom().randrange(2**32)
     print("seed", seed)
     draw = random.Random(seed)

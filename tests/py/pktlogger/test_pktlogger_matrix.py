@@ -75,7 +75,7 @@ def _made(tmp_path: Path, **values: str) -> Made:
 
 
 def test_a_difference_that_no_rule_explains_is_wrong(tmp_path: Path) -> None:
-    """A connection that is missing, one too many, and a number that no rule gives."""
+    """A missing connection, an additional one, and a number that follows from no rule are found."""
     made = _made(tmp_path, kind="plain")
     right = matrix_tools.by_script(made)
     first, second, *rest = sorted(right)

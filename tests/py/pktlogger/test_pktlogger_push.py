@@ -17,7 +17,7 @@ from netcommon.binaries import find
 def push_and_sink(
     *push: str, host: str = "127.0.0.1", sink: tuple[str, ...] = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The `end` events of both. The sink listens where it does by default, which is both address families."""
+    """The `end` events of push and sink. The sink listens as by default, on both address families."""
     port = str(free_port())
     listen = [str(find("pktlogger")), "sink", "--json", "--port", port, *sink]
     with subprocess.Popen(listen, stdout=subprocess.PIPE, text=True) as receiver:

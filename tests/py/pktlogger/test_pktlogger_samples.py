@@ -16,9 +16,9 @@ SILENCES, LATE_MS = 8, 12
 
 
 def late_writer() -> tuple[Conversation, float]:
-    """A sender on a busy machine, and when it ends (ms): half of 60 packets in flight is acknowledged, and its program
-    runs 12 to 14 ms later, never after as much time. No acknowledgement sets it going, and never is as much in
-    flight."""
+    """A sender on a busy machine, and when it ends (ms). Half of 60 packets in flight is acknowledged, and its program
+    runs 12 to 14 ms later, after a different time in each round. So no acknowledgement causes its sending, and the
+    amount in flight differs each time."""
     path = Conversation()
     now, sent, acked = 30.0, 1, 1
     for number in range(6):

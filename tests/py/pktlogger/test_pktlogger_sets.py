@@ -1,4 +1,4 @@
-"""Captures in several files, compressed or not, read as one: beside editcap, mergecap, tshark and zstd."""
+"""Captures in several files, compressed or not, read as one; compared with editcap, mergecap, tshark and zstd."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def compress(file: Path, *options: str) -> Path:
 
 
 def test_a_set_is_read_as_one_capture(files: list[Path], tmp_path: Path) -> None:
-    """Its rows are those of the whole capture, which mergecap makes of the files, too; frames are numbered through."""
+    """The set's rows equal those of the whole capture and of mergecap's file; frames are numbered across files."""
     event, said = index(tmp_path / "part.pcapng", tmp_path / "i")
     index(tmp_path / "whole.pcapng", tmp_path / "whole.index")
     command("mergecap", "-a", "-w", tmp_path / "merged.pcapng", *files)
@@ -125,7 +125,7 @@ def test_every_verb_reads_a_cut_capture_up_to_the_cut_and_says_so(verb: str, tmp
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "garbage behind"])
 def test_a_damaged_zst_is_read_up_to_the_damage(damage: str, tmp_path: Path) -> None:
-    """Frames of one packet block each, so that what zstd itself gets out of the file says what must be there."""
+    """Each zstd frame holds one packet block, so zstd itself shows which packets of a damaged file can be read."""
     whole = numbered(tmp_path).read_bytes()
     half = len(whole) // 2 // 4 * 4
     for name, part in (("a", whole[:half]), ("b", whole[half:])):

@@ -1,4 +1,4 @@
-"""The thresholds of pktlogger's causes stand in one table, each with its reason, and each is used."""
+"""The thresholds of pktlogger's causes are in one table, each with its reason, and each is used."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_each_threshold_has_its_reason() -> None:
     assert len(lines) > 60 and bare == []
 
 
-NUMBERS = {  # of formulas, of units and of texts
+NUMBERS = {  # constants of formulas, units and texts, which are no thresholds
     "loss_facts.c": ["NORMAL_90 1.64"],
     "round.c": ["NS_PER_S 1e9"],
     "transfer_verdict.c": ["GBIT 1e9", "SAME 1.001", "MATHIS 1.22"],
@@ -34,7 +34,7 @@ NUMBERS = {  # of formulas, of units and of texts
 
 
 def test_no_file_of_causes_or_verdicts_has_thresholds_of_its_own() -> None:
-    """A number that a source defines for itself, or a time in a function."""
+    """Searches for numbers that a source file defines, and for times inside functions."""
     files = [file for room in ("causes", "analyse") for file in (SOURCES / room).glob("*.c")]
     own = {file.name: re.findall(r"^#define (\w+ [\d.]+(?:e\d+)?)\b", file.read_text(), re.MULTILINE) for file in files}
     assert {name: found for name, found in own.items() if found} == NUMBERS
@@ -47,7 +47,7 @@ def test_no_file_of_causes_or_verdicts_has_thresholds_of_its_own() -> None:
 
 
 def test_the_rules_of_rounds_and_limits_have_no_bare_numbers() -> None:
-    """Two is half of something, or most of it; a unit, a part of a name and a comment are no thresholds."""
+    """The number 2 is allowed, for halves and majorities; units, parts of names and comments are no thresholds."""
     found = []
     for name in ("limits.c", "round.c", "round.h", "send_buffer.c", "evidence.c"):
         text = re.sub(r"/\*.*?\*/|^#.*?$", "", (TABLE.parent / name).read_text(), flags=re.DOTALL | re.MULTILINE)

@@ -23,7 +23,7 @@ def test_how_long_bytes_stay_in_a_relay(tmp_path: Path) -> None:
 
 
 def test_a_sender_that_waits_for_the_relay_is_limited_by_it(tmp_path: Path) -> None:
-    """The far connection has nothing to send meanwhile, so neither path is the limit."""
+    """The far connection has nothing to send while the relay holds data, so neither path is the limit."""
     found = relayed(tmp_path, 3)
     spans = found.limits.to_pylist()
     assert all(one["t1_ns"] == two["t0_ns"] for one, two in pairwise(spans))
@@ -65,14 +65,15 @@ def test_each_connections_limits_count_as_in_its_own_verdict() -> None:
 
 
 def test_what_the_far_connection_limits_by_itself_is_the_gateways_limit() -> None:
-    """Its sender is the gateway, so a lack of data, its buffer and its pacing are the gateway's; its path is not."""
+    """The gateway is the sender of the far connection, so lack of data, send buffer and pacing there are the gateway's
+    limits; the path's rate is not."""
     far = [(0, 10, "application"), (10, 20, "send_buffer"), (20, 30, "pacing"), (30, 40, "path_rate")]
     assert whole([(0, 40, "receiver_window")], far) == [(0, 30, "gateway"), (30, 40, "path_rate")]
     assert whole([(0, 40, "send_buffer")], far) == [(0, 40, "send_buffer")], "the client's own"
 
 
 def test_a_client_that_sent_everything_at_once_leaves_all_the_time_to_the_gateway() -> None:
-    """Its connection has no span of its own; the whole transfer had no limits at all then."""
+    """The client's connection has no span of limits. In that case the whole transfer once had no limits at all."""
     assert whole([], [(5, 50, "path_rate"), (50, 90, "application")]) == [
         (0, 5, "gateway"),
         (5, 50, "path_rate"),
@@ -89,7 +90,7 @@ def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
 
 
 def two_messages(*acks: tuple[int, ...]) -> list[tuple[int, int, str]]:
-    """One of 10 bytes at 0 and one at 60. Each is at the gateway 1 later, and has left 30 after it was sent."""
+    """Messages of 10 bytes, at 0, 60 and 120. Each is at the gateway 1 later, and has left it 30 after it was sent."""
     near = leg([(1, 10, 0, 1), (11, 10, 60, 61), (21, 10, 120, 121)], [(0, 120, "application")], acks)
     far = leg([(1, 4, 20, 21), (5, 6, 30, 31), (11, 10, 90, 91), (21, 10, 150, 151)], [(20, 150, "application")])
     found = pktlogger.through(near, far)
@@ -109,7 +110,7 @@ def test_each_message_that_a_peer_answers_waits_for_the_gateway() -> None:
 
 
 def test_an_answer_of_one_segment_is_known_by_its_data() -> None:
-    """It acknowledges the request and brings the response, and no other acknowledgement has its number."""
+    """The answer acknowledges the request and carries the response; no other acknowledgement has its number."""
     gateway = [
         (0, 1, "application"),
         (1, 30, "gateway"),
@@ -127,7 +128,7 @@ def test_an_answer_of_one_segment_is_known_by_its_data() -> None:
 
 
 def test_a_sender_that_waits_for_no_answer_is_its_own_limit_while_the_gateways_hold_its_data() -> None:
-    """It sends by its own clock. A window update that comes before its data have left is no answer."""
+    """The sender sends by its own clock. A window update that comes before its data have left is no answer."""
     by_clock = [(0, 120, "application"), (120, 150, "gateway")]
     assert two_messages((2, 11), (62, 21), (122, 31)) == by_clock
     assert two_messages((2, 11), (20, 11), (62, 21), (85, 21), (122, 31)) == by_clock

@@ -72,7 +72,7 @@ def test_a_flows_rows_are_in_order_and_its_sums_are_those_of_its_rows(
 
 
 def test_no_round_trip_is_longer_than_the_path_whatever_was_lost(analysed: tuple[Traffic, pktlogger.Analysis]) -> None:
-    """What a hole held back, or what came for a repair, is no round trip (RFC 6298, section 3)."""
+    """Acknowledgements that a hole delayed, and those of retransmissions, give no round trip (RFC 6298, section 3)."""
     traffic, found = analysed
     for flow in found.summary["flows"]:
         least, most = traffic.round_trips[flow["sender"]["port"]]
@@ -92,9 +92,9 @@ def cut(traffic: Traffic, rng: random.Random) -> Traffic:
     return found
 
 
-# Causes that a capture of the whole must name, too, where one of a part does. The others need what went before:
-# congestion_avoidance is what no rule speaks for, recoveries and slow start may have begun before the capture, a queue
-# is judged by the least delay, and a closed window is a fact that a whole capture may see within a recovery.
+# If a partial capture names one of these causes, the whole capture must name it, too. All other causes depend on
+# earlier packets: congestion_avoidance is the cause that remains when no rule holds, recoveries and slow start may have
+# begun before the capture, a queue is judged by the smallest delay, and a closed window may be inside a recovery.
 WINDOW = {"zero_window": "receiver_window"}  # a window that is full and then closed is the same window
 SURE = {"receiver_window", "send_buffer", "ecn", "emulator_late", "capture_loss"}
 
@@ -124,17 +124,17 @@ def longest_ns(found: pktlogger.Analysis) -> int:
 
 
 def late_packets(found: pktlogger.Analysis, longest_ns: int) -> set[tuple[int, int]]:
-    """The same of packets with a part that was later than captures with the longest delay `longest_ns` can tell."""
+    """The same for packets with a part that took longer than captures with the longest delay `longest_ns` can show."""
     ports = {flow["flow"]: flow["sender"]["port"] for flow in found.summary["flows"]}
     late = found.segments.filter(pc.greater(found.segments["delay_ns"], longest_ns + longest_ns // 8))
     return {(ports[row["flow"]], row["t_sent_ns"]) for row in late.to_pylist()}
 
 
 def test_captures_of_a_part_contradict_nothing_of_the_whole(tmp_path: Path) -> None:
-    """100 transfers, captured whole and from a random packet on, with random ends. No lost packet is invented. No limit
-    is named that the whole capture contradicts, and none by a window whose scale is not known. LFP_SEED draws others.
-    Seed 5242 had an invented loss, a repair that was on its way, and 5340 a send buffer in a round whose window was
-    closed, of which the capture lacks the end."""
+    """100 transfers, captured whole and from a random packet on, with random ends. The partial capture invents no loss,
+    names no limit that the whole capture contradicts, and names no window whose scale is not known. LFP_SEED draws
+    others. With seed 5242 a retransmission in flight was once called a loss. With 5340 a round with a closed window,
+    whose end the capture lacks, was once limited by the send buffer."""
     first = int(os.environ.get("LFP_SEED", "1"))
     print(f"seeds from LFP_SEED={first}")
     for seed in (*range(first, first + 100), 5242, 5340):

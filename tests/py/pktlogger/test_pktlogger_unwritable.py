@@ -71,7 +71,7 @@ def test_a_closed_pipe_behind_stdout_is_said(verb: str, folder: Path) -> None:
 
 
 def test_match_stops_when_nobody_reads_its_hits(folder: Path) -> None:
-    """The rest of the captures is not read: the second one is no capture, which nobody notices."""
+    """pktlogger stops reading the captures then: it does not notice that the second file is no capture."""
     (folder / "many").write_text("every regex /./\n")
     (folder / "none").write_text("no capture\n")
     read, write = os.pipe()
@@ -120,7 +120,7 @@ OUTPUTS = {
 
 @pytest.mark.parametrize("verb", OUTPUTS)
 def test_a_full_disk_leaves_nothing_and_is_said(verb: str, long: Path) -> None:
-    """Disks of growing size, so that each of the files is the one that does not fit."""
+    """Disks of growing size, so that each of the files in turn is the one that does not fit."""
     wrong, statuses = [], set[int]()
     for size_kb in (4, 8, *range(20, 3000, 60)):
         argv = ["unshare", "--map-root-user", "--mount", "sh", "-c", SMALL_DISK, "sh", str(size_kb)]

@@ -1,4 +1,4 @@
-"""tools/check-circles finds circles. That the tree has none of includes and imports is for `make lint` to say."""
+"""tools/check-circles finds circles. `make lint` runs it on the tree's own includes and imports."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def lfp_without(modules: set[str], *arguments: str, cwd: Path) -> subprocess.Com
 def test_name_and_extras_are_those_of_pyproject() -> None:
     assert PROJECT["name"] == extras.DISTRIBUTION
     offered = {extra: brought(extra) for extra in PROJECT["optional-dependencies"].keys() - {"all", "dev", "docs"}}
-    offered["pictures"] -= brought("dashboard")  # which says by itself what it lacks
+    offered["pictures"] -= brought("dashboard")  # a missing package of that extra is named by the dashboard itself
     assert {extra: set(modules) for extra, modules in extras.EXTRAS.items()} == offered
     assert brought("all") == set().union(*extras.EXTRAS.values()) - set(extras.EXTRAS["notebook"])
     required = {re.split(r"[<>=]", one)[0].replace("-", "_") for one in PROJECT["dependencies"]}
@@ -89,7 +89,7 @@ def test_no_file_installs_the_other_project_of_the_short_name() -> None:
 def test_the_core_works_without_any_extra(tmp_path: Path, arguments: tuple[str, ...]) -> None:
     with tarfile.open(ROOT / "tests/data/runs/format-1.tar.gz") as archive:
         archive.extractall(tmp_path / "runs", filter="data")
-    absent = set().union(*extras.EXTRAS.values()) - {"pandas"}  # which pyarrow asks for its version
+    absent = set().union(*extras.EXTRAS.values()) - {"pandas"}  # pyarrow checks its version
     done = lfp_without(absent, *arguments, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -65,7 +65,7 @@ class Machine:
         ("?nowhere", []),
         ("cmake | ninja", ["cmake"]),
         ("nowhere | ninja", ["ninja"]),
-        ("cmake|there", []),  # one of the two is enough
+        ("cmake|there", []),  # one of the alternatives is enough
         ("?nowhere | nowhere-else", []),
         ("?nowhere | ninja", ["ninja"]),
     ],
@@ -78,7 +78,7 @@ def test_what_a_line_installs(tmp_path: Path, line: str, expected: list[str]) ->
 
 
 def test_what_no_archive_has_fails_by_its_own_name(tmp_path: Path) -> None:
-    """Not silently left out: apt-get is asked for it, and says that there is none."""
+    """A missing package is not left out silently: apt-get is asked for it, and says that it does not exist."""
     machine = Machine(tmp_path, installed="", archive="cmake", user=0)
     machine.install("nowhere | nowhere-else", "cmake")
     assert machine.installed == ["nowhere", "cmake"]

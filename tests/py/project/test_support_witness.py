@@ -66,7 +66,7 @@ def test_it_watches_a_real_machine() -> None:
 
 
 def test_it_knows_the_work_of_others_from_its_own() -> None:
-    """A child computes, which is ours; so does a grandchild whose parent has ended, which looks like a stranger's."""
+    """A child's work counts as the test's own. The work of a grandchild whose parent has ended counts as others'."""
     spin = "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass"
     before = others_s()
     subprocess.run([sys.executable, "-c", spin], check=True, timeout=60)

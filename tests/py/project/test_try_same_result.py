@@ -86,7 +86,7 @@ def test_a_wrong_word_is_a_usage_error(words: list[str], said: str) -> None:
 
 
 def test_it_runs_twenty_scenarios_of_the_library(tool: ModuleType) -> None:
-    """Each can be planned with what makes it short."""
+    """Each scenario can be planned with the settings that make it short."""
     from scenarios.plan.plan import load_plan
 
     root = TRY.parents[1]
@@ -125,7 +125,7 @@ def test_results_that_are_kept_are_not_made_again(
 def test_a_run_that_failed_or_was_interrupted_is_made_again(
     tool: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What it left does not count, and the table has the last line that lfp printed."""
+    """Files that the run left do not count, and the table has the last line that lfp printed."""
     wrote = "pathlib.Path(words[words.index('--runs-dir') + 1], 'part').mkdir(parents=True)\n"
     fails = way(tool, tmp_path, "jobs", then=wrote + "sys.exit('lfp: no memory')")
     ways = {"here": way(tool, tmp_path, "here"), "jobs": fails}

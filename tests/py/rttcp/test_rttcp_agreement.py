@@ -15,7 +15,7 @@ from support.rttcp_tool import BINARY, DEADLINE_S, REPOSITORY, Receiver, send
 pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
 
 EXCHANGES = {"bytes": 5 * 64, "request_bytes": 64, "response_bytes": 32, "nodelay": True}
-# An option of a session: what is given, and what becomes of the parameters that both ends agree on.
+# Options of a session: the words of the command line, and the parameters that both ends then agree on.
 SESSION: dict[str, tuple[list[str], dict[str, Any]]] = {
     "bytes": (["3KB"], {"bytes": 3072}),
     "buffers": (["2"], {"bytes": 2 * 131072}),
@@ -48,7 +48,7 @@ SESSION: dict[str, tuple[list[str], dict[str, Any]]] = {
     "interval": (["20ms"], {"interval_ns": 20_000_000}),
     "timeout": (["5s"], {"timeout_ns": 5 * 10**9}),
 }
-# What one end does by itself.
+# Options that concern one end alone.
 OWN = {"receive", "transmit", "port", "bind", "ipv4", "ipv6", "key", "cpu", "once", "sessions", "memory", "data-port",
        "max-idle", "max-duration", "repeat", "samples", "sample", "format", "json", "human", "classic",
        "parent-death", "user", "no-sandbox", "proxy"}  # fmt: skip

@@ -37,7 +37,7 @@ def test_contradictions_are_refused() -> None:
 
 def test_receiver_argv() -> None:
     argv = rttcp.receiver_argv(bind="10.0.0.2", once=True, key="k", parent_death=False)
-    times = {("--max-idle", "1h"), ("--max-duration", "336h")}  # as long as a sender may ask for
+    times = {("--max-idle", "1h"), ("--max-duration", "336h")}  # the longest that a sender may ask for
     assert argv[:3] == ["rttcp", "--receive", "--json"]
     assert {("--port", "5010"), ("--bind", "10.0.0.2"), ("--key", "k")} | times <= {*itertools.pairwise(argv)}
     assert "--once" in argv and "--parent-death" not in argv and len(argv) == 3 + 2 * 5 + 1

@@ -36,7 +36,7 @@ import rttcp
 
 pytestmark = pytest.mark.skipif(not Path(BINARY).exists(), reason=f"{BINARY} is not built (make, or set LFP_RTTCP)")
 HOUR_NS = 3600 * 10**9
-BUSY_S = 25.0  # for a machine that has other things to do
+BUSY_S = 25.0  # allowance for a busy machine
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ def test_the_end_that_survives_says_so_at_once(direction: str, parallel: int) ->
 
 
 def _peer_of_another_version(answer: dict[str, Any]) -> tuple[int, str]:
-    """A sender that meets a receiver which answers its hello so."""
+    """Runs a sender against a receiver that answers its hello with ``answer``."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         argv = rttcp.sender_argv("127.0.0.1", BINARY, port=server.getsockname()[1])
         sender = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -137,8 +137,8 @@ def test_the_receivers_processors_are_its_administrators_choice() -> None:
 
 
 def test_a_proposal_that_would_take_too_much_memory_is_refused() -> None:
-    """The receiver maps nothing for it; an ordinary transfer is served whatever the limit. One address has a quarter
-    of it."""
+    """The receiver allocates nothing for such a proposal, and serves ordinary transfers whatever the limit. One address
+    may use a quarter of the memory."""
     server = Receiver("--memory", "300MB")
     try:
         status, _, errors = send(server.port, "127.0.0.1", "--length", "64MB", "--parallel", "2", "--reverse", bytes=1)
@@ -152,7 +152,7 @@ def test_a_proposal_that_would_take_too_much_memory_is_refused() -> None:
 
 
 class Intruder:
-    """Connects to the data port before the sender does, and says what it has to say."""
+    """Connects to the data port before the sender does, and sends its octets."""
 
     def __init__(self, octets: bytes, stays: bool) -> None:
         self.octets, self.stays = octets, stays
@@ -171,7 +171,7 @@ class Intruder:
 @pytest.mark.parametrize("stays", [False, True])
 @pytest.mark.parametrize("octets_sent", [1000, 50_000_000])
 def test_garbage_on_the_data_port(receiver: Receiver, octets: bytes, stays: bool, octets_sent: int) -> None:
-    """Whoever is there first is taken for the stream: no transfer, but nobody hangs and nobody believes it."""
+    """The first connection is taken for the stream. The transfer fails, but neither end hangs or reports success."""
     intruder = Intruder(octets, stays)
     began = time.monotonic()
     port = control_proxy(receiver.port, intruder)
@@ -195,8 +195,8 @@ def _say_hello(port: int) -> socket.socket:
 
 @pytest.mark.parametrize(("strangers", "bind"), [(20, "127.0.0.1"), (80, "127.0.0.2")])
 def test_sessions_that_do_not_begin_make_room_for_one_that_does(strangers: int, bind: str) -> None:
-    """Strangers have all 20 places and say no more; 60 others are at the door before the sender. A place is lost
-    after 3 s, and after 1 s where its address has too many and the sender has another. The sender waits 30 s."""
+    """Silent strangers hold all 20 sessions, and 60 others connect before the sender. A silent session ends after 3 s,
+    or after 1 s if its address has too many and the sender has another address. The sender waits 30 s."""
     server = Receiver("--sessions", "20")
     with contextlib.ExitStack() as held:
         peers = [held.enter_context(_say_hello(server.port)) for _ in range(strangers)]
@@ -209,7 +209,7 @@ def test_sessions_that_do_not_begin_make_room_for_one_that_does(strangers: int, 
 
 
 def test_idle_sessions_of_one_address_make_room_for_another() -> None:
-    """An address has three of six sessions, which stand still, and another one three, which are at work."""
+    """One address has three of six sessions, which are idle, and another address has three that transfer data."""
     server = Receiver("--sessions", "6")
     idle = [start_long_transfer(server.port, timeout_ns=HOUR_NS) for _ in range(3)]
     try:
@@ -247,8 +247,8 @@ def test_a_receiver_has_its_own_limits_of_idle_and_whole_time() -> None:
 
 
 def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:
-    """Its clock begins at nought, as in every trial in virtual time. A hello that the path loses comes a second later,
-    and the receiver looks four times a second for peers that have been silent for too long."""
+    """The receiver's clock begins at 0, as in every trial in virtual time. A hello that the path loses comes a second
+    later, and the receiver checks four times a second for peers that have been silent for too long."""
     port, clock_s = free_port(), int(time.monotonic()) - 1
     argv = ["unshare", "--map-root-user", "--time", f"--monotonic=-{clock_s}", "--"]
     argv += rttcp.receiver_argv(BINARY, port=port)
@@ -264,11 +264,11 @@ def test_a_receiver_that_started_with_its_machine_is_as_patient() -> None:
 
 
 def test_a_receiver_out_of_descriptors_serves_the_next_one() -> None:
-    """And does not spin until some of the silent connections are too old."""
-    receiver = Receiver(*(["--user", "root"] if os.geteuid() == 0 else []))  # whose limits may be changed from here
+    """The receiver does not spin until some of the silent connections are too old."""
+    receiver = Receiver(*(["--user", "root"] if os.geteuid() == 0 else []))  # so that its limits may be changed
     resource.prlimit(receiver.process.pid, resource.RLIMIT_NOFILE, (40, 40))
     with contextlib.ExitStack() as held:
-        for _ in range(60):  # silent, and more than it can have
+        for _ in range(60):  # silent connections, more than the receiver has descriptors
             held.enter_context(socket.create_connection(("127.0.0.1", receiver.port), timeout=DEADLINE_S))
         status, _, errors = send(receiver.port, bytes=100_000)
         assert status == 0, errors
@@ -284,7 +284,7 @@ def test_a_receivers_output_to_a_full_disk_is_a_failure_too() -> None:
         server = subprocess.Popen(argv, stdout=full, stderr=subprocess.PIPE)
     deadline = time.monotonic() + DEADLINE_S
     status, errors = 1, ""
-    while status != 0 and time.monotonic() < deadline:  # it cannot say that it is ready
+    while status != 0 and time.monotonic() < deadline:  # it cannot print that it is ready
         status, _, errors = send(port, bytes=1_000_000)
     assert status == 0, errors
     _, said = server.communicate(timeout=DEADLINE_S)

@@ -70,7 +70,7 @@ def test_every_direction_and_stream_is_verified(receiver: Receiver, direction: s
 
 
 def test_the_content_is_a_function_of_seed_stream_and_offset(receiver: Receiver) -> None:
-    """Other writes, other direction: the digest is the same. Another seed: another one."""
+    """The digest stays the same with other write lengths or in the other direction, and changes with the seed."""
     digests = [
         _end(receiver, bytes=3_000_003, verify=True, **options).receiver.streams[0].digest
         for options in (
@@ -85,7 +85,7 @@ def test_the_content_is_a_function_of_seed_stream_and_offset(receiver: Receiver)
 
 @pytest.mark.parametrize("direction", ["forward", "reverse"])
 def test_a_transfer_that_ends_in_its_opening_kept_the_window(receiver: Receiver, direction: str) -> None:
-    """It was sent a window at a time, so that the receiver still offers more at the end changes nothing."""
+    """The opening is sent a window at a time, so it does not matter that the receiver still offers more at the end."""
     end = _end(receiver, bytes=60 << 10, window_bytes=16384, direction=direction)
     assert end.sender.bytes == 60 << 10
     assert end.summary.verdict.valid, end.summary.verdict.reasons
@@ -110,7 +110,7 @@ def test_averages_are_told_apart(receiver: Receiver) -> None:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
 def test_paced_writes_are_no_faster_than_the_pace(receiver: Receiver, direction: str) -> None:
-    """Of a burst more than the pace at the beginning, and one that makes up for a late wake-up."""
+    """Allowed above the pace are a burst at the beginning and one that makes up for a late wake-up."""
     burst, bps = 256 * 1024, 80_000_000
     end = _end(receiver, duration_ns=1_000_000_000, pace_bps=bps, pace_burst_bytes=burst, direction=direction)
     assert end.summary.bytes <= bps / 8 * 1.01 + 3 * burst
@@ -141,8 +141,8 @@ def test_zero_copy_mptcp_alignment_and_buffers(receiver: Receiver) -> None:
 
 
 def test_the_receiver_does_not_wake_up_once_a_packet(receiver: Receiver) -> None:
-    """80 Mbit/s in 1,460-byte segments are 6,850 packets a second; one wake-up a millisecond is 1,000 (twice that is
-    allowed, and what the first reads took until it was tuned)."""
+    """80 Mbit/s in 1,460-byte segments are 6,850 packets a second; one wake-up a millisecond gives 1,000 calls. Twice
+    that is allowed, plus the calls before the receiver was tuned."""
     end = _end(receiver, duration_ns=1_500_000_000, pace_bps=80_000_000, mss_bytes=1460)
     packets = end.receiver.bytes / 1448
     assert packets > 5000
@@ -157,7 +157,7 @@ def test_samples_of_every_stream_down_to_a_millisecond(receiver: Receiver, tmp_p
     for stream in (0, 1):
         times = [row["t_ns"] for row in rows if row["stream"] == stream]
         assert times == sorted(times) and len(times) <= 600
-        # A busy machine takes points away; where it does not, two are a millisecond apart.
+        # A busy machine loses samples; elsewhere two neighbours are a millisecond apart.
         assert min(later - first for first, later in itertools.pairwise(times)) < 2_000_000
 
 
@@ -232,7 +232,7 @@ def test_an_error_about_a_name_that_is_not_text_is_an_error_in_the_document_too(
 
 def test_a_thousand_silent_connections_keep_nobody_out(receiver: Receiver) -> None:
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))  # ours; the receiver raises its own
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, before[1]), before[1]))  # only of this process
     silent = [socket.create_connection(("127.0.0.1", receiver.port), timeout=DEADLINE_S) for _ in range(1000)]
     try:
         for peer in silent[:100]:
@@ -261,7 +261,7 @@ def test_what_the_other_end_last_said_is_kept_when_it_dies(receiver: Receiver) -
     sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert sender.stdout is not None
     seen = 0
-    while seen < 2:  # two seconds: a word of progress has been exchanged
+    while seen < 2:  # two seconds: the ends have exchanged a progress message
         seen += json.loads(sender.stdout.readline())["event"] == "interval"
     sender.kill()
     sender.communicate(timeout=DEADLINE_S)

@@ -44,7 +44,7 @@ def test_a_document_becomes_an_end_event() -> None:
 
 
 def test_the_peak_is_the_receivers_best_full_interval() -> None:
-    """What a sender writes in a second fills buffers first; and few octets read in an instant are no rate."""
+    """A sender's first second fills buffers, so it does not count; a very short interval gives no rate."""
     rows = [(0, 1, 1_000_000), (1, 2.00001, 1_100_000), (2.00001, 2.04, 100_000)]
     sums = [
         {"start": a, "end": b, "seconds": b - a, "bytes": n, "bits_per_second": 8 * n / (b - a)} for a, b, n in rows
@@ -70,7 +70,7 @@ def test_what_iperf3_cannot_do_is_refused(key: str, value: str, says: str) -> No
 
 
 def options_of(tool: str, **transfer: object) -> dict[str, list[str]]:
-    """The options that both ends get for a scenario in virtual time, which changes settings that are left open."""
+    """The options of both ends for a scenario in virtual time, which changes settings that the scenario leaves open."""
     content = {"scenario": {"name": "x"}, "transfer": {"tool": tool, "duration": "2s"} | transfer}
     (trial,) = make_plan(Document("test", content), 1).trials
     setting = boxes.settled(trial, "auto").setting
@@ -82,8 +82,8 @@ def options_of(tool: str, **transfer: object) -> dict[str, list[str]]:
 
 
 def test_iperf3_gets_no_option_that_the_scenario_does_not_name() -> None:
-    """With --length 8192, which rttcp writes by default, it was a third slower than by itself. The
-    receiver's figures are read with --get-server-output. iperf3 takes no samples."""
+    """With --length 8192, rttcp's default, iperf3 is a third slower than with its own. --get-server-output gives the
+    receiver's figures. iperf3 takes no samples."""
     plain = {
         "sender": ["--client", "--port", "--get-server-output", "--congestion", "--time", "-4"],
         "receiver": ["--port", "-4"],
@@ -113,8 +113,8 @@ def sample(t_ns: int, stream: int, port: int, **more: int) -> str:
 
 
 def test_of_iperf3s_connections_the_one_with_the_data_is_kept(tmp_path: Path) -> None:
-    """The first one is for control. Ports that only begin or end alike are others. The connection came between the two
-    looks at 20 and at 30, which began after 10; what it sent at 40 is its cookie, once and again."""
+    """The first connection is for control. Ports that only share digits are different ports. The data connection
+    appeared between the samples at 20 and 30, which began after 10; at 40 it has sent its cookie, twice."""
     file = tmp_path / "samples.jsonl"
     sent = {30: {"bytes_sent": 0}, 40: {"bytes_sent": 74, "bytes_retrans": 37}, 50: {"bytes_sent": 38}, 60: {}}
     own = {t_ns: sample(t_ns, 1, 4567, **more) for t_ns, more in sent.items()}
@@ -134,11 +134,12 @@ def test_of_iperf3s_connections_the_one_with_the_data_is_kept(tmp_path: Path) ->
         (Seen(1, 100_400_000_000, 100_600_000_000), 100.4, 100.6),
         (Seen(1, 99_000_000_000, 100_600_000_000), 100, 100.6),
         (Seen(1, 100_400_000_000, 105_000_000_000), 100.4, 101),
-        (Seen(1, 102_000_000_000, 103_000_000_000), 100, 101),  # of another clock: it says nothing
+        (Seen(1, 102_000_000_000, 103_000_000_000), 100, 101),  # by another clock, so it proves nothing
     ],
 )
 def test_the_beginning_lies_between_all_that_is_known(seen: Seen | None, earliest_s: float, latest_s: float) -> None:
-    """A client of 3 s whose server counted for 2 s, and when its data connection was not there yet and had sent."""
+    """A client of 3 s whose server counted for 2 s. ``seen``: when samples showed that the data connection did not
+    exist yet, and that it had sent."""
     sums = {"start": 0, "end": 2.0, "seconds": 2.0, "bytes": 1, "bits_per_second": 4}
     text = json.dumps(document() | {"server_output_json": {"intervals": [{"sum": sums}]}})
     end = end_event(text, Ran(100 * 10**9, 103 * 10**9, 7, seen))
@@ -160,7 +161,7 @@ def test_samples_say_when_a_test_began_whose_server_counted_nothing(seen: Seen |
 
 @pytest.mark.parametrize("limit", [600, 1234, 1999])
 def test_the_search_comes_as_near_as_asked(limit: int) -> None:
-    """Above the limit congestion control moves 0.8 of it, which far above is still more than a low rate brings."""
+    """Above the limit congestion control carries 0.8 of the limit, which is still more than a low rate carries."""
     search = Search(lambda pps: float(pps) if pps <= limit else 0.8 * limit, 300, 3000, 0.005)
     best = search.best()
     assert best <= limit < math.ceil(best * 1.005) + 1

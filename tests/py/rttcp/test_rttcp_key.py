@@ -1,4 +1,4 @@
-"""rttcp --key: the control connection is TLS, data connections belong to it, and who lacks the key is told so."""
+"""rttcp --key: the control connection is TLS, data connections belong to it, and an end without the key learns so."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ def test_each_end_wants_the_other_role(receiver: Receiver) -> None:
 
 
 def test_a_sender_may_name_its_own_host(receiver: Receiver, key: Path) -> None:
-    """Nothing was reflected then (tests/netns/test_rttcp_reflected.py has the other case)."""
+    """This is not a reflection (tests/netns/test_rttcp_reflected.py tests one)."""
     for address in ("127.0.0.1", "127.0.0.2"):
         assert send(receiver.port, address, key=key, bytes=100_000)[0] == 0
 
@@ -183,7 +183,7 @@ def test_an_observer_reads_no_parameter_and_no_result(receiver: Receiver, key: P
 
 
 def test_one_altered_octet_ends_the_session(receiver: Receiver, key: Path) -> None:
-    """What a proof of the parameters did not cover: messages after the handshake."""
+    """Alters a message after the handshake, which an earlier proof of the parameters did not cover."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def alter() -> None:
@@ -208,8 +208,8 @@ def test_one_altered_octet_ends_the_session(receiver: Receiver, key: Path) -> No
 
 
 def test_strangers_at_the_data_port_do_not_become_the_stream(key: Path) -> None:
-    """They are there before the sender knows the port, from the sender's own address: silent ones, one with half a
-    token and one with another token."""
+    """The strangers connect before the sender knows the port, from the sender's own address: silent ones, one with half
+    a token and one with another token."""
     data_port = free_port()
     server = Receiver("--key", str(key), "--data-port", str(data_port))
     strangers: list[socket.socket] = []

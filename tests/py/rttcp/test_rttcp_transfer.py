@@ -63,7 +63,7 @@ def test_bytes_arrive_and_both_ends_print_both_results(receiver: Receiver, host:
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "both"])
 def test_the_congestion_control_is_that_of_both_ends_and_of_every_stream(receiver: Receiver, direction: str) -> None:
-    """The listener too has it before the connection is there: DCTCP is refused its ECN otherwise."""
+    """The listening socket has the congestion control before the connection exists; otherwise DCTCP gets no ECN."""
     default = Path("/proc/sys/net/ipv4/tcp_congestion_control").read_text().strip()
     wanted = "cubic" if default == "reno" else "reno"
     status, events, errors = send(receiver.port, bytes=100_000, congestion=wanted, parallel=3, direction=direction)
@@ -89,11 +89,11 @@ def test_duration_ends_the_transfer(receiver: Receiver) -> None:
 def test_a_low_pace_is_kept_and_the_transfer_ends_with_its_duration(
     receiver: Receiver, options: dict[str, Any]
 ) -> None:
-    """The kernel sends the first ten segments at once, which are minutes at this pace, and the buffer holds more."""
+    """The kernel sends the first ten segments at once, which take minutes at this pace, and its buffer holds more."""
     status, events, errors = send(receiver.port, pace_bps=10_000, duration_ns=10**9, **options)
     assert status == 0, errors
     end = rttcp.parse_end(events[-1])
-    ahead = options.get("parallel", 1) * 125  # a write of each stream is never more than 0.1 s of the pace
+    ahead = options.get("parallel", 1) * 125  # each write of a stream is at most what the pace allows in 0.1 s
     assert end.receiver.bytes <= end.summary.elapsed_ns * 1250 // 10**9 + ahead
     assert end.receiver.bytes > 0 and end.summary.elapsed_ns < 6 * 10**9
 
@@ -143,7 +143,7 @@ def test_samples_are_json_lines_of_tcp_info(receiver: Receiver, tmp_path: Path) 
 def test_a_receiver_samples_the_streams_that_it_sends_on(
     tmp_path: Path, options: dict[str, Any], streams: set[int]
 ) -> None:
-    """As root it is nobody in a sandbox by then, and could not open the file any more."""
+    """A receiver started by root has become nobody in a sandbox by then, and could no longer open the file."""
     file = tmp_path / "samples.jsonl"
     server = Receiver("--once", "--samples", str(file), "--sample", "5ms")
     status, _, said = send(server.port, duration_ns=300_000_000, **options)

@@ -20,7 +20,7 @@ from rttcp.launcher import watch_argv
 
 RTTCP = find("rttcp")
 MEMINFO, CC_INFO = 55, 26  # SO_MEMINFO, TCP_CC_INFO
-# name, offset in struct tcp_info, format: what stands still while a connection does
+# name, offset in struct tcp_info and format of fields that do not change while the connection is idle
 STILL = (
     ("snd_mss", 16, "=I"),
     ("unacked", 24, "=I"),
@@ -73,8 +73,8 @@ def own(sock: socket.socket) -> dict[str, int]:
 
 
 def test_a_sample_is_what_the_programs_own_socket_says(tmp_path: Path) -> None:
-    """A program fills its send buffer and nobody reads. While nothing changes between two looks of its own, each sample
-    between them is the same."""
+    """A program fills its send buffer and nobody reads. If two readings of the program itself are equal, each sample
+    between them is equal, too."""
     with connected() as (near, _, port), watching(port, tmp_path / "samples") as watcher:
         local = near.getsockname()[1]
         near.setblocking(False)
@@ -101,7 +101,7 @@ def test_a_sample_is_what_the_programs_own_socket_says(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_INET6])
 def test_only_connections_with_the_port_are_watched(tmp_path: Path, family: int) -> None:
-    """At either end, in either family, from when they are there; each has a number of its own."""
+    """Connections are watched at either end, in either family, from their beginning; each has its own number."""
     host = "127.0.0.1" if family == socket.AF_INET else "::1"
     try:
         server = socket.create_server((host, 0), family=family)

@@ -125,7 +125,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a scheduler that has no workers between two tests."""
+    """The address of a scheduler that has no workers between two tests."""
     with scheduler(tmp_path_factory.mktemp("scheduler")) as found:
         yield found
 
@@ -147,7 +147,7 @@ class TestTrials:
         assert whole.returncode == 0, said
         assert table(tmp_path / "runs") == local
         assert {one["state"] for one in statuses(tmp_path / "runs")} == {"done"}
-        assert said.decode().count("valid") == len(local) + 1  # a line a trial, and the verdict: nothing is doubled
+        assert said.decode().count("valid") == len(local) + 1  # a line for each trial, and the verdict
         assert not list(tmp_path.glob("runs/*/superseded/*"))
         (manifest,) = (tmp_path / "runs").glob("*/manifest.json")
         cluster = json.loads(manifest.read_text())["cluster"]
@@ -213,7 +213,7 @@ def test_what_is_too_large_is_refused_where_it_is_packed(tmp_path: Path) -> None
 
 
 def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
-    """By its hash; and by itself, where the hash is that of the cut one."""
+    """A cut archive has another hash. If the hash fits, the archive itself shows that it is cut."""
     packed = made((tarfile.TarInfo("status.json"), os.urandom(50_000)))
     for sent, sha256 in ((packed[:-100], archive.digest(packed)), (packed[:-100], archive.digest(packed[:-100]))):
         with pytest.raises(LfpError, match="archive of a trial"):
@@ -234,7 +234,7 @@ def test_a_cut_archive_is_refused(tmp_path: Path) -> None:
     ids=lambda member: member.name,
 )
 def test_a_hostile_archive_is_refused_whole(tmp_path: Path, member: tarfile.TarInfo) -> None:
-    """Not even its good files are written."""
+    """Not even the archive's good files are written."""
     packed = made((tarfile.TarInfo("status.json"), b"{}"), (member, b""))
     with pytest.raises(LfpError, match="want plain files inside the trial's folder"):
         archive.unpack(packed, archive.digest(packed), tmp_path / "run" / "trial")

@@ -54,7 +54,7 @@ def test_a_queue_that_grows_is_no_stall() -> None:
 
 @pytest.mark.parametrize("lost", [AT, AT + 50])
 def test_what_was_lost_in_the_tunnel_is_waited_for_there(lost: int) -> None:
-    """A gateway that gives octets in order waits from where the first lost one should have come."""
+    """A gateway that delivers octets in order waits from the time at which the first lost octet should have arrived."""
     came, left, out_near, in_far = carried("far")
     found = dwell.of_flow(came, left, out_near, np.delete(in_far, lost), PATH_NS)
     assert found["tunnel"] == 1 and found["far"] == 0
@@ -62,8 +62,8 @@ def test_what_was_lost_in_the_tunnel_is_waited_for_there(lost: int) -> None:
 
 @pytest.mark.parametrize("lost", [AT, None])
 def test_the_boxs_record_says_what_was_lost_on_a_path_that_becomes_longer(lost: int | None, tmp_path: Path) -> None:
-    """From half a second before the stall each packet is 25 ms longer under way, and as many seemed to be missing all
-    the time as were on the way: a repair was the far gateway's."""
+    """From half a second before the stall each packet takes 25 ms longer. As many packets as were in flight once seemed
+    to be missing all the time, so the far gateway was blamed for a repair."""
     came, left, out_near, in_far = carried("far")
     longer = 25 * MS * (np.arange(COUNT) >= AT - 500)
     arrives, dropped = in_far + longer, np.arange(COUNT) == lost
@@ -122,7 +122,8 @@ def test_what_was_lost_just_before_the_octets_came_is_waited_for_where_the_tunne
 
 
 def test_a_far_gateway_that_rests_after_a_repair_is_the_far_one() -> None:
-    """A loss long ago, of octets that have left: by the amounts, what is kept had not been sent yet."""
+    """The loss was long ago, and its octets have left. By the amounts, the octets that the gateway holds were not sent
+    at that time."""
     came, left, out_near, in_far = carried("far")
     lost = AT - 300
     record = (np.delete(in_far, lost), np.delete(np.cumsum(np.arange(COUNT) == lost), lost))
@@ -133,7 +134,7 @@ FRAME, SEGMENT = 1500, 1448
 
 
 def by_side(came: np.ndarray, left: np.ndarray, near: np.ndarray, far: np.ndarray) -> dict[str, int]:
-    """Median dwell of each side of segments that are each in a frame of its own."""
+    """The median dwell on each side, where each segment is in a frame of its own."""
     tunnels = [dwell.Tunnel(times, np.full(times.size, FRAME)) for times in (near, far)]
     sides = dwell._sides(came, left, np.full(came.size, SEGMENT), tunnels[0], tunnels[1], PATH_NS)
     assert sides is not None
@@ -168,7 +169,7 @@ def test_frames_that_were_lost_do_not_move_the_sides() -> None:
 
 
 def test_octets_that_overtake_others_in_the_near_gateway_do_not_matter() -> None:
-    """A small flow beside a long queue: each 100th segment goes ahead of 300 that wait."""
+    """A small flow next to a long queue: each 100th segment overtakes 300 that wait."""
     came = np.arange(COUNT, dtype=np.int64) * STEP_NS
     near = came + 300 * MS
     near[::100] = came[::100]
@@ -178,7 +179,8 @@ def test_octets_that_overtake_others_in_the_near_gateway_do_not_matter() -> None
 
 
 def test_amounts_in_another_order_say_nothing_of_the_sides() -> None:
-    """Half of the tunnel's octets come in the last tenth of the time: these are no frames of the octets in between."""
+    """Half of the tunnel's octets come in the last tenth of the time, so the frames cannot be matched with the client's
+    octets."""
     came = np.arange(COUNT, dtype=np.int64) * STEP_NS
     sizes = np.where(np.arange(COUNT) < COUNT * 9 // 10, 300, 4000)
     tunnels = [dwell.Tunnel(times, sizes) for times in (came + 300 * MS, came + 300 * MS + PATH_NS)]

@@ -149,7 +149,7 @@ def test_every_flow_and_both_directions_are_compared(tmp_path: Path) -> None:
 
 
 def test_the_second_transfer_needs_ecn_only_where_its_own_control_does(tmp_path: Path) -> None:
-    """DCTCP agrees on ECN by itself, and a CUBIC beside it does not."""
+    """DCTCP negotiates ECN by itself, and a CUBIC flow next to it does not."""
     one = setting(tmp_path, "transfer.congestion=dctcp", "transfer.second=cubic")
     marked, plain = side("dctcp", options=7 | ECN), side("cubic")
     assert why(one, end(marked) | {"second": end(plain)}) == []

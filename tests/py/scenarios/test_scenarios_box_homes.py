@@ -1,4 +1,5 @@
-"""Which home decides about packets in virtual time, and that people can see it."""
+"""Whether the box's process, the kernel's box or netem decides about packets in virtual time, and where users see
+it."""
 
 from __future__ import annotations
 

@@ -13,7 +13,8 @@ from scenarios.plan import profiles
 
 @pytest.fixture
 def inside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """Namespaces of our own on a machine with Debian's limits; the folder that stands for /proc/sys."""
+    """Pretends to be in user namespaces on a machine with Debian's limits; returns the folder that replaces
+    /proc/sys."""
     monkeypatch.setattr(unprivileged, "is_inside", lambda: True)
     monkeypatch.setattr(sysctls, "sysctl_path", lambda name: tmp_path / name)
     for name in ("net.core.rmem_max", "net.core.wmem_max"):

@@ -1,5 +1,5 @@
-"""A trial's capture keeps headers. Its rings are as large as what may come while nobody reads them, since the kernel
-clears them."""
+"""A trial's capture keeps headers. Its rings are only as large as the packets that may arrive while nobody reads them,
+because the kernel clears the rings' memory."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ duration = "1s"
 points = ["snd", "rcv"]
 """
 PKTLOGGERS_OWN = 64 * 2**20
-ENTRY_BYTES = 128 + 128  # the snap length, and what kernel and pktlogger keep beside it
+ENTRY_BYTES = 128 + 128  # the snap length, plus what the kernel and pktlogger store for each packet
 
 
 def ring_bytes(

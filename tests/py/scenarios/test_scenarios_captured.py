@@ -40,7 +40,7 @@ def trial(folder: Path, **contents: Any) -> Path:
 
 
 def test_each_flow_has_its_own_limits_and_losses(tmp_path: Path) -> None:
-    """They were null beside another flow, whichever had more data."""
+    """Limits and losses of a flow were once null if the trial had another flow, whichever had more data."""
     main = flow(
         2,
         40001,
@@ -86,7 +86,7 @@ AS = {"zero_window": "receiver_window", "fast_recovery": "losses", "congestion_a
 
 
 def test_what_limited_a_flow_most_is_the_verdict_of_its_analysis(tmp_path: Path) -> None:
-    """Two rules named it, one for the first line of an analysis and one for `lfp show`."""
+    """Two different rules once named it, one in the first line of an analysis and one in `lfp show`."""
     told = {"verdict": {"cause": "cross_traffic", "share": 0.6}, "limits_as": AS}
     one = flow(0, 40001, 9, limits_ns={"congestion_avoidance": 6, "slow_start": 4}, **told)
     folder = trial(tmp_path, summary={"main_flow": 0, "flows": [one]}, transfer=sent(40001))
@@ -109,7 +109,7 @@ def test_several_streams_are_limited_by_what_took_most_of_their_time_together(tm
 
 
 def test_the_streams_of_one_transfer_count_together(tmp_path: Path) -> None:
-    """The losses of all streams but the largest were left out."""
+    """The losses of all streams but the largest were once left out."""
     one = {"losses_by_cause": {"tail_drop": 2}, "losses_seen": {}}
     summary = {
         "main_flow": 0,
@@ -161,7 +161,8 @@ def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> N
 
 
 def test_through_gateways_the_responses_have_their_limits_and_losses_too(tmp_path: Path) -> None:
-    """They were null, and the limits were those of the requests. The responses pass the server's connection first."""
+    """The losses were once null, and the limits were those of the requests. Responses pass the server's connection
+    first."""
     back = {"sender": {"address": "10.0.0.2", "port": 5020}, "receiver": {"address": "10.0.3.1", "port": 33001}}
     first = {
         "flow": 0,

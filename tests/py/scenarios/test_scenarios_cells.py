@@ -63,14 +63,15 @@ def test_copies_are_one_observation() -> None:
     assert len(cells.observations([same | {"seed": n} for n in range(5)])) == 1
     drawn = [{"seed": n, "short_term_bps": float(n), "elapsed_ns": n} for n in range(5)]
     assert cells.observations(drawn) == drawn
-    assert cells.observations(drawn + drawn) == drawn  # seeds fixed: run again, each is a copy
-    # Where something is drawn, two seeds may come to the same: no packet was lost in either.
+    assert cells.observations(drawn + drawn) == drawn  # with fixed seeds, a second run has copies of each
+    # Even where something is random, two seeds may give the same result, such as no loss in either.
     lucky = [same | {"seed": 1}, same | {"seed": 2}, {"seed": 3, "short_term_bps": 1.0, "elapsed_ns": 7}]
     assert cells.observations(lucky) == lucky
 
 
 def test_looks_at_the_clock_make_no_observation() -> None:
-    """Measured: of four trials of a gateway on a path that draws nothing, one took two looks of 256 ns longer."""
+    """As measured: of four trials of a gateway on a path without randomness, one took two readings of the clock, of 256
+    ns each, longer."""
     measured = [(18_281_566.0, 3_474_675_968), (18_281_569.0, 3_474_675_456), (18_281_569.0, 3_474_675_456)]
     looks = [
         {"seed": seed, "short_term_bps": bps, "elapsed_ns": ns, "retransmits": 0}

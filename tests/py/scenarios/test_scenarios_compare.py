@@ -223,8 +223,8 @@ def test_wrong_options_are_one_line(
 
 
 def test_no_cell_mixes_trials_whose_settings_differ(tmp_path: Path) -> None:
-    """Random scenarios of two or three swept settings, any of which may be named with --across: each value in a cell is
-    of one setting, or the comparison is refused."""
+    """Random scenarios of two or three swept settings, any of which may be named with --across: each cell has trials of
+    one setting only, or the comparison is refused."""
     refused = 0
     for seed in random.sample(range(2**32), 60):
         rng = random.Random(seed)
@@ -347,7 +347,7 @@ def test_what_lacks_the_metric_is_not_called_not_valid(
 def test_a_metric_that_no_valid_trial_has_is_said_to_be_missing(
     make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """It was "no combination of settings is in both", of a run compared with itself."""
+    """The message was once "no combination of settings is in both", even for a run compared with itself."""
     run = make("run", {0: [1e6]}, recovery_ns=None)
     (one,) = parquet.read_table(run / "results.parquet").to_pylist()
     schema = pa.Table.from_pylist([one]).schema

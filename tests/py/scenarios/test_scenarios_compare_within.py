@@ -119,7 +119,7 @@ def test_a_value_may_contain_a_comma_and_spaces(rates: Path) -> None:
 
 
 def test_a_setting_is_not_taken_for_one_with_a_column_in_common(tmp_path: Path) -> None:
-    """path.queue is that of both directions, path.ab_queue of one."""
+    """path.queue sets the queue of both directions, path.ab_queue of one."""
     sweep = {"path.queue": ["220KB", "60KB"], "path.ab_queue": ["31KB", "62KB"]}
     plan = make_plan(Document("x", TWO_CASES | {"case": {}, "sweep": sweep}), 1)
     run = write_plan(tmp_path / "run", plan, measured(plan, 0.001))

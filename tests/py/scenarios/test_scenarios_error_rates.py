@@ -42,8 +42,8 @@ def verdicts(draws: tuple[Draw, Draw], repeats: tuple[int, int], ratio: float, s
 
 
 LOW, HIGH = inside(MARGIN)
-# Where the true ratio is, and which verdicts are wrong there. At an end of the margin the claims on either side of it
-# are both wrong by a hair, which is where they are wrong most often.
+# True ratios, and the verdicts that are wrong for each. At an end of the margin the verdicts for both sides are just
+# barely wrong, so they are wrong most often there.
 WRONG = [
     (LOW, {"worse"}),
     (LOW, {"same", "not worse"}),
@@ -75,7 +75,8 @@ def test_a_build_that_varies_more_than_the_other_is_judged_as_well(
 
 
 def test_twenty_equal_cells_have_one_false_alarm_in_twenty_comparisons_at_most() -> None:
-    """Holm's correction: the probability is that of any cell. Without a margin, so that it has to hold by itself."""
+    """Holm's correction bounds the probability of a false alarm in any cell. Without a margin, the correction alone
+    must hold it."""
     seed = random.randrange(2**32)
     rng, alarms, tries = np.random.default_rng(seed), 0, 150
     for _ in range(tries):
@@ -86,7 +87,7 @@ def test_twenty_equal_cells_have_one_false_alarm_in_twenty_comparisons_at_most()
 
 
 def test_five_repeats_decide_where_repeats_differ_by_1_per_cent() -> None:
-    """What the default margin is chosen by: equal builds are the same, and one slower by a tenth is worse."""
+    """The default margin is chosen such that equal builds are "same", and a build slower by a tenth is "worse"."""
     seed, draws = random.randrange(2**32), (DRAWS["normal 1 %"], DRAWS["normal 1 %"])
     assert verdicts(draws, (5, 5), 1.0, seed)["same"] >= 0.9 * TRIES, f"seed {seed}"
     assert verdicts(draws, (5, 5), 0.9, seed)["worse"] >= 0.9 * TRIES, f"seed {seed}"

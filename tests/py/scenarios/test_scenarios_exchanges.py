@@ -49,7 +49,8 @@ def test_a_quick_duration_takes_the_exchanges_away(tmp_path: Path) -> None:
 
 
 def test_the_tool_the_estimate_and_the_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A message of 1,000 bytes takes 1 ms at 8 Mbit/s, so an exchange takes 21 ms. A profile's window stays out."""
+    """A message of 1,000 bytes takes 1 ms at 8 Mbit/s, so an exchange takes 21 ms. A profile's window does not
+    apply."""
     trial = TINY.trial(tmp_path, more='[profile]\nname = "bsd-1995"\n')
     monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
     line = transfer_tool.commands(trial.setting, profiles.load("bsd-1995"), "10.0.0.1", tmp_path).sender

@@ -37,7 +37,8 @@ def of(main: dict[str, Any], line: float | None = LINE, **flows: dict[str, Any])
 
 
 def test_a_flow_that_comes_and_goes_is_compared_while_both_run() -> None:
-    """Alone the first has 96 Mbit/s, beside the other 24, so its own average is 72 and the sum of averages 144."""
+    """Alone the first flow has 96 Mbit/s, with the other flow 24, so its own average is 72 and the sum of averages
+    144."""
     main = end(5 * S, [96e6] * 100 + [24e6] * 100 + [96e6] * 100)
     found = of(main, rival=end(15 * S, [72e6] * 100))
     assert found and found.common_ns == 10 * S
@@ -70,7 +71,7 @@ def test_without_a_common_span_there_is_neither_sum_nor_index() -> None:
 
 
 def test_a_span_shorter_than_the_intervals_has_a_length_alone() -> None:
-    """What the first one had in these 0.3 s of its interval of 1 s is not known."""
+    """It is not known how many octets the first flow received in these 0.3 s of its interval of 1 s."""
     found = of(end(0, [96e6] * 4, S), short=end(3 * S // 2, [40e6] * 3))
     assert fairness.of_flow(found, "short") == pytest.approx({"flows_common_ns": 3 * S // 10, "flow_share_error": 0.6})
 
@@ -167,7 +168,7 @@ def counted(t_ns: np.ndarray, octets: np.ndarray, step: int) -> dict[str, Any]:
 
 
 def test_a_span_as_short_as_the_interval_has_no_share_that_is_guessed() -> None:
-    """In the first second the flow had all its octets at the end: interpolation said 35.5 % where it had 33.2 %."""
+    """In the first second the flow's octets all came at the end. Interpolation once gave 35.5 % instead of 33.2 %."""
     main = end(0, [24e6, 40e6, 24e6], S)
     told = fairness.of_flow(of(main, rival=end(9 * S // 10, [60e6] * 12)), "main")
     assert told["flows_common_ns"] == 12 * S // 10 and "flow_share" not in told and "flows_bps" not in told
@@ -175,7 +176,7 @@ def test_a_span_as_short_as_the_interval_has_no_share_that_is_guessed() -> None:
 
 
 def delivered(rng: random.Random, arrived: np.ndarray) -> np.ndarray:
-    """What the program gets of octets that arrive: now and then a hole keeps all behind it for some intervals."""
+    """When the program gets arriving octets: now and then a hole delays all octets behind it for some intervals."""
     got, held = np.zeros_like(arrived), 0.0
     for n, octets in enumerate(arrived):
         held += octets
@@ -294,8 +295,8 @@ def test_a_trial_keeps_its_seconds(tmp_path: Path) -> None:
 
 
 def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path: Path) -> None:
-    """iperf3's sender does not say when it began. Its arrivals were taken to be 1.7e9 s after rttcp's, and the seconds
-    between them filled 13 GB."""
+    """iperf3's sender does not say when it began. Its arrivals were once placed 1.7e9 s after rttcp's, and a row for
+    each second in between took 13 GB."""
     day = 1_767_225_600 * S  # CLOCK_REALTIME less CLOCK_MONOTONIC
     ports = {"main": 40001, "iperf": 40002}
     names = [{"local": f"10.0.0.1:{port}", "remote": "10.0.0.2:5010"} for port in ports.values()]
@@ -335,8 +336,8 @@ def test_arrivals_of_a_flow_whose_sender_has_no_clock_are_on_the_others(tmp_path
 
 
 def test_a_second_has_no_more_than_the_line_when_counts_are_a_second_apart() -> None:
-    """Two flows of iperf3 on 5 Mbit/s. In which half of a second the other one had its octets is a guess; the line
-    says more about that than an even rate."""
+    """Two flows of iperf3 on 5 Mbit/s. Counts do not show in which half of a second the other flow had its octets; the
+    line's rate tells more about that than the assumption of a constant rate."""
     ms = S // 1000
     main = fairness.Count(
         "main", np.asarray([0, 1000, 2000, 3000, 3683]) * ms, np.cumsum([0.0, 610_876, 518_520, 286_080, 17_880])
@@ -350,7 +351,8 @@ def test_a_second_has_no_more_than_the_line_when_counts_are_a_second_apart() -> 
 
 
 def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) -> None:
-    """On a short path 11 KB were gone when the first sample was taken. The SYN and the FIN count in the kernel."""
+    """On a short path 11 KB had been acknowledged before the first sample. The kernel also counts the SYN and the
+    FIN."""
     each: dict[str, dict[str, Any]] = {}
     for name, t0_ns, first in (("main", 5 * S, 2_000_001), ("rival", 6 * S, 0)):
         samples = {
@@ -379,7 +381,8 @@ def test_what_was_acknowledged_before_the_first_sample_counts(tmp_path: Path) ->
 
 
 def test_what_was_acknowledged_behind_a_lost_packet_has_arrived(tmp_path: Path) -> None:
-    """The rival repairs a loss behind 6 s, and 2.5 MB are acknowledged at once that had come before main began."""
+    """The rival repairs a loss after 6 s. Then 2.5 MB are acknowledged at once, although they arrived before main
+    began."""
     lines = {"main": ([0, 2_500_000, 5_000_000], [0, 0, 0]), "rival": ([0, 1, 5_000_000], [0, 1700, 0])}
     each: dict[str, dict[str, Any]] = {}
     for name, t0_ns in (("main", 6 * S), ("rival", 5 * S)):
@@ -410,8 +413,8 @@ def test_what_was_acknowledged_behind_a_lost_packet_has_arrived(tmp_path: Path) 
 
 @pytest.mark.parametrize("short", [0, 464])
 def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: Path, short: int) -> None:
-    """The last sample is taken a little later, 768 ns in virtual time, and the flow was longer than itself. So it was
-    where the path took the last acknowledgements, and the receiver says on another connection that it has all."""
+    """The last sample is taken a little later, 768 ns in virtual time, so the flow once seemed to last too long. The
+    same happened where the last acknowledgements were lost and the receiver confirms the end on another connection."""
     each: dict[str, dict[str, Any]] = {}
     for name, later_ns in (("main", 900), ("rival", 768)):
         samples = {
@@ -437,7 +440,7 @@ def test_a_flow_is_over_when_its_sender_had_the_last_acknowledgement(tmp_path: P
 
 
 def test_what_a_gateway_in_the_host_acknowledged_has_not_arrived(tmp_path: Path) -> None:
-    """Its samples say that all arrived at once; the receivers counted otherwise."""
+    """By the sender's samples everything arrived at once; the receivers' counts show when it really arrived."""
     rival = end(6 * S, [30e6] * 20)
     transfer = end(5 * S, [60e6] * 30) | {"flows": {"rival": rival}}
     files = {
@@ -491,7 +494,7 @@ def test_lfp_show_says_once_what_flows_share_and_nothing_of_a_flow_that_is_alone
 
 
 def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
-    """With `bidir` the samples hold the sockets of the other direction, too, whose RTT stays that of the handshake."""
+    """With `bidir` the samples also have the sockets of the other direction, whose RTT stays that of the handshake."""
     columns = {
         "stream": [0, 1, 0, 1],
         "t_ns": [1, 1, 2, 2],
@@ -512,7 +515,7 @@ def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
 
 
 def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
-    """The sender's own TCP_INFO is of its first stream: time-outs of the others were left out."""
+    """The sender's `tcp_info` is that of its first stream; time-outs of other streams were once left out."""
     samples = tmp_path / "tcp_info.parquet"
     columns = {
         "stream": [0, 1, 0, 1],
@@ -545,7 +548,8 @@ def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("pair", "moved"), [(1, True), (2, False)])
 def test_the_interfaces_of_two_senders_are_not_one_line(tmp_path: Path, pair: int, moved: bool) -> None:
-    """Each sends 2 Mbit/s, then 15, through an interface of 20 Mbit/s. Of one host together no more than 20 pass."""
+    """Each flow sends 2 Mbit/s, then 15, through an interface of 20 Mbit/s. Two flows of one host get at most 20
+    together."""
     rival = end(5 * S, [2e6] * 10 + [15e6] * 10)
     transfer = end(5 * S, [2e6] * 10 + [15e6] * 10) | {"flows": {"rival": rival}}
     files = {

@@ -80,13 +80,14 @@ def test_a_setting_that_virtual_time_chooses_by_itself_may_be_swept(
 def test_a_setting_that_the_baseline_lacks_is_not_passed(
     fake: FakeTrials, baseline: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Nothing was compared there: the scenario has grown, or the baseline's trials of it are not valid."""
+    """Such a setting cannot be compared: the scenario has a new setting, or the baseline's trials of it are not
+    valid."""
     Path("tiny.toml").write_text(TINY.replace('"64KB"', '"64KB", "128KB"'))
     status, markdown, _ = gate(capsys, baseline, "tiny.toml")
     assert status == 1
     assert "- 1 of 5 settings of this run have no valid trial in the baseline; make the baseline again\n" in markdown
     Path("tiny.toml").write_text(TINY.replace(', "64KB"', ""))
-    assert gate(capsys, baseline, "tiny.toml")[0] == 0  # fewer settings than the baseline are a choice
+    assert gate(capsys, baseline, "tiny.toml")[0] == 0  # a run may have fewer settings than the baseline
 
 
 def test_an_expectation_that_is_not_met_fails(
@@ -111,7 +112,7 @@ def test_programs_and_settings_that_differ_stand_out(
     _, _, base, new, _ = (cell.strip() for cell in row.split("|"))
     assert new == f"**{new.strip('*')}**" and base != new.strip("*")
     assert "\nSettings that differ: path.delay (4.2 ms against 5 ms)\n" in markdown
-    assert "| time | real | real |" in markdown  # what is equal is not marked
+    assert "| time | real | real |" in markdown  # equal values are not marked
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_points_of_one_connection_are_legs_without_a_gateway(
     assert not own["apart"]
     assert [(one["from"], one["to"]) for one in own["clocks"]] == [("snd", "mid1"), ("mid1", "rcv")]
     flows = json.loads((run / "trials/0000/summary.json").read_text())["flows"]
-    assert flows == both(tmp_path, FULL)["flows"]  # the whole way is that of both ends
+    assert flows == both(tmp_path, FULL)["flows"]  # the whole path is that between both ends
     capsys.readouterr()
     assert cli.run(["legs", str(run), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -221,7 +221,8 @@ ONE_END = [f"{name}-{end}" for name in ("15-full", "06b-more", "37-cut") for end
 
 @pytest.mark.parametrize("name", ONE_END)
 def test_one_end_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
-    """Arrivals that nobody saw are neither losses nor zero; what one end knows is there."""
+    """Without the other end's capture, arrivals are unknown, neither losses nor zero. What one end knows is in the
+    run."""
     run = made(tmp_path, CAPTURES / f"{name}.pcap")
     summary = analysed(tmp_path / "direct", "--sender", CAPTURES / f"{name}.pcap")
     assert json.loads((run / "trials/0000/summary.json").read_text())["flows"] == summary["flows"]
@@ -330,7 +331,7 @@ def test_an_anonymised_run_has_the_same_figures_and_no_address(tmp_path: Path, p
     hidden = json.loads((run / "trials/0000/summary.json").read_text())
     assert same_but_for_ends(hidden["flows"]) == same_but_for_ends(plain["flows"])
     assert not addresses(hidden) & addresses(plain)
-    (run / "report.html").unlink(missing_ok=True)  # plotly.js holds many numbers; the report is made of the rest
+    (run / "report.html").unlink(missing_ok=True)  # plotly.js contains numbers that look like addresses
     octets = every_octet(run)
     for address in addresses(plain):
         assert not [form for form in forms(address) if form in octets], address
@@ -389,7 +390,7 @@ def told(file: Path, fields: tuple[str, ...]) -> list[list[str]]:
 
 
 def test_links_and_pipes_among_a_set_are_none_of_its_files(tmp_path: Path) -> None:
-    """Nobody has named them, and they lead to what is not the set's, or nowhere."""
+    """The user has not named these files, and they lead outside the set, or nowhere."""
     whole, secret = tmp_path / "rcv.pcap", tmp_path / "secret"
     command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-c", "40", FULL[1], whole]
     subprocess.run(command, check=True, capture_output=True, timeout=60)

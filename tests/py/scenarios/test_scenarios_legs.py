@@ -86,8 +86,8 @@ def test_a_run_is_asked_by_name_and_number(tmp_path: Path, capsys: pytest.Captur
 
 
 def test_one_connection_of_two_is_not_the_whole_way(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """With SOCKS5 the connections have other places in their streams. The limits of the client's alone were printed as
-    those of the whole."""
+    """With SOCKS5 the two connections have different offsets in their streams. The limits of the client's connection
+    were once printed as those of the whole transfer."""
     run = synthetic_gateway.gateway(tmp_path)
     trial = run / "trials" / "0000"
     params = json.loads((trial / "params.json").read_text()) | {"gateway_proxy": "socks5"}
@@ -161,7 +161,7 @@ def test_a_loss_has_its_place_where_the_box_kept_a_record() -> None:
 
 @pytest.mark.parametrize("shift_ms", [0, -50, 50])
 def test_no_delay_is_negative(shift_ms: int) -> None:
-    """A box dates one of ten arrivals back to before the packet was sent; or its record has another clock."""
+    """The box dates one of ten arrivals back to before the packet was sent, or its record is by another clock."""
     sent_ns = np.arange(10) * MS + 100 * MS
     parts = [(1 + 10 * part, 10, int(t_ns), int(t_ns) + 9 * MS) for part, t_ns in enumerate(sent_ns)]
     path = leg(parts, [(0, 100, "path_rate")])

@@ -78,7 +78,8 @@ def test_framing_is_said_in_octets() -> None:
 
 
 def test_what_the_box_recorded_comes_before_what_was_asked() -> None:
-    """But for what the box cannot know: the sender's interface, what system calls cost, and boxes behind it."""
+    """The scenario only counts where the box cannot know: the sender's interface, prices of system calls, further
+    boxes."""
     one = setting(path={"rate": "60Mbit", "change": "1s rate=30Mbit"})
     asked = path_line.of_trial(one, None, BEGAN)
     assert [step["rate_bps"] for step in asked["ab"]] == [60e6, 30e6] and asked["hosts_bps"] is None
@@ -106,7 +107,7 @@ def test_a_line_with_a_queue_for_each_flow_says_so() -> None:
 
 
 def test_a_policer_says_what_it_lets_pass() -> None:
-    """The path carries no more than that, however fast its line is; packets that it marks pass."""
+    """The path carries no more than the policer's rate, however fast its line is; packets that a policer marks pass."""
 
     def policer(**path: str) -> dict[str, Any]:
         found: dict[str, Any] = path_line.of_trial(setting(path={"rate": "60Mbit"} | path), None, BEGAN)["policer"]

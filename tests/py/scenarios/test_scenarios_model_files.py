@@ -1,4 +1,5 @@
-"""Files that a path's models name: found beside the scenario, refused before a run, carried in it, known by content."""
+"""Files that a path's models name: they are found next to the scenario, checked before a run, copied into it, and
+identified by their content."""
 
 from __future__ import annotations
 
@@ -77,7 +78,7 @@ def test_on_the_command_line_and_from_python_they_are_relative_to_the_current_fo
     assert load(folder, overrides=["path.jitter=trace:here.txt"]).base.path.jitter == f"trace:{Path.cwd()}/here.txt"
     made = lfp.Scenario(path={"delay": "5ms", "jitter": "trace:here.txt"}, transfer={"bytes": "1MB"})
     assert made.plan(1).base.path.jitter == f"trace:{Path.cwd()}/here.txt"
-    (folder / "jitter.txt").rename("jitter.txt")  # the current folder is looked at, too
+    (folder / "jitter.txt").rename("jitter.txt")  # the current folder is searched, too
     assert load(folder).base.path.jitter == f"trace:{Path.cwd()}/jitter.txt"
 
 
@@ -119,7 +120,7 @@ def test_a_run_carries_its_files(folder: Path, tmp_path: Path, monkeypatch: pyte
 
 
 def test_a_setting_takes_its_files_to_another_machine(folder: Path, tmp_path: Path) -> None:
-    """As the job of a cluster's worker does."""
+    """A cluster's worker gets the files in the same way."""
     trial = load(folder).trials[0]
     asked, files = params.of(trial), carried.contents(trial.setting)
     assert files[f"{folder}/lte.trace"] == b"1\n2\n3\n" and len(files) == 4

@@ -27,7 +27,7 @@ from scenarios.plan.plan import Plan, load_plan
 from scenarios.plan.tool_options import source_of
 
 TABLES = ("path", "transfer", "gateway", "capture")
-# Keys whose bounds are the scenario's: the whole network's MTU, and a seed that JSON can hold.
+# Keys whose bounds the scenario sets, not a tool: the whole network's MTU, and a seed that JSON can hold.
 OWN = {("path", "mtu"), ("path", "seed")}
 ROW = re.compile(r"^\| (?P<keys>[a-z_, ]+) \| (?P<default>[^|]*) \| (?P<allowed>[^|]*) \|", re.MULTILINE)
 ALLOWED = re.compile(r"(?:0, or )?(?P<low>\S+) … (?P<high>\S+)$|at least (?P<least>[^\s,]+)")
@@ -51,7 +51,7 @@ def specified() -> dict[tuple[str, str], tuple[str, str]]:
 
 
 def backed() -> list[tuple[str, str, Option]]:
-    """Keys of the specification behind which a quantity or a choice of a tool stands."""
+    """Keys of the specification that correspond to a quantity or a choice of a tool."""
     found = []
     for table, key in specified():
         if table in TABLES and (table, key) not in OWN:
@@ -78,7 +78,7 @@ def test_the_specification_has_the_bounds_and_choices_of_the_tools() -> None:
 
 @pytest.mark.parametrize("key", DIRECTION_KEYS)
 def test_a_parameter_that_a_scenario_leaves_out_is_the_boxs_own(key: str) -> None:
-    """Parameters with the default are not passed on, so the default is the box's."""
+    """Parameters with their default are not passed on, so the scenario's default must equal the box's."""
     option = options.options("comet-delay", "run")[key.replace("_", "-")]
     ours = PathKeys.model_fields[key].default
     if key in ("loss", "loss_after"):
@@ -217,7 +217,7 @@ def test_a_paragraph_of_the_manual_that_states_another_bound_is_found(
 
 
 def test_what_a_tool_refuses_is_refused_before_the_trial(tmp_path: Path) -> None:
-    """These three validated once, and their trials failed."""
+    """These three scenarios were once accepted, and their trials failed."""
     for override, words in (
         ("transfer.window=512B", "allowed is 2KB to 1GB"),
         ("path.rate=800Gbit", "to 400Gbit"),

@@ -48,8 +48,8 @@ def test_each_stream_has_the_window(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_proxy_knows_a_port_for_each_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Four digits, since products put a digit before them; and what other flows and short transfers use is not among
-    them."""
+    """The ports have four digits, because products put a digit in front of them, and differ from the ports of other
+    flows and of short transfers."""
     monkeypatch.setattr(binaries, "find", lambda name: Path("/tools") / name)
     more = '[gateway]\nkind = "lft"\nmodel = "proxy"\n'
     transfer = TINY.trial(tmp_path, more=more).setting.transfer
@@ -68,7 +68,7 @@ def streams(*pairs: tuple[int, int]) -> dict[str, Any]:
 
 
 def test_the_spread_is_in_the_results(tmp_path: Path) -> None:
-    """8, 4 and 0 Mbit/s: one has half of another's amount, one arrived nothing. Jain's index is 12² / (3 · 80)."""
+    """The streams have 8, 4 and 0 Mbit/s. Jain's index is 12² / (3 · 80)."""
     account = streams((10**6, S), (500_000, S), (0, 0))
     made = row(tmp_path, TINY.trial(tmp_path), {"summary": {}, "receiver": account})
     assert [made[key] for key in ("parallel", "stream_min_bps", "stream_max_bps")] == [4, 0.0, 8e6]

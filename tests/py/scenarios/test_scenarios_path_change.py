@@ -76,7 +76,7 @@ def test_a_wrong_change_is_named(tmp_path: Path, text: str, says: str) -> None:
 
 
 class Box:
-    """A box that notes what it is told."""
+    """A box that records its requests."""
 
     def __init__(self, refuses: bool = False) -> None:
         self.ready = {"clock": {"monotonic_ns": time.monotonic_ns() - 10 * S}}

@@ -440,7 +440,7 @@ def test_all_capture_points(tmp_path: Path, gateway: str, points: tuple[str, ...
 
 
 def test_all_points_of_a_case_with_gateways_are_captured_from_the_manifest_too(tmp_path: Path) -> None:
-    """A run makes its trials from the manifest, which held the points of the first case for all of them."""
+    """A run makes its trials from the manifest, which once had the points of the first case for all cases."""
     cases = '[case.plain]\n[case.lft.gateway]\nkind = "lft"\n[sweep]\n"scenario.case" = ["plain", "lft"]\n'
     plan = load_plan(write(tmp_path, TINY.partition("[sweep]")[0] + '[capture]\npoints = "all"\n' + cases), seed=1)
     again = manifest.replan({"scenario": json.loads(json.dumps(plan.echo)), "seed": plan.seed})
@@ -461,6 +461,6 @@ def test_a_capture_point_that_is_not_there_is_named_with_its_line(tmp_path: Path
     ("file", "name"), [("mine.toml", "mine"), ("my first, 2.toml", "my-first-2"), ("-.hidden.toml", "hidden")]
 )
 def test_a_scenario_without_a_name_has_that_of_its_file(tmp_path: Path, file: str, name: str) -> None:
-    """So that the settings alone, as the README shows them, are a scenario."""
+    """The settings alone, as in the README, are a scenario."""
     (tmp_path / file).write_text('[transfer]\nduration = "1s"\n')
     assert load_plan(str(tmp_path / file), seed=1).base.scenario.name == name

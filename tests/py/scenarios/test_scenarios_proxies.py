@@ -1,4 +1,5 @@
-"""How clients reach a server through gateways of the model proxy (gateway.proxy): what excludes what, who asks whom."""
+"""How clients reach a server through gateways of the model proxy (gateway.proxy): excluded combinations, and which tool
+asks which proxy."""
 
 from __future__ import annotations
 

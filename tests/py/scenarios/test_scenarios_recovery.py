@@ -26,13 +26,13 @@ def intervals(*stretches: tuple[int, int]) -> list[list[int]]:
 
 
 def outages_of(found: list[list[int]], **params: Any) -> list[dict[str, Any]]:
-    """The box began 1 s before the receiver."""
+    """Outages of a trial whose box began 1 s before the receiver."""
     receiver = {"intervals": found, "t0_monotonic_ns": 101 * S}
     return recovery.of_trial(params, receiver, {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 0}}, 101 * S)
 
 
 def recovered(found: list[list[int]], loss: str = "time:6s-7s,8s-10s") -> int | None:
-    """From the last outage; the outages are from 5 s to 9 s in the intervals' time."""
+    """The recovery from the last outage. The outages are between 5 s and 9 s in the intervals' time."""
     return recovery.columns(outages_of(found, loss=loss)).get("recovery_ns")
 
 
@@ -70,7 +70,7 @@ def test_every_outage_has_its_recovery_and_the_longest_is_a_column() -> None:
 
 
 def test_the_rate_may_come_back_shortly_before_the_end_or_the_next_outage() -> None:
-    """It was null where less than a second was left. Half a second tells; with less nobody knows."""
+    """The recovery was once null if less than a second was left. Half a second is enough; with less it is unknown."""
     short = intervals((50, 1000), (10, 0), (7, 1000))
     assert outages_of(short, loss="time:6s-7s")[0]["recovery_ns"] == 0
     told = outages_of(intervals((50, 1000), (10, 0), (3, 1000)), loss="time:6s-7s")
@@ -82,7 +82,8 @@ def test_the_rate_may_come_back_shortly_before_the_end_or_the_next_outage() -> N
 
 
 def test_an_outage_shortly_after_the_beginning_is_compared_with_the_interval_before_it() -> None:
-    """With intervals of 1 s there is none between half-way and an outage at 1.5 s."""
+    """With intervals of 1 s, no whole interval lies between half of the time before the outage and the outage at 1.5
+    s."""
     seconds = [[n * S, (n + 1) * S, amount] for n, amount in enumerate([1000, 300, 1000, 1000])]
     told = recovery.recoveries(recovery.of_intervals(seconds), [(1500 * MS, 1700 * MS)], 0, exact=False)
     assert (told[0]["recovery_ns"], told[0]["error_ns"]) == (300 * MS, S)
@@ -112,8 +113,8 @@ def test_a_flow_that_begins_after_an_outage_has_only_those_it_met() -> None:
 
 
 def test_one_outage_begins_at_one_time_in_all_flows_of_a_trial(tmp_path: Path) -> None:
-    """Times count from the moment at which the first flow's sender began to connect, as all tables of a trial do. Those
-    of each flow counted from its own receiver's beginning."""
+    """Times count from the moment at which the first flow's sender began to connect, as in all tables of a trial. They
+    once counted from the beginning of each flow's own receiver."""
 
     def end(sender_ns: int, receiver_ns: int) -> dict[str, Any]:
         told = {"t0_monotonic_ns": receiver_ns, "intervals": intervals((100, 1000), (10, 0), (100, 1000))}
@@ -154,7 +155,8 @@ def test_from_arrivals_recovery_is_exact() -> None:
 
 
 def test_packets_that_came_together_right_before_an_outage_are_no_rate() -> None:
-    """Two streams' packets in one nanosecond were an infinite rate. With one before them there is a span again."""
+    """Packets of two streams in the same nanosecond once gave an infinite rate. With an earlier packet there is a
+    span."""
     series = recovery.of_arrivals(np.asarray([500 * MS] * 2 + [700 * MS]), 1000 * np.arange(1, 4))
     told = recovery.recoveries(series, [(600 * MS, 650 * MS)], 40 * MS, exact=True)
     assert (told[0]["recovery_ns"], told[0]["why"]) == (None, recovery.NEVER_BEFORE)
@@ -173,7 +175,7 @@ def test_a_border_before_which_nothing_came_and_after_which_nothing_comes_is_no_
 
 
 def test_the_exact_time_lies_within_the_error_of_that_of_intervals() -> None:
-    """Whatever the interval and where its borders are."""
+    """Draws the length of intervals and their borders at random."""
     for seed in range(100):
         rng = np.random.default_rng(seed)
         end_ns, took = int(rng.integers(4 * S, 8 * S)), int(rng.integers(0, 3 * S))
@@ -204,7 +206,8 @@ def test_the_interval_is_the_tools(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_an_outage_of_other_flows_packets_is_not_this_flows() -> None:
-    """`only` says whom losses concern: here pair 2 alone, by its addresses, or packets that the flow does not send."""
+    """`only` limits losses to some packets: here to pair 2, by its addresses, or to packets that the flow does not
+    send."""
     ends = {"local": "10.77.0.1:40000", "remote": "10.77.2.2:50000"}
     end = {"sender": {"streams": [ends]}}
 

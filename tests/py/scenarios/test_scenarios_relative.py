@@ -61,7 +61,7 @@ def test_the_slowest_line_of_a_direction_counts() -> None:
 
 
 def test_a_plan_made_again_from_its_manifest_is_the_same() -> None:
-    """That is how a guest and --resume make it."""
+    """A guest and --resume make the plan in this way."""
     first = plan("path.distance=1000km,3000km", "path.queue=0.5 BDP", "transfer.bytes=2 BDP", "path.rate=80Mbit")
     again = make_plan(Document("manifest", first.echo))
     sizes = [(trial.setting.path.queue, trial.setting.transfer.bytes) for trial in first.trials]

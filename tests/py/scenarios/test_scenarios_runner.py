@@ -164,7 +164,7 @@ def test_show_says_that_a_transfer_of_a_duration_takes_longer(fake: FakeTrials, 
 
 
 def test_show_says_what_iperf3_counts(fake: FakeTrials, tmp_path: Path) -> None:
-    """iperf3's server stops reading when the time is over: what was under way then is in neither octets nor time."""
+    """iperf3's server stops reading when the time is over: data in flight then count in neither octets nor time."""
     file = tmp_path / "long.toml"
     file.write_text(TINY.replace('bytes = "1MB"', 'duration = "10s"\ntool = "iperf3"'))
     runner.resume(runner.start(load_plan(str(file)), tmp_path / "runs"), quiet())

@@ -40,7 +40,8 @@ def test_bulk_transfers_always_have_data(tmp_path: Path, transfer: str, always: 
 
 
 def test_the_opening_of_a_window_is_the_longest_stream_of_any_flow(tmp_path: Path) -> None:
-    """Streams of one transfer share the sum that rttcp reports; a short opening is none of its own."""
+    """Streams of one transfer share the sum that rttcp reports, so the longest opening per stream of any flow
+    counts."""
     ends = {
         "sender": {"opening_bytes": 180_000, "streams": [{}, {}]},
         "flows": {"late": {"sender": {"opening_bytes": 70_000, "streams": [{}]}}},
@@ -55,8 +56,8 @@ def test_the_opening_of_a_window_is_the_longest_stream_of_any_flow(tmp_path: Pat
 
 
 def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: Path) -> None:
-    """Clocks that differ by 900 ns, two streams, and one that the results do not know. When a stream's program had
-    given all counts from the sender's beginning."""
+    """Clocks that differ by 900 ns, two streams, and a third one that the results do not know. `last_byte_ns`, when a
+    stream's program had given all its data, counts from the sender's beginning."""
     sender: dict[str, Any] = {
         "t0_monotonic_ns": 100, "t0_realtime_ns": 1000,
         "streams": [{"stream": 0, "local": "10.0.0.1:40000", "remote": "10.0.0.2:5010", "congestion": "dctcp-reno",

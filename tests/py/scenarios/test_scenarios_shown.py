@@ -79,7 +79,7 @@ def test_old_views_are_forgotten(run: Path, monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_what_limited_a_trial_is_the_verdicts_cause() -> None:
-    """The table said "losses, 51 %" where the first line of the analysis said that others shared the line."""
+    """The table once said "losses, 51 %" although the first line of the analysis said that others shared the line."""
     verdict = {"limits_cause": "cross_traffic", "limits_share": 0.76}
     assert _show._limited({"limited_congestion_avoidance": 0.51, **verdict}) == "cross traffic, 76 %"
     assert _show._limited({"limits_direction": "responses", **verdict}) == "responses: cross traffic, 76 %"

@@ -148,15 +148,15 @@ POLICED = {"rate_bps": 100_000_000, "channels": 1, "mtu": 1500, "family": "ipv4"
 
 
 def _policed_ns(bits: float, **changed: Any) -> float | None:
-    """The ideal time of so many bits of the path, of a transfer that begins 1 s after the box."""
+    """The ideal time for so many bits on the line, for a transfer that begins 1 s after the box."""
     summary = {"bytes": round(bits / 8 * 1448 / 1500), "elapsed_ns": 10**9}
     ratio = rfc6349.transfer_time_ratio(POLICED | changed, summary, 10**9)
     return ratio and 1e9 / ratio
 
 
 def test_the_ideal_time_keeps_to_a_policer() -> None:
-    """The bucket of 250 KB (2.048 Mbit) lacks 90 Mbit more with each second in which 100 Mbit pass, so it lasts for
-    22.76 ms and 2.2756 Mbit; what follows passes at 10 Mbit/s."""
+    """While 100 Mbit/s pass, the bucket of 250 KB (2.048 Mbit) loses 90 Mbit/s, so it is empty after 22.76 ms and
+    2.2756 Mbit. The rest passes at 10 Mbit/s."""
     assert _policed_ns(2e6) == pytest.approx(20e6, rel=1e-5), "within the burst, at the line's rate"
     full_s = 2.048 / 90
     assert _policed_ns(50e6) == pytest.approx((full_s + (50 - 100 * full_s) / 10) * 1e9, rel=1e-5)
@@ -168,7 +168,7 @@ def test_the_ideal_time_keeps_to_a_policer() -> None:
 
 
 def test_the_ideal_time_follows_a_policer_that_changes() -> None:
-    """What the bucket lacks stays when its rate changes, and its default depth is 100 KB (comet-delay(1))."""
+    """The bucket keeps its level when its rate changes, and its default depth is 100 KB (comet-delay(1))."""
     later = {"aqm": "none", "change": "2s aqm=policer:rate=10Mbit"}
     lasts_s = 0.8192 / 90
     assert _policed_ns(150e6, **later) == pytest.approx((1 + lasts_s + (50 - 100 * lasts_s) / 10) * 1e9, rel=1e-5)
@@ -206,7 +206,7 @@ def test_time_stamps_are_what_the_kernel_says(options: int | None, known: bool |
 
 
 def test_the_baseline_follows_the_path() -> None:
-    """Two samples on 40 ms, two on 60 ms, four on 55 ms: the way back is 5 ms shorter from 10 s on."""
+    """Two samples at an RTT of 40 ms, two at 60 ms, four at 55 ms: from 10 s on the reverse delay is 5 ms shorter."""
     ms, s = 10**6, 10**9
     params = {"rtt_ns": 40 * ms, "delay_ns": 20 * ms, "ba_delay_ns": None, "change": "5s delay=30ms; 10s ba_delay=25ms"}
     at_s = [1, 2, 6, 7, 11, 12, 13, 14]
@@ -217,7 +217,7 @@ def test_the_baseline_follows_the_path() -> None:
 
 
 def test_what_a_line_carries_of_its_streams() -> None:
-    """1,448 octets in each 1,500 with time stamps; 20 Mbit/s carried 19.3 and were said to have carried 20.0."""
+    """1,448 octets in each 1,500 with time stamps. A line of 20 Mbit/s carried 19.3, and the result once said 20.0."""
     assert rfc6349.payload_share({"mtu": 1500}) == pytest.approx(1448 / 1500)
     assert rfc6349.payload_share({"mtu": 1500}, timestamps=False) == pytest.approx(1460 / 1500)
     assert rfc6349.payload_share({"mtu": 9000, "framing": "ethernet", "family": "ipv6"}) == pytest.approx(8928 / 9038)
@@ -228,8 +228,8 @@ def test_what_a_line_carries_of_its_streams() -> None:
 
 
 def test_a_round_trip_that_took_no_time_is_a_measurement(tmp_path: Path) -> None:
-    """In virtual time no time passes between a sender and a gateway next to it, and one acknowledgement was delayed.
-    Before the first measurement the kernel has no least RTT; after one of 0 it has a tick of its clock."""
+    """In virtual time no time passes between a sender and a gateway next to it; here one acknowledgement was delayed.
+    Before the first measurement the kernel has no minimum RTT; after a measurement of 0 it has a tick of its clock."""
     samples = {"t_ns": [1, 2, 3, 4, 5], "rtt_us": [0, 0, 0, 0, 5_093], "min_rtt_us": [2**32 - 1] + [1_000] * 4}
     parquet.write_table(pa.table(samples), tmp_path / "tcp_info.parquet")
     found = results._round_trips(tmp_path / "tcp_info.parquet", {}, {}, [])

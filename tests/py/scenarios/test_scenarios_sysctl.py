@@ -71,7 +71,7 @@ def test_data_are_copied_where_the_send_buffer_is_the_scenarios(
 
 
 def test_a_guest_has_memory_for_buffers_that_begin_large(tmp_path: Path) -> None:
-    """They are filled at once, whatever the path holds, and TCP has three quarters of a guest's memory."""
+    """Such buffers fill at once, whatever the path holds, and TCP has three quarters of a guest's memory."""
     small, large = (plan(tmp_path, f"net.ipv4.tcp_wmem=4096 {first} {2**28}").base for first in (16384, 2**28))
     assert memory.guest_bytes(large) - memory.guest_bytes(small) == pytest.approx(2**28 / 0.75)
     four = large.model_copy(update={"transfer": large.transfer.model_copy(update={"parallel": 4})})
@@ -83,8 +83,8 @@ def test_a_guest_has_memory_for_buffers_that_begin_large(tmp_path: Path) -> None
     [
         ('queue = "1MB"', "reno", 2**20),
         ("queue_packets = 100", "reno", 150_000),
-        ("", "reno", 100_000_000 // 8),  # all that crosses the line in a second may be in flight
-        ("", "bbr", 0),  # which leaves no more standing than in flight: nothing without a delay
+        ("", "reno", 100_000_000 // 8),  # as much as crosses the line in a second may be in flight
+        ("", "bbr", 0),  # BBR queues no more than is in flight, which is nothing without a delay
     ],
 )
 def test_a_guest_has_memory_for_what_stands_in_a_queue(tmp_path: Path, path: str, congestion: str, most: int) -> None:

@@ -1,5 +1,5 @@
-"""Headers that a kernel build reads once: the source is changed only where it is as we know it, and what fails with
-them can be compiled without."""
+"""Headers that a kernel build reads once: the build changes only sources that have the expected text, and files that do
+not compile with these headers are compiled without them."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def test_offering_again_replaces_what_is_there(machine: Path) -> None:
 
 
 def test_the_boxs_own_code_is_a_part() -> None:
-    """What decides about packets in a guest's kernel is the box's source, so another source is another kernel."""
+    """The box's source decides about packets in a guest's kernel, so another source needs another kernel."""
     names = {file.name for file in kernel.parts()}
     assert {"direction.c", "codel.c", "jitter_model.c", "nc_vnet.c", "random.h", "sch_comet.c"} <= names
     assert not {"box.c", "aqm_text.c"} & names  # a process and texts stay outside

@@ -36,7 +36,7 @@ NAME, DELAY, RATE, QUEUE, BYTES, WINDOW, SEED = (RIGHT.splitlines()[n] for n in 
 
 @dataclass(frozen=True)
 class Wrong:
-    """``lines`` in the place of ``old`` (END: after all), and what the error has to say after ``FILE:LINE: ``."""
+    """``lines`` replace ``old`` (END: are added at the end), and what the error must say after ``FILE:LINE: ``."""
 
     old: str
     lines: str
@@ -570,7 +570,7 @@ def test_netem_says_what_it_refuses(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_run_refuses_the_same_before_it_makes_anything(folder: Path) -> None:
-    """Through the program itself: no traceback, nothing beside the line, no directory of runs."""
+    """Through the program itself: it prints one line without a traceback, and makes no directory of runs."""
     for old, new, said in (
         (DELAY, 'dealy = "1ms"', "unknown key 'path.dealy' — did you mean 'delay'?"),
         (WINDOW, 'congestion = "cubik"', "transfer.congestion = 'cubik': unknown"),

@@ -1,4 +1,4 @@
-"""The units of systemd beside the daemons: systemd itself judges how exposed each leaves its service."""
+"""The systemd units of the daemons: systemd itself judges how exposed each unit leaves its service."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from netcommon.binaries import CHECKOUT
 UNITS = sorted(CHECKOUT.glob("*/*.service"))
 # 0 is best; a unit without options has 9.6
 ALLOWED = {"lft-gateway": 4.5, "comet-delay": 5.0, "rttcp": 4.0, "lfp-dashboard": 2.0}
-# what a daemon that starts as root needs to become nobody, and gives up then (netcommon/src/sandbox)
+# capabilities with which a daemon started by root becomes nobody, and which it then gives up (netcommon/src/sandbox)
 TO_BECOME_NOBODY = {"CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"}
 
 
@@ -44,7 +44,8 @@ def test_a_unit_leaves_little_exposed(unit: Path) -> None:
 
 @pytest.mark.parametrize("unit", UNITS, ids=lambda unit: unit.stem)
 def test_a_unit_bounds_what_the_manual_page_promises(unit: Path) -> None:
-    """The unit may grant what is needed to open things, and must grant what the page says stays."""
+    """The unit may grant capabilities for opening resources, and must grant those that the manual page says are
+    kept."""
     if settings(unit).get("DynamicUser") == "yes":  # no root, so nothing to give up
         assert settings(unit)["CapabilityBoundingSet"] == ""
         assert settings(unit)["NoNewPrivileges"] == "yes" and settings(unit)["LimitCORE"] == "0"
