@@ -73,7 +73,9 @@ def send_steady(pair: Hosts, rate: int, seconds: float, payload: int) -> None:
         rest, sent, at_once = bytes(payload - 4), 0, rate // 500 + 1
         begun = last = time.monotonic()
         while (now := time.monotonic()) < begun + seconds:
-            due = min(int((now - last) * rate), at_once)  # a late wake-up is not made up for: a burst is another load
+            due = min(
+                int((now - last) * rate), at_once
+            )  # datagrams missed by a late wake-up are not sent later: a burst would be another load
             for number in range(sent, sent + due):
                 out.send(number.to_bytes(4, "big") + rest)
             sent += due

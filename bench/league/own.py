@@ -32,7 +32,7 @@ def with_products(scenario: str, products: Sequence[Path], scratch: Path) -> str
 
 
 def _gateway(file: Path) -> dict[str, Any]:
-    """[gateway] as the file has it. Command lines run in the folder of the file."""
+    """The file's [gateway]. Command lines run in the folder of the file."""
     load_plan(str(file))  # raises UsageError for a bad scenario
     gateway: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")).get("gateway", {})
     if gateway.get("kind") != "command":
@@ -41,6 +41,6 @@ def _gateway(file: Path) -> dict[str, Any]:
 
 
 def _written(table: dict[str, Any]) -> Iterator[str]:
-    """Lines of TOML; JSON's texts, numbers, truths and lists are TOML's."""
+    """Lines of TOML; strings, numbers, booleans and lists are the same in JSON and TOML."""
     for key, value in table.items():
         yield f"{key} = {json.dumps(value)}"

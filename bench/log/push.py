@@ -5,10 +5,10 @@ bounds are 0.1 %. The note has how late packets left and by how much gaps were w
 
 Rates and replays are sent with the real-time priority of the delay box, 10.
 
-``most``: packets of 1,442 bytes a second with no rate set, compared with the best simple sender of this machine: iperf3
--u, and a sendmmsg loop with and without segmentation offload. The best one of each pair is the base. Both ends are on
-this machine, so the figures include the receiver's work. This work differs: a sink reads the numbers in push's packets,
-but only counts the other senders' packets.
+``most``: the number of 1,442-byte packets per second without a set rate, compared with the best simple sender of this
+machine: iperf3 -u, and a sendmmsg loop with and without segmentation offload. The best one of each pair is the base.
+Both ends are on this machine, so the figures include the receiver's work. This work differs: a sink reads the numbers
+in push's packets, but only counts the other senders' packets.
 
 ``alone``: the same without a receiver, to compare the senders themselves. The receiving host has no address, so its
 kernel drops what arrives. The base is the sendmmsg loop with segmentation offload.

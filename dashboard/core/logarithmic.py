@@ -8,11 +8,12 @@ from typing import Any
 
 from netcommon import readable
 
-SHORT_SCALE = 3  # powers of ten; a longer scale has numbers for them only
+SHORT_SCALE = 3  # powers of ten; a longer scale has ticks only at these
 
 
 def ticks(low: float, high: float) -> list[float]:
-    """Logarithms between two logarithms: powers of ten, and of a short scale twice and five times each."""
+    """The logarithms of tick values between two logarithms: powers of ten, and on a short scale also two and five times
+    each."""
     steps = (1, 2, 5) if high - low < SHORT_SCALE else (1,)
     powers = range(math.floor(low), math.ceil(high) + 1)
     every = [power + math.log10(step) for power in powers for step in steps]

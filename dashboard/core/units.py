@@ -18,15 +18,15 @@ from netcommon.readable import Unit
 
 
 def said(name: str, values: NDArray[Any]) -> NDArray[np.object_]:
-    """Each value as people read it, by the unit in `name` (`x_bps`, `x_bytes`, `x_ns`). Only different values take
-    time, and times and rates, whose units are decimal, differ in four digits at most."""
+    """Each value as people read it, by the unit in `name` (`x_bps`, `x_bytes`, `x_ns`). For speed, each distinct value
+    is formatted once, after times and rates have been rounded to the four digits of their texts."""
     rounded = _four_digits(values) if name.endswith(("ns", "bps")) else values
     different, which = np.unique(rounded, return_inverse=True)
     return np.asarray([readable.named(name, value) for value in different.tolist()], object)[which]
 
 
 def _four_digits(values: NDArray[Any]) -> NDArray[np.float64]:
-    """The values rounded to as many digits as a text has."""
+    """The values rounded to the four digits of a text."""
     whole = values.astype(np.float64)
     sizes = np.abs(whole[np.isfinite(whole) & (whole != 0)])
     if not sizes.size:

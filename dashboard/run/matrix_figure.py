@@ -36,7 +36,7 @@ def matrix_figure(matrix: Matrix) -> go.Figure:
     for number, panel in enumerate(matrix.panels, 1):
         figure.add_trace(_heat_map(matrix, panel, low, high), row=number, col=1)
         notes += _notes(matrix, panel, (low + high) / 2, unit, number)
-    figure.layout.annotations = notes  # at once: add_annotation copies all that are there
+    figure.layout.annotations = notes  # all at once: add_annotation would copy all existing ones each time
     _lay_out(figure, matrix, low, high, unit)
     return figure
 

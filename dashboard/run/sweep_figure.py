@@ -187,7 +187,7 @@ def _top_bps(sweep: Sweep) -> float:
 
 
 def _add_law(figure: go.Figure, sweep: Sweep, rtt_ns: float, log_x: bool, style: _Style) -> None:
-    """Draws one window a round trip, up to the top of the figure."""
+    """Draws the line of one window per round trip, up to the top of the figure."""
     low, high = _windows(sweep)[0], _windows(sweep)[-1]
     end = min(high, 1.05 * _top_bps(sweep) * rtt_ns / 8e9)
     x = np.geomspace(low, max(end, low), 50) if log_x else np.linspace(0, end, 50)

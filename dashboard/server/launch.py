@@ -65,8 +65,9 @@ def launch(shown: Shown, port: int, choice: Choice) -> NoReturn:
 
 
 def _keeper(shown: Shown) -> tuple[dict[str, int], int | None]:
-    """Our ends of the channels to a keeper, and its process id. A group of its own: Ctrl-C is for the server, and the
-    keeper ends what runs then once. No channels and no keeper where nothing may be asked for."""
+    """Starts the keeper. Returns our ends of the channels to it, and its process id. It has a process group of its own,
+    so Ctrl-C reaches only the server, and a running demonstration is ended once, by the keeper. No channels and no
+    keeper where nothing may be asked for."""
     names = [*([] if shown.read_only else ["runs"]), *shown.sockets]
     if not names:
         return {}, None

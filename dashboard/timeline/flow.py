@@ -28,7 +28,7 @@ KINDS = ("new", "fast", "timeout", "spurious", "probe")
 
 
 def kind_words(kinds: NDArray[np.uint8], say: Messages) -> NDArray[np.object_]:
-    """The words for each of these kinds; one that a later pktlogger has counts as the last."""
+    """The words for each of these kinds; a kind that only a later pktlogger knows has the last kind's words."""
     words = np.asarray([say(f"kind.{name}") for name in KINDS], object)
     return np.asarray(words[np.minimum(kinds, len(KINDS) - 1)], object)
 

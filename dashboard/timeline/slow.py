@@ -52,7 +52,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Measure:
-    """The rate that others are compared with, and the key of a share of it."""
+    """The rate with which windows are compared, and the message key for a share of it."""
 
     bps: float
     key: str

@@ -138,8 +138,8 @@ def _r7(run: Subject) -> Rule:
 
 
 def _r8(run: Subject) -> Rule:
-    """The score follows from a distance that the emulated path can represent: it has enough routers, and at least
-    light's delay."""
+    """Whether the emulated path can represent the distance in the score: it has enough routers, and at least light's
+    delay."""
     light_ns = round(run.distance_m * 10**9 / LIGHT_IN_FIBRE_MPS)
     rtt_ns, routers, params = run.params["rtt_ns"], run.params["routers"], f"{run.trial}/params.json"
     met = run.score > 0 and run.route.routers <= routers and rtt_ns >= 2 * light_ns

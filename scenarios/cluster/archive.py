@@ -63,7 +63,7 @@ def unpack(packed: bytes, sha256: str, folder: Path) -> None:
 
 
 def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
-    """One member. Rejected: ``extractall`` with the data filter, which Debian 12's Python does not have."""
+    """Writes one member. Rejected: ``extractall`` with the data filter, which Debian 12's Python does not have."""
     if member.isdir():
         path.mkdir(parents=True, exist_ok=True)
         return
@@ -75,7 +75,8 @@ def _write(tar: tarfile.TarFile, member: tarfile.TarInfo, path: Path) -> None:
 
 
 def _checked(tar: tarfile.TarFile) -> list[tarfile.TarInfo]:
-    """The members, when all are allowed. They are counted while they are read: a small archive may hold very many."""
+    """The members. LfpError when one is not allowed. They are counted while they are read, because a small archive may
+    hold very many."""
     members: list[tarfile.TarInfo] = []
     left = UNPACKED_BYTES
     for member in tar:

@@ -73,7 +73,8 @@ def _files() -> list[str]:
 
 @cache
 def _sha256_of_all(files: tuple[tuple[str, int, int], ...]) -> str:
-    """Names relative to the tree, and contents. Sizes and dates are there for the cache."""
+    """The hash of the files' contents and of their names relative to the tree. Sizes and dates are only keys of the
+    cache."""
     found = hashlib.sha256()
     for name, _, _ in files:
         found.update(str(Path(name).relative_to(binaries.CHECKOUT)).encode() + b"\0" + Path(name).read_bytes() + b"\0")

@@ -45,7 +45,8 @@ class NotApplicable(Exception):
 
 
 def pattern(seed: int, size: int) -> bytes:
-    """The octets of a stream. Two seeds have nothing in common, so no octet of another stream is taken for its own."""
+    """The octets of a stream. The octets of two seeds are unrelated, so that octets of another stream are
+    recognised."""
     return random.Random(seed).randbytes(size)
 
 

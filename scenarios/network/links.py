@@ -167,7 +167,7 @@ def silent(pid: int, family: Family, yes: bool) -> None:
 
 def limit_super_packets(pid: int, name: str, super_bytes: int) -> None:
     """Makes TCP build only super-packets that are shorter than this for the interface; the kernel accepts at most
-    65536. A longer one of UDP becomes single packets, or in a guest super-packets that are shorter."""
+    65536. Longer super-packets of UDP become single packets, or in a guest shorter super-packets."""
 
     def act(ipr: IPRoute) -> None:
         ipr.link("set", index=_index(ipr, name), gso_max_size=super_bytes)

@@ -41,9 +41,9 @@ def _differs(rows: Sequence[Row], name: str) -> bool:
 
 
 def telling(rows: Sequence[Row], given: Sequence[str] = (), first: Iterable[str] = ()) -> list[str]:
-    """The smallest set of settings that, together with ``given`` (axes), tells apart all trials that are not repeats of
-    each other. ``first``: columns to prefer, such as those of the sweep. A setting whose value follows from the chosen
-    ones is left out: a case decides its gateway, and a delay decides the round-trip time."""
+    """The smallest set of settings that, together with ``given`` (axes), distinguishes all trials that are not repeats
+    of each other. ``first``: columns to prefer, such as those of the sweep. A setting whose value follows from the
+    chosen ones is left out: a case decides its gateway, and a delay decides the round-trip time."""
     kept: list[str] = []
     wanted = dict.fromkeys((*first, *varied(rows)))
     candidates = [name for name in wanted if name not in given and _says_all(rows, name)]

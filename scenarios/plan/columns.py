@@ -45,7 +45,7 @@ def _setting(name: str, kind: Kind, setting: str, label: str = "") -> Column:
     return Column(name, kind, "setting", label or _label(setting.rpartition(".")[2]), setting)
 
 
-# The first columns of [transfer], in front of the path and behind it; the rest follow in the order of its rows.
+# Columns of [transfer] that come before the path's columns and after them; the others follow in the order of the rows.
 _AHEAD = ("window", "pace", "pace_burst", "bytes", "request", "response", "exchanges", "duration", "length")
 _AFTER = ("congestion", "second", "plain", "short", "parallel", "omit")
 _BOX = ("poll", "spin", "granularity", "memory")  # columns of settings that the path has once

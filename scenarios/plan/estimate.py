@@ -50,7 +50,7 @@ def _alone_s(setting: Scenario) -> float:
 
 
 def moved_bytes(setting: Scenario) -> float:
-    """Expected amount of data without loss, of all flows. Together they move no more than the line does."""
+    """Expected amount of data without loss, of all flows. Together they move no more than the line carries."""
     known = flows.of(setting)
     if len(known) > 1:
         line = _rate_bps(setting.model_copy(update={"transfer": _without_window(setting)})) * transfer_s(setting) / 8

@@ -57,7 +57,8 @@ def _error(document: Document, setting: Scenario, key: Key, why: str) -> UsageEr
 
 
 def _place(document: Document, setting: Scenario, key: Key) -> str:
-    """``file:line: table.key = value`` of a setting's value, whether it is swept, a case's or everyone's."""
+    """``file:line: table.key = value`` of a setting's value, whether it is swept, in a case, or the same in all
+    trials."""
     dotted, values = ".".join(key), document.values
     of_case: Key = ("case", setting.scenario.case or "", *key)
     if dotted in values.get("sweep", {}):

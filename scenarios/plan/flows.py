@@ -1,4 +1,4 @@
-"""The flows of a setting: that of [transfer], then those of [flow.NAME], each as a setting in which it is alone.
+"""The flows of a setting: [transfer]'s, then those of [flow.NAME], each as a setting with this flow alone.
 
 Everything that is derived for one flow (command lines, duration, errors) is derived for each flow from such a setting.
 A flow takes every key that it leaves out from [transfer]. This is done before the values are validated, so that what

@@ -1,4 +1,4 @@
-"""One key of a scenario's table as one row: next to its type and default, all that other modules make of it.
+"""One key of a scenario's table as one row: next to its type and default, everything that other modules derive from it.
 
 Column of the results, argument of the tool, what iperf3 lacks, which gateways heed it, and SCENARIO.md's row are read
 from here (`tools/key-rows` writes the latter). [path], [transfer] and [gateway] have such rows. Rejected: a row in each
@@ -22,11 +22,11 @@ _SUFFIXES = ("_ns", "_bps", "_bytes", "_ppb")
 
 @dataclass(frozen=True)
 class Setting:
-    """``says``: SCENARIO.md's words. ``default``, ``allowed``: its other two cells, where model and tool do not say
-    them. ``column``: in results, the key where it is empty; None: no column. ``label``: the column in words. ``null``:
-    a column has null for 0. ``given``: the tool's option of the same name gets the value; a text names the flag that
-    switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the gateways that heed it. ``once``: the path
-    has it once, not for each direction."""
+    """``says``: SCENARIO.md's words. ``default``, ``allowed``: its other two cells, if they do not follow from model
+    and tool. ``column``: in results, the key where it is empty; None: no column. ``label``: the column in words.
+    ``null``: a column has null for 0. ``given``: the tool's option of the same name gets the value; a text names the
+    flag that switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the gateways that heed it. ``once``:
+    the path has it once, not for each direction."""
 
     says: str
     column: str | None = ""
@@ -40,7 +40,8 @@ class Setting:
     once: bool = False
 
     def __call__(self, schema: dict[str, Any]) -> None:
-        """Pydantic keeps a setting as the field's ``json_schema_extra``, and calls it; it adds nothing."""
+        """Pydantic keeps a setting as the field's ``json_schema_extra``, and calls it for the JSON Schema, to which it
+        adds nothing."""
 
 
 def row(value: Any, says: str, /, *, pattern: str | None = None, **more: Any) -> Any:

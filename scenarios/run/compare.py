@@ -22,7 +22,7 @@ from scenarios.trial.files import read_json
 
 @dataclass(frozen=True)
 class Comparison:
-    """Cells in the base's order. ``varied``: names of the cells' settings that tell them apart, each with its heading.
+    """Cells in the base's order. ``varied``: names of the settings in which the cells differ, each with its heading.
     ``unmatched``: the number of settings that only one side has; ``unjudged``: how many of these only the run has.
     ``left_out``: the number of trials that are not valid; ``without``: the number of rows of valid trials (one for each
     flow) that lack the metric. ``margin``: the share by which a ratio may differ from 1 and count as the same. ``by``:
@@ -188,7 +188,8 @@ def _names(ours: Table, theirs: Table, aside: frozenset[str]) -> list[str]:
 
 
 def _unmixed(table: Table, good: Sequence[Row], names: Sequence[str]) -> dict[Key, list[Row]]:
-    """The good trials by their settings. UsageError when trials of one run would be taken for repeats of each other."""
+    """The trials to compare, by their settings. UsageError when trials of one run would wrongly be taken for repeats of
+    each other."""
     groups = cells.groups(good, names)
     for rows in groups.values():
         if mixed := cells.telling(rows, names, cells.preferred(table.sweep)):

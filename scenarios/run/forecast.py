@@ -89,7 +89,7 @@ def memory_bytes(trial: Trial, *, virtual: bool, box: str) -> int:
 
 
 def disk_bytes(setting: Scenario) -> int:
-    """The most that a trial leaves: samples, and each captured packet with its row in the tables."""
+    """The most disk space that a trial takes: samples, and each captured packet with its row in the tables."""
     samples = estimate.transfer_s(setting) * 1e9 / setting.transfer.sample if setting.transfer.sample else 0
     samples *= 1 + setting.transfer.both_ways
     packets = 1.5 * estimate.moved_bytes(setting) / setting.path.mtu  # with acknowledgements
@@ -98,7 +98,7 @@ def disk_bytes(setting: Scenario) -> int:
 
 
 def _disk_free(folder: Path) -> int:
-    """The free room of the disk that would hold ``folder``."""
+    """The free space of the disk that would hold ``folder``."""
     existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     return shutil.disk_usage(existing).free
 

@@ -32,8 +32,8 @@ _SEED = 6349  # the same values give the same interval
 
 @dataclass(frozen=True)
 class Summary:
-    """A metric over the repeats of one setting. ``setting``: the columns that tell it from others. ``interval``: of the
-    median; None: too few observations. ``outliers``: trials whose values are outliers."""
+    """A metric over the repeats of one setting. ``setting``: the columns that distinguish it from others. ``interval``:
+    of the median; None: too few observations. ``outliers``: trials whose values are outliers."""
 
     setting: Row
     trials: int
@@ -44,8 +44,8 @@ class Summary:
 
 
 def summaries(rows: Sequence[Row], metric: str, names: Sequence[str]) -> list[Summary]:
-    """A summary for each setting. ``rows``: valid trials that have the metric; ``names``: columns that tell settings
-    apart."""
+    """A summary for each setting. ``rows``: valid trials that have the metric; ``names``: columns that distinguish
+    settings."""
     return [_summary(dict(zip(names, key, strict=True)), own, metric) for key, own in cells.groups(rows, names).items()]
 
 

@@ -150,7 +150,7 @@ def _started(net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger
 
 
 def tool(net: Topology, site: Site, which: Which, scratch: Path, log: Path, ledger: Ledger) -> Tool:
-    """One gateway, not yet started. `fresh` comes before the first of a pair."""
+    """One gateway, not yet started. Before the first one of a pair, `fresh` must be called."""
     gateway, pid, name = site.setting.gateway, net.pid(_node(site, which)), site.name(which)
     if gateway.has_nodes:
         sysctls.apply(profiles.load(_NODE_PROFILE), pid)
@@ -315,7 +315,7 @@ def _shared(site: Site, scratch: Path) -> Path:
 
 
 def fresh(site: Site, scratch: Path) -> None:
-    """Makes the folder for the files of a site's gateways, empty."""
+    """Makes an empty folder for the files of a site's gateways."""
     folder = _shared(site, scratch)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

@@ -73,7 +73,7 @@ def reasons(
 ) -> list[Reason]:
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
-    scenario says what system calls cost ([cpu]), so a program that is busy with them is what was asked for."""
+    scenario says what system calls cost ([cpu]), so a busy program is as intended."""
     causes = of_path(before.counters, after.counters, box, witness)
     causes += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
     causes += [
