@@ -69,7 +69,7 @@ def row(resource: Resource, share: Share) -> Row:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result with a row for each resource. Where the kernel is not built its rows are left out, and a line says
+    """One result with a row for each resource. Without a built kernel its rows are left out, and a line says
     why."""
     if why := kernel.missing():
         place.say(f"attack.shares: rows in virtual time are left out: {why}")

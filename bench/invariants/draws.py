@@ -119,7 +119,7 @@ class Draw:
         return _tables(_settle(dict(self.values)), self.seed)
 
     def file(self) -> str:
-        """A scenario file of it alone: `lfp run FILE --time virtual` makes the trial again."""
+        """A scenario file with this draw alone: `lfp run FILE --time virtual` makes the trial again."""
         head = {"scenario": {"name": self.name.replace(" ", "-"), "title": "A setting drawn at random"}}
         return "\n".join(_toml(head | self.tables)) + "\n"
 

@@ -102,7 +102,7 @@ show them as arrived, because they keep too little of a packet to check its sum.
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result. Where the kernel is not built there is none, and a line says why."""
+    """One result. Without a built kernel there is none, and a line says why."""
     if why := kernel.missing():
         place.say(f"{NAME}: left out: {why}")
         return

@@ -268,7 +268,7 @@ def _one(case: Case, seed: int, tools: tuple[str, ...]) -> dict[tuple[str, str],
 
 
 def rows() -> Iterator[Row]:
-    """For each program a row for each link type. tcptrace has captures of its own, because it reads few."""
+    """For each program a row for each link type. tcptrace has captures of its own, because it reads few forms."""
     jobs = [(case, seed, ("tshark",)) for seed, case in enumerate(matrix_captures.cases(SEED), SEED)]
     plain = enumerate(matrix_captures.plain_cases(SEED), SEED + len(jobs))
     jobs += [(case, seed, ("tcptrace",)) for seed, case in plain]

@@ -245,7 +245,7 @@ shows which sizes pass | `ping -M do -s 1472`, or an interface with a smaller MT
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result. Where the kernel is not built there is none, and a line says why."""
+    """One result. Without a built kernel there is none, and a line says why."""
     if why := kernel.missing():
         place.say(f"{NAME}: left out: {why}")
         return

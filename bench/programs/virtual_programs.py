@@ -117,7 +117,7 @@ def _row(script: Script, network: Network) -> Row:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result. Where the kernel is not built there is none, and a line says why."""
+    """One result. Without a built kernel there is none, and a line says why."""
     if why := kernel.missing():
         place.say(f"virtual.programs: left out: {why}")
         return

@@ -63,7 +63,7 @@ def rows(found: dict[str, Any]) -> list[Row]:
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """One result. Where the kernel is not built there is none, and a line says why."""
+    """One result. Without a built kernel there is none, and a line says why."""
     if why := kernel.missing():
         place.say(f"lft.scan: left out: {why}")
         return

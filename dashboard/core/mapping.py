@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 I64 = NDArray[np.int64]
 MAPPED_FROM = 4096  # bytes; smaller files are read
-LARGE_FROM = 4_000_000  # bytes; smaller ones are read as the kernel does it, soon as a whole
+LARGE_FROM = 4_000_000  # bytes; smaller files have the kernel's own read-ahead, which soon has read all of them
 
 
 def mapped(path: Path, whole: bool) -> NDArray[Any]:
@@ -48,7 +48,7 @@ def _file_of(values: NDArray[Any]) -> mmap.mmap | None:
 
 
 def _pages(values: NDArray[Any], rows: slice | I64, file: NDArray[np.uint8]) -> list[tuple[int, int]]:
-    """First and last of each run of pages of the file that the rows lie in."""
+    """The first and the last of each sequence of consecutive pages of the file that hold the rows."""
     if isinstance(rows, slice):
         start, stop, _ = rows.indices(len(values))
         ends = _page(values, np.asarray([start, stop - 1]), file)
@@ -60,5 +60,5 @@ def _pages(values: NDArray[Any], rows: slice | I64, file: NDArray[np.uint8]) -> 
 
 
 def _page(values: NDArray[Any], rows: I64, file: NDArray[np.uint8]) -> I64:
-    """The page of the file that the beginning of each row lies in."""
+    """The page of the file that holds the beginning of each row."""
     return (values.ctypes.data - file.ctypes.data + rows * values.strides[0]) // mmap.PAGESIZE

@@ -57,7 +57,7 @@ def scenarios(runs_dir: Path) -> list[str]:
 
 
 def found(runs_dir: Path, asked: Asked) -> list[Entry]:
-    """The entries, oldest run first. UsageError where there are none, or where the metric is not one."""
+    """The entries, oldest run first. UsageError where there are none, or where there is no such metric."""
     names = scenarios(runs_dir)
     scenario = asked.scenario or (names[0] if names else ALL)
     entries = history.entries(runs_dir, asked.metric, scenario=None if scenario == ALL else scenario, last=asked.last)

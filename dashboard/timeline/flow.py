@@ -230,7 +230,7 @@ class Flow:
 
     @kept
     def rtt_gaps(self) -> I64:
-        """Rows of `rtt` with an ACK before the next row that acknowledges new data and yet gives no sample."""
+        """Rows of `rtt` after which, before the next row, an ACK acknowledges new data without giving a sample."""
         return np.flatnonzero(self.trip_gap[1 : self.rtt.t_ns.size])
 
     @kept

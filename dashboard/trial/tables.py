@@ -50,8 +50,8 @@ def verdicts(loaded: Timeline) -> list[str]:
 
 
 def limits_of_responses(row: Json) -> list[str]:
-    """A sentence about what limited the responses of a trial, for a page that shows the requests; none of other trials,
-    and where these carry less than the requests."""
+    """A sentence about what limited the responses of a trial, for a page that shows the requests. None for other
+    trials, or if the responses carry less than the requests."""
     shares = {name: row.get(f"limited_{name}") or 0.0 for name in columns.LIMITS}
     if row.get("limits_direction") != "responses":
         return []

@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Show a metric over all runs in --runs-dir, by commit of lfp and of the gateway.
 
-    Each row is a cell of a run, which is all its valid trials of one setting. Its ratio to the run before with this
-    cell has its 95 % interval; 'same' and 'changed' are decided by --margin, as in 'lfp compare'.
+    Each row is a cell of a run, which is all its valid trials of one setting. Its ratio to the previous run with this
+    cell has a 95 % interval; 'same' and 'changed' are decided by --margin, as in 'lfp compare'.
     """
     if plot and as_json:
         raise UsageError("--plot: not with --json; leave one of them out")

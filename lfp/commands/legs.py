@@ -131,7 +131,7 @@ def _spread(times: dict[str, int] | None) -> str:
 
 @cache
 def _table() -> dict[str, str]:
-    """The words of pktlogger's table of causes, which all of its texts have."""
+    """The words of pktlogger's table of causes, which all of its texts use."""
     done = subprocess.run([find("pktlogger"), "--causes-json"], capture_output=True, text=True, check=True, timeout=60)
     rows = json.loads(done.stdout)
     return {row["name"]: row["words"] for kind in ("losses", "limits") for row in rows[kind]}

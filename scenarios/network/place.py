@@ -65,7 +65,7 @@ class Place:
         path.write_bytes(done)
 
     def run(self, line: str) -> bytes:
-        """What a shell's command line prints on the other machine. LfpError when it fails."""
+        """The output of a shell's command line on the other machine. LfpError when it fails."""
         assert self.ssh
         try:
             done = subprocess.run(

@@ -171,7 +171,8 @@ class Topology:
 
     def attach_wan(self, profile: Profile) -> None:
         """Sets addresses, neighbours and routes once the boxes have created their ports. Routes carry the profile's
-        options. Those of nodes away from the path are still there from the trial before, if it had the same options."""
+        options. The routes of nodes that are not next to the path remain from the previous trial, if it had the same
+        options."""
         options, at_path = (profile.rto_min_ms,), set()
         for number in self.graph.hops.values():
             self._join(number)

@@ -51,7 +51,7 @@ def digest(scenario: str, form: Form) -> str:
 
 
 def has_quick(scenario: str) -> bool:
-    """Whether the quick form of a scenario is another than the whole one."""
+    """Whether the quick form of a scenario differs from the whole one."""
     return digest(scenario, "quick") != digest(scenario, "whole")
 
 

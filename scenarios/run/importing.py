@@ -41,8 +41,8 @@ _ENDING = re.compile(r"(\.(pcap|pcapng|cap|dmp|pcapng?\d+))?(\.(gz|xz|lz4|zst))?
 @dataclass(frozen=True)
 class Wanted:
     """What `lfp import` was asked for. ``captures``: files in the order in which the data pass them, or `STDIN`.
-    ``clock``: as ``pktlogger analyse --clock`` takes it. ``keep``: the run holds copies of the captures. ``key``: that
-    of ``anonymise``, a file; None: a random one."""
+    ``clock``: as ``pktlogger analyse --clock`` takes it. ``keep``: the run holds copies of the captures. ``key``: a
+    file with the key for ``anonymise``; None: a random key."""
 
     captures: Sequence[str]
     name: str = "import"

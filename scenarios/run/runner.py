@@ -58,8 +58,8 @@ class Elsewhere(Protocol):
         """How many trials run at a time, as far as is known."""
 
     def ready(self, plan: Plan, content: dict[str, Any]) -> dict[str, Any]:
-        """Checks that they can run the plan; called before the first trial. ``content``: the run's manifest. Returns
-        what else the manifest says. LfpError when they cannot."""
+        """Checks that these machines can run the plan; called before the first trial. ``content``: the run's manifest.
+        Returns what else the manifest says. LfpError when they cannot."""
 
     def run_all(self, run_dir: Path, todo: list[Trial], ended: Callable[[Ended], None]) -> None:
         """Runs the trials in order, and calls ``ended`` for each that has its folder in ``run_dir``. LfpError ends the

@@ -79,7 +79,7 @@ def _manifest(run_dir: Path) -> dict[str, Any]:
 
 
 def _started_ns(run_dir: Path) -> int | None:
-    """When a run started. None for one whose manifest is damaged, so that it hides no other."""
+    """When a run started. None for one whose manifest is damaged, so that the other runs are still found."""
     try:
         found = _manifest(run_dir).get("started_realtime_ns")
     except (LfpError, OSError):

@@ -227,7 +227,8 @@ def _arguments(share: Path, memory_bytes: int, seed: int) -> list[str]:
 
 
 def _quoted(word: str) -> str:
-    """A word of the kernel's command line, which spaces part unless they are inside quotation marks."""
+    """A word of the kernel's command line, quoted if necessary: spaces separate words unless they are inside quotation
+    marks."""
     name, equals, value = word.partition("=")
     return word if " " not in word else f'{name}="{value}"' if equals else f'"{word}"'
 

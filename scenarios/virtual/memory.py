@@ -19,7 +19,7 @@ from scenarios.virtual import init
 BASE_BYTES = 384 * 2**20  # kernel, Python, tools
 _FASTEST_BPS = 10**10
 _WRITER_BYTES = 8 * 2**20  # memory of a captured interface in addition to its ring
-_RECORD_BYTES = 128 * 2**20  # the delay box's rings, and what of its record the host does not have yet
+_RECORD_BYTES = 128 * 2**20  # the delay box's rings, and the part of its record that the host has not read yet
 # A byte in flight is in the sender's queue and in the box, and may be in the receiver's queue. Each holds it in blocks
 # that are larger than the byte's data.
 _COPIES = 5

@@ -83,7 +83,7 @@ def tasks(records: Records) -> list[Task]:
     """All threads of a record, those with the most system calls first."""
     calls = records[records["kind"] == Kind.CALL]
     switches = _switches(records)
-    names = dict(zip(switches["task"].tolist(), switches["name"].tolist(), strict=True))  # the last one that it had
+    names = dict(zip(switches["task"].tolist(), switches["name"].tolist(), strict=True))  # each task's last name
     runs, made = _counts(switches["task"]), _counts(calls["task"])
     last_ns = dict(zip(records["task"].tolist(), records["now_ns"].tolist(), strict=True))
     began_ns = int(records["now_ns"][0])
