@@ -17,7 +17,7 @@
 #include "settings.h"
 #include "watch.h"
 
-/* --check: builds the models of both directions and says what they mean. */
+/* --check: builds the models of both directions and prints them in full. */
 static int check(const struct settings *settings, const struct params params[2])
 {
     static const char *const names[2] = {"ab", "ba"};
@@ -38,7 +38,7 @@ static int check(const struct settings *settings, const struct params params[2])
     return NC_EXIT_OK;
 }
 
-/* What the keeper does: removes the control socket from a folder of root's. */
+/* The keeper's act: removes the control socket from a directory that root owns. */
 static int keep(void *context, uint32_t what, uint64_t value, struct nc_error *error)
 {
     const struct settings *settings = context;
@@ -59,7 +59,7 @@ static int confine(const struct settings *settings, json_t **sandbox, struct nc_
     return nc_sandbox_enter(&limits, &settings->sandbox, sandbox, error);
 }
 
-/* Opens the control socket if there is to be one, runs the box, prints `ready` and `end`. */
+/* Opens the control socket if one is configured, runs the box, prints `ready` and `end`. */
 static int operate(struct box *box, const struct settings *settings, const struct params params[2], int signal_fd,
                    struct nc_keeper *keeper, struct nc_error *error)
 {

@@ -18,11 +18,11 @@ enum { A, B };
 struct box {
     struct box_settings settings;
     struct port ports[PORTS];
-    struct direction directions[PORTS]; /* [A]: what comes in at a and leaves at b */
+    struct direction directions[PORTS]; /* [A]: packets that arrive at a and leave at b */
     struct record_file *record;         /* NULL: none */
     struct worker workers[PORTS];
     unsigned workers_n; /* 0: the kernel moves the packets */
-    int kernel;         /* descriptor of the box in the kernel (kernel_home.h); -1: this process's workers move the
+    int kernel;         /* descriptor of the box in the kernel (kernel_home.h); -1: workers of this process move the
                          * packets */
     struct nc_clock_pair started;
 };
@@ -61,7 +61,7 @@ static int check_memory(const struct box_settings *settings, const struct params
 }
 
 /* Builds and checks the models of both directions. Returns 0, or -1 with a reason and nothing to free. `now`: the
- * models in force, or NULL. */
+ * current models, or NULL. */
 static int build_models(const struct box_settings *settings, const struct direction now[PORTS],
                         const struct params params[PORTS], struct models models[PORTS], struct nc_error *error)
 {
@@ -190,7 +190,7 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
     }
     box->settings = *settings;
     box->kernel = -1;
-    box->started = nc_clock_pair_read(); /* before the memory is touched: time 0 of the schedules, which `ready`
+    box->started = nc_clock_pair_read(); /* read before the memory is touched: time 0 of the schedules, which `ready`
                                           * prints */
     for (int p = 0; p < PORTS; p++)
         box->ports[p] = (struct port){.fd = -1, .napi_fd = -1, .counters = -1, .claim = -1};
@@ -306,7 +306,7 @@ static json_t *verdict(const struct box *box, const struct direction_view views[
     return verdict_json(of, limit_ns(box));
 }
 
-/* What both directions have counted by now. */
+/* The current counts of both directions. */
 static uint64_t look(struct box *box, struct direction_view views[PORTS])
 {
     uint64_t now_ns = 0;

@@ -1,5 +1,5 @@
 /* The box: two ports, two directions, and one or two workers that move their packets (worker.h). Only the control
- * thread (control_thread.h) calls these functions. They pause the workers where they look at or change what the workers
+ * thread (control_thread.h) calls these functions. They pause the workers to read or change state that the workers
  * own. */
 #ifndef COMET_BOX_H
 #define COMET_BOX_H
@@ -32,8 +32,7 @@ struct box *box_open(const struct box_settings *settings, const char *port_a, co
                      const struct params params[2], struct nc_error *error);
 void box_close(struct box *box);
 
-/* Packets move from box_start to box_stop. box_start returns -1 with the error when the machine has no thread to
- * give. */
+/* Packets move from box_start to box_stop. box_start returns -1 with the error when no thread can be created. */
 int box_start(struct box *box, struct nc_error *error);
 void box_stop(struct box *box);
 

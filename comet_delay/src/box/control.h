@@ -1,5 +1,5 @@
-/* What the control socket understands: one JSON request in, one JSON answer out (CONTROL.md). The sockets are
- * control_thread.c's. */
+/* The requests of the control socket: one JSON request in, one JSON answer out (CONTROL.md). control_thread.c has the
+ * sockets. */
 #ifndef COMET_CONTROL_H
 #define COMET_CONTROL_H
 

@@ -16,9 +16,9 @@
 #include "nc_log.h"
 #include "nc_range.h"
 
-/* How long the thread accepts no client after accept failed for lack of descriptors or memory. A waiting client keeps
- * the socket readable, so trying again at once would take a whole processor from the packets. Rejected: a spare
- * descriptor with which to turn clients away. The limit of the whole machine can take that one, too. */
+/* How long the thread accepts no client after accept has failed for lack of descriptors or memory. A waiting client
+ * keeps the socket readable, so trying again at once would take a whole processor from the packets. Rejected: a spare
+ * descriptor with which to turn clients away. At the limit of the whole machine that one cannot be used either. */
 #define NO_ROOM_NS (100 * NC_NS_PER_MS)
 
 /* A connected client, and the part of its next line that has arrived. */
@@ -36,8 +36,8 @@ struct control_thread {
     struct client clients[CONTROL_THREAD_CLIENTS_MAX];
 };
 
-/* Reads what is there and answers every whole line. -1 when the client has gone, or has sent a line that is too
- * long. */
+/* Reads the octets that have arrived and answers every complete line. Returns -1 when the client has gone, or has sent
+ * a line that is too long. */
 static int read_client(struct client *client, struct box *box)
 {
     ssize_t n = recv(client->fd, client->line + client->used, sizeof client->line - client->used, MSG_DONTWAIT);
@@ -48,7 +48,7 @@ static int read_client(struct client *client, struct box *box)
     client->used += (size_t)n;
     for (char *end; (end = memchr(client->line, '\n', client->used));) {
         size_t len = (size_t)(end - client->line);
-        /* blocking, with the socket's send time-out: a client that does not read is dropped */
+        /* blocks until the socket's send time-out: a client that does not read is dropped */
         if (nc_control_send(client->fd, control_answer(box, client->line, len), 0) < 0)
             return -1;
         client->used -= len + 1;
@@ -69,7 +69,7 @@ static void accept_client(struct control_thread *thread)
         close(fd);
         return;
     }
-    struct timeval patience = {.tv_usec = 200000}; /* a client that does not read must not hold up the others */
+    struct timeval patience = {.tv_usec = 200000}; /* a client that does not read must not delay the others */
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     thread->clients[thread->n].fd = fd;
     thread->clients[thread->n++].used = 0;

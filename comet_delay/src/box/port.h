@@ -1,6 +1,6 @@
-/* A port of the box. Super-packets come in and go out there with a virtio-net header (nc_vnet.h) before them, so that a
- * 64 KB super-packet crosses in one read and one write. There are two kinds:
- *   tap:NAME[@NETNS]  a TAP, made in a host's namespace as that host's NIC; it goes with the box
+/* A port of the box. Super-packets arrive and leave with a virtio-net header (nc_vnet.h) before them, so that a 64 KB
+ * super-packet crosses in one read and one write. There are two kinds:
+ *   tap:NAME[@NETNS]  a TAP, made in a host's namespace as that host's NIC; removed with the box
  *   if:NAME[@NETNS]   an existing Ethernet interface (veth, physical NIC) that the box attaches to and leaves as it was
  * A port does not change after port_open, so different threads may read it, write it and read its counter. */
 #ifndef COMET_PORT_H
@@ -23,7 +23,7 @@ struct port_settings {
     unsigned mtu; /* of a TAP; an attached interface keeps its own MTU */
     enum port_napi napi;
     int kernel_file; /* descriptor of the box in the kernel (kernel_calls.h); -1: this process moves the packets */
-    unsigned leaves; /* the direction of that box that leaves at this port */
+    unsigned leaves; /* the direction of that box whose packets leave at this port */
 };
 
 struct port {
@@ -43,13 +43,14 @@ int port_open(struct port *port, const char *text, const struct port_settings *s
 /* Does nothing to a port that is not open (as after {0}). */
 void port_close(struct port *port);
 
-/* Reads one packet, header first. Returns its bytes, 0 when nothing waits, -1 when the port is gone for good. The
- * kernel cannot describe some packets by a virtio-net header (a super-packet in a tunnel). Such a packet, and one that
- * does not fit, comes as a header without a frame, which nc_super_read refuses and the box counts as malformed. */
+/* Reads one packet, header first. Returns its length, 0 when no packet waits, -1 when the interface was deleted. The
+ * kernel cannot describe some packets by a virtio-net header (a super-packet in a tunnel). For such a packet, and for
+ * one that does not fit, this returns a header without a frame, which nc_super_read refuses and the box counts as
+ * malformed. */
 ssize_t port_read(const struct port *port, void *buf, size_t size);
 
-/* True when the port took the run. With `defer` another processor takes the run from there, where that is possible. A
- * run written without `defer` overtakes what that processor has not yet taken. */
+/* True when the port accepted the run. With `defer` another processor processes the run, if that is possible. A run
+ * written without `defer` overtakes runs that that processor has not yet processed. */
 bool port_write(const struct port *port, const struct nc_run *run, bool defer);
 
 /* Frames that the kernel dropped because the box did not read fast enough. */

@@ -1,6 +1,6 @@
 /* An existing interface, to which the box attaches by a packet socket (packet(7)) with a virtio-net header. The socket
- * takes all that the interface receives, whomever it is for, but not what leaves there, so the box never sees what it
- * sent.
+ * gets every packet that the interface receives, whatever its destination, but no packet that leaves there, so the box
+ * never sees its own packets.
  *
  * The header of a packet socket has 10 bytes, two less than NC_VNET_LEN; scattered reads and gathered writes bridge the
  * difference. (Kernels from 6.4 on offer 12 bytes, which would be a second path to test and would save nothing.) The
@@ -31,8 +31,8 @@
 
 enum { HEADER_LEN = sizeof(struct virtio_net_hdr), TAG_LEN = 4, TAG_AT = NC_VNET_LEN + 2 * ETHER_ADDR_LEN };
 
-/* The kernel doubles this for its own overhead. A TCP sender is not held back while its packets wait here, so the
- * buffer must take what the congestion window lets out at once, as a TAP's ring must (port_tap.c). */
+/* The kernel doubles this for its own overhead. Packets that wait here do not slow a TCP sender down, so the buffer
+ * must hold a whole congestion window, as a TAP's ring must (port_tap.c). */
 enum { BUFFER_BYTES = 512 << 20 };
 
 /* Finds the index and the MTU. -1 unless the interface exists, is Ethernet and is up. */
@@ -55,8 +55,8 @@ static int inspect(struct port *port, int *index, struct nc_error *error)
     return 0;
 }
 
-/* An interface serves one box, otherwise every packet would cross twice in both directions. The claim is an abstract
- * Unix address, which belongs to the network namespace and goes with the process that holds it. */
+/* Claims the interface for one box; with two boxes every packet would cross twice in both directions. The claim is an
+ * abstract Unix address, which belongs to the network namespace and is released when the process ends. */
 static int claim(struct port *port, int index, struct nc_error *error)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
@@ -76,8 +76,8 @@ static bool set(int fd, int level, int option, int value)
     return setsockopt(fd, level, option, &value, sizeof value) == 0;
 }
 
-/* Root of a user namespace gets net.core.rmem_max at most. The box logs that once; packets that find no room are
- * counted as receive_ring drops, and the verdict names them. */
+/* Root of a user namespace gets at most net.core.rmem_max. The box logs that once; packets for which there is no room
+ * are counted as receive_ring drops, and the verdict names them. */
 static bool set_buffers(const struct port *port)
 {
     int got = 0;
@@ -130,7 +130,7 @@ static int attached_open(struct port *port, const struct port_settings *settings
     return -1;
 }
 
-/* Puts a tag between the addresses and the type of the frame of `len` bytes at buf, which has room for the tag. */
+/* Inserts a tag between the addresses and the type of the frame of `len` bytes at buf, which has room for the tag. */
 static void insert_tag(uint8_t *buf, size_t len, uint16_t protocol, uint16_t tag)
 {
     struct virtio_net_hdr header;
@@ -145,7 +145,7 @@ static void insert_tag(uint8_t *buf, size_t len, uint16_t protocol, uint16_t tag
     nc_put16(buf + TAG_AT + 2, tag);
 }
 
-/* Puts the tag back that the kernel took out. Returns the new length. */
+/* Inserts the tag that the kernel has removed. Returns the new length. */
 static size_t restore_tag(uint8_t *buf, size_t len, struct msghdr *message)
 {
     struct cmsghdr *ancillary = CMSG_FIRSTHDR(message);
@@ -161,8 +161,7 @@ static size_t restore_tag(uint8_t *buf, size_t len, struct msghdr *message)
     return len + TAG_LEN;
 }
 
-/* The socket stays bound to an interface that is down, and works again when it comes up. A deleted interface is
- * lost. */
+/* The socket stays bound to an interface that is down, and works again when it comes up, but not to a deleted one. */
 static bool is_bound(const struct port *port)
 {
     struct sockaddr_ll address = {0};
@@ -195,15 +194,14 @@ static ssize_t attached_read(const struct port *port, void *room, size_t size)
 
 static bool attached_write(const struct port *port, const struct nc_run *run, bool defer)
 {
-    (void)defer; /* a packet socket has one way out; veth and NICs hand packets over to softirqs themselves */
+    (void)defer; /* a packet socket cannot defer writes; veth and NICs pass packets to softirqs themselves */
     struct iovec parts[3] = {{(void *)run->head, HEADER_LEN},
                              {(void *)(run->head + NC_VNET_LEN), run->head_len - NC_VNET_LEN},
                              {(void *)run->payload, run->payload_len}};
     return writev(port->fd, parts, 3) >= 0;
 }
 
-/* SO_MEMINFO counts for the socket, as PACKET_STATISTICS does, but reading does not reset the count. It wraps at
- * 2^32. */
+/* SO_MEMINFO has the socket's drop count, as PACKET_STATISTICS has, but reading does not reset it. It wraps at 2^32. */
 static uint64_t attached_ring_drops(const struct port *port)
 {
     uint32_t values[SK_MEMINFO_VARS] = {0};

@@ -1,5 +1,5 @@
-/* A port of a box in the kernel: an interface whose queueing discipline is the direction that leaves there. This process
- * neither reads nor writes it. */
+/* A port of a box in the kernel: an interface whose queueing discipline is the direction whose packets leave there.
+ * This process neither reads nor writes it. */
 #include <errno.h>
 #include <linux/netlink.h>
 #include <linux/pkt_sched.h>
@@ -11,7 +11,7 @@
 #include "kernel_calls.h"
 #include "port_kind.h"
 
-/* The discipline of an interface: RTM_NEWQDISC puts ours in the place of what is there, RTM_DELQDISC removes it. */
+/* Sets the discipline of an interface: RTM_NEWQDISC replaces the present one by ours, RTM_DELQDISC removes it. */
 static int ask(int sock, uint16_t type, uint16_t flags, int index, const struct comet_kernel_attach *attach)
 {
     struct {

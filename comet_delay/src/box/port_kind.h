@@ -1,4 +1,4 @@
-/* What each kind of port does. port.c chooses the kind by the text before the ':'. */
+/* The functions of each kind of port. port.c chooses the kind by the text before the ':'. */
 #ifndef COMET_PORT_KIND_H
 #define COMET_PORT_KIND_H
 
@@ -24,7 +24,7 @@ ssize_t port_unreadable(void *buf);
 /* Makes an interface request (SIOC…) on any socket of the namespace, with the name filled in. -1 with errno. */
 int port_interface_ioctl(int sock, unsigned long request, struct ifreq *ifr, const char *name);
 
-/* Opens a socket to rtnetlink in the present namespace. -1 with errno. */
+/* Opens a socket to rtnetlink in the current namespace. -1 with errno. */
 int port_netlink_open(void);
 
 /* Sends one request and reads its acknowledgement. -1 with errno. */

@@ -1,13 +1,13 @@
-/* A TAP: the host keeps its offloads on, because the TAP says that it can take super-packets.
+/* A TAP: the host keeps its offloads on, because the TAP reports that it accepts super-packets.
  *
- * A write to a TAP runs the host's receiving stack to its end, in the writer. So that another processor can do that
- * when the box has no time left, the TAP gets a second queue with NAPI, which a kernel thread of its own polls
- * ("threaded"). What is written there waits in that queue; the thread takes it in batches, with GRO where the host has
- * GRO on. The queue is chosen for each write. What the host sends always goes to the first queue, to which a BPF
- * program of two instructions steers it, so there is one ring to read and nothing overtakes. Where the kernel or the
- * machine does not offer this, the TAP has one queue.
- * Rejected: NAPI for everything. Waking its thread adds tens of µs where a packet comes alone. Rejected: receive packet
- * steering. It is bound to a processor by number, and takes one interrupt a packet. */
+ * A write to a TAP runs the host's whole receiving stack in the writer. So that another processor can do that when the
+ * box has no time left, the TAP gets a second queue with NAPI, which a separate kernel thread polls ("threaded").
+ * Packets written there wait in that queue; the thread takes them in batches, with GRO if the host has GRO on. The
+ * queue is chosen for each write. Packets that the host sends always go to the first queue, by a BPF program of two
+ * instructions, so there is one ring to read and nothing overtakes. If the kernel or the machine does not support this,
+ * the TAP has one queue.
+ * Rejected: NAPI for everything. Waking its thread adds tens of µs to a single packet. Rejected: receive packet
+ * steering. It is bound to a processor by number, and takes one interrupt per packet. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -32,8 +32,8 @@
 #define TUN_F_USO6 0x40
 #endif
 
-/* A TAP orphans packets as they enter its ring, so TCP's small-queue limit does not hold the sender back. The ring must
- * therefore take what the congestion window lets out at once. */
+/* A TAP orphans packets as they enter its ring, so TCP's small-queue limit does not slow the sender down. The ring must
+ * therefore hold a whole congestion window. */
 enum { RING_PACKETS = 262144 };
 
 static int set_offloads(int fd)
@@ -41,7 +41,7 @@ static int set_offloads(int fd)
     unsigned offloads = TUN_F_CSUM | TUN_F_TSO4 | TUN_F_TSO6 | TUN_F_TSO_ECN;
     if (ioctl(fd, TUNSETOFFLOAD, offloads | TUN_F_USO4 | TUN_F_USO6) == 0)
         return 0;
-    return ioctl(fd, TUNSETOFFLOAD, offloads); /* kernels before 6.2: UDP comes in wire packets */
+    return ioctl(fd, TUNSETOFFLOAD, offloads); /* kernels before 6.2: UDP arrives as wire packets */
 }
 
 /* Opens a queue of the TAP; the first one makes the TAP. -1 with errno. */
@@ -74,7 +74,7 @@ static int create(const char *name, int flags, struct nc_error *error)
                                     : "");
 }
 
-/* Makes everything that the host sends go to queue 0. */
+/* Steers all packets that the host sends to queue 0. */
 static bool steer_to_first(int fd)
 {
     const struct bpf_insn zero[] = {{.code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 0},
@@ -92,7 +92,7 @@ static bool steer_to_first(int fd)
 }
 
 /* Gives the interface's NAPI a kernel thread. sysfs shows the interfaces of the namespace in which it was mounted, so
- * we mount one for ourselves, at no place in the file system. */
+ * we mount it for ourselves, without attaching it to the file system. */
 static bool set_threaded(const char *name)
 {
     char path[64];
@@ -110,7 +110,7 @@ static bool set_threaded(const char *name)
     return ok;
 }
 
-/* The queue for deferred writes, or -1 where there can be none. The TAP then has one queue. */
+/* Opens the queue for deferred writes. -1: not possible here; the TAP then has one queue. */
 static int open_napi_queue(const struct port *port)
 {
     if (!steer_to_first(port->fd))
@@ -134,8 +134,8 @@ static int ask_netlink(const void *request, size_t size)
     return failed;
 }
 
-/* Removes the queueing discipline in front of the ring. It would hold nothing and cost a lock for each packet, and the
- * default one takes memory for three rings for each of the 256 queues that the TAP might have. -1 with errno. */
+/* Removes the queueing discipline before the ring. It would hold no packets and cost a lock for each packet, and the
+ * default one takes memory for three rings for each of the 256 queues that a TAP may have. -1 with errno. */
 static int set_no_queue(int index)
 {
     struct {
@@ -152,7 +152,7 @@ static int set_no_queue(int index)
     return ask_netlink(&request, sizeof request);
 }
 
-/* Uses netlink, which root of a user namespace may use too; SIOCSIFTXQLEN is for root of the machine alone. -1 with
+/* Uses netlink, which root of a user namespace may use, too; only root of the machine may use SIOCSIFTXQLEN. -1 with
  * errno. */
 static int set_ring_length(int index, unsigned packets)
 {
@@ -208,7 +208,7 @@ static void tap_close(struct port *port)
 
 static int tap_open(struct port *port, const struct port_settings *settings, struct nc_error *error)
 {
-    /* with one processor there is no other to hand packets over to */
+    /* with one processor there is no other to process the packets */
     bool napi = settings->napi == PORT_NAPI_AUTO && sysconf(_SC_NPROCESSORS_ONLN) > 1;
     port->fd = create(port->name, IFF_TUN_EXCL | (napi ? IFF_MULTI_QUEUE : 0), error);
     if (port->fd < 0)

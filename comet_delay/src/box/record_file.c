@@ -12,7 +12,7 @@ struct record_file {
     int fd;
     size_t bytes;
     struct comet_record_head *head;
-    bool lent; /* somebody else writes to the rings */
+    bool lent; /* another writer fills the rings */
     struct recorder recorders[COMET_RECORD_RINGS];
 };
 
@@ -49,7 +49,7 @@ static void fill_head(struct comet_record_head *head, const struct record_settin
     }
 }
 
-/* Takes up the space, locks and maps the file, fills in its head and gives it its name. 0, or -1 with errno. */
+/* Allocates the space, locks and maps the file, fills in its head and renames it. 0, or -1 with errno. */
 static int make(struct record_file *file, const struct record_settings *settings, const char *const ports[2],
                 const char *text, struct nc_clock_pair clock, const char *temporary)
 {

@@ -72,7 +72,8 @@ static const struct nc_usage usage = {
               "  comet-delay run --a if:eth1 --b if:eth2 --delay 50ms",
 };
 
-/* A parameter's row for one group: the name gets the group's prefix, the offset that of the group's struct params. */
+/* A parameter's option row for one group: adds the group's prefix to the name, and the offset of the group's struct
+ * params to the offset. */
 static struct nc_option group_row(const struct group *group, const struct nc_option *option, char *name)
 {
     struct nc_option row = *option;

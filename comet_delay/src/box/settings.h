@@ -1,5 +1,5 @@
-/* The command line of `comet-delay run`, and the names that `set` takes. Each parameter of the table in params.c gives
- * three options: for both directions, for a to b, and for b to a. The box's own options come on top. */
+/* The command line of `comet-delay run`, and the names that `set` takes. Each parameter of the table in params.c
+ * becomes three options: for both directions, for a to b, and for b to a. The box's own options are added. */
 #ifndef COMET_SETTINGS_H
 #define COMET_SETTINGS_H
 

@@ -1,5 +1,5 @@
-/* Whether all that happened to packets was the model's doing. Numbers come in and reasons go out; nothing here reads a
- * clock or a port. */
+/* Decides whether the model alone caused everything that happened to packets. Pure: numbers in, reasons out; nothing
+ * here reads a clock or a port. */
 #ifndef COMET_VERDICT_H
 #define COMET_VERDICT_H
 
@@ -9,13 +9,13 @@
 
 #include "histogram.h"
 
-/* What the verdict looks at in one direction. */
+/* What the verdict considers in one direction. */
 struct verdict_of {
     uint64_t dropped_memory; /* packets dropped because there was no memory */
     uint64_t malformed;      /* frames dropped because they contradict themselves */
-    uint64_t not_taken;      /* packets that the far port did not take */
+    uint64_t not_taken;      /* packets that the outgoing port did not accept */
     uint64_t dropped_unread; /* packets dropped by the kernel before the box read them */
-    uint64_t unrecorded;     /* packets that found no room in the record */
+    uint64_t unrecorded;     /* packets for which there was no room in the record */
     bool port_gone;          /* the interface that it reads from was deleted */
     const struct histogram *lateness;
 };

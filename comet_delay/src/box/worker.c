@@ -11,25 +11,26 @@
 #include "nc_clock.h"
 #include "nc_log.h"
 
-/* Packets moved at one port before the other gets its turn. This bounds reading, but not sending what is due: under
- * overload packets wait unread in the port's ring, instead of late in the box. */
+/* Packets moved at one port before the other port's turn. This bounds reading, but not the sending of due packets:
+ * under overload packets wait unread in the port's ring, instead of leaving the box late. */
 enum { BATCH = 32 };
 
 /* When a task of real-time priority leaves the other tasks of its processor less than 5 %, the kernel stops it for 50
- * ms in every second (fair server, or real-time throttling before that). Packets would leave that late. So a worker
- * rests for a fifteenth of the time it works, in pieces of REST_NS, which is no more than the lateness of `poll`. */
+ * ms in every second (fair server, formerly real-time throttling). Packets would leave late by that time. So a worker
+ * rests for a fifteenth of its working time, in pieces of REST_NS, which is at most the lateness that `poll` causes. */
 #define REST_NS (50 * NC_NS_PER_US)
 enum { REST_SHARE = 15 };
 
-/* Reading a batch takes up to this long, and its packets count as come when the reading began. A worker that was held
- * up for longer does not know when they came. They count as come this long before they were read, because a packet that
- * leaves before its delay is over shows a sender a path that is shorter than it is. */
+/* Reading a batch takes up to this time, and the arrival time of its packets is the beginning of the reading. A worker
+ * that was stopped for longer does not know when packets arrived. Their arrival time is then this long before they were
+ * read: an earlier time could let a packet leave before its delay is over, so that the path would seem shorter than it
+ * is. */
 #define READING_NS (100 * NC_NS_PER_US)
 
-/* Load is judged over windows of this time. A worker that is busy for more than BUSY of a window lets other processors
- * do the hosts' work. It takes the work back when it was busy for less than CALM in CALM_WINDOWS windows in a row and
- * then has written nothing for QUIET_NS. Others may have to wait for a processor, and they too must have nothing left,
- * or what the worker writes itself would overtake it. */
+/* Load is measured over windows of this time. A worker that is busy for more than BUSY of a window lets other
+ * processors run the hosts' receiving stacks. It runs them itself again when it was busy for less than CALM in
+ * CALM_WINDOWS consecutive windows and then has written nothing for QUIET_NS. During QUIET_NS the other processors
+ * empty their queues; otherwise the worker's own writes would overtake packets there. */
 #define WINDOW_NS (10 * NC_NS_PER_MS)
 #define QUIET_NS NC_NS_PER_MS
 enum { CALM_WINDOWS = 50 };
@@ -77,14 +78,14 @@ static void sleep_until(uint64_t time_ns)
     clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 }
 
-/* Learns only from a wait that was ended by its timer. */
+/* Learns the wake-up latency, but only from a wait that its timer ended. */
 static void learn_latency(struct worker *worker, uint64_t now_ns)
 {
     if (worker->timer_ns)
         wake_latency_learn(&worker->latency, now_ns > worker->timer_ns ? now_ns - worker->timer_ns : 0);
 }
 
-/* Sleeps for as long as a worker sleeps between the packets of an idle path. */
+/* Measures the wake-up latency by sleeps as long as between two packets of a nearly idle path. */
 void worker_calibrate(struct worker *worker)
 {
     enum { SLEEPS = 40 };
@@ -97,7 +98,7 @@ void worker_calibrate(struct worker *worker)
     worker->timer_ns = 0;
 }
 
-/* Reads one packet and looks at the clock. */
+/* Reads one packet, then the clock. */
 static ssize_t read_packet(struct worker *worker, const struct port *port, struct packet_buffer *packet)
 {
     ssize_t len = port_read(port, packet ? packet->data : worker->spare, NC_VNET_LEN + DIRECTION_FRAME_MAX);
@@ -106,8 +107,8 @@ static ssize_t read_packet(struct worker *worker, const struct port *port, struc
     return len;
 }
 
-/* Reads up to a batch from the direction's port. What was there at `now_ns` came at `came_ns`. Returns the number of
- * packets. */
+/* Reads up to a batch from the direction's port. Packets that were already there at `now_ns` have the arrival time
+ * `came_ns`. Returns the number of packets. */
 static unsigned receive(struct worker *worker, unsigned d, uint64_t came_ns, uint64_t now_ns)
 {
     struct direction *direction = &worker->directions[d];
@@ -131,8 +132,8 @@ static unsigned receive(struct worker *worker, unsigned d, uint64_t came_ns, uin
     return n;
 }
 
-/* Sends up to a batch of what is due to the direction's far port. The lateness of each run is counted from the last
- * look at the clock, so it includes time in which the worker was held up. Returns the number of runs. */
+/* Sends up to a batch of due runs to the direction's outgoing port. The lateness of each run is computed from the last
+ * reading of the clock, so it includes time in which the worker was stopped. Returns the number of runs. */
 static unsigned send_due(struct worker *worker, unsigned d, uint64_t now_ns)
 {
     struct direction *direction = &worker->directions[d];
@@ -147,7 +148,7 @@ static unsigned send_due(struct worker *worker, unsigned d, uint64_t now_ns)
     return n;
 }
 
-/* When a packet that is found now arrived, as far as can be known. */
+/* The estimated arrival time of a packet that is found now. */
 static uint64_t arrival_ns(const struct worker *worker, uint64_t now_ns)
 {
     if (!worker->armed_ns)
@@ -171,9 +172,10 @@ static bool pass(struct worker *worker, uint64_t came_ns, uint64_t now_ns)
     return moved > 0;
 }
 
-/* Does all that can be done now. A second pass follows a pass that moved something, because a packet is often answered
- * within the very system call that delivers it, and the answer must not be dated after the next sleep. A third pass
- * would be polling without pause under load. Returns whether anything moved. */
+/* Does everything that can be done now. After a pass that moved something a second pass follows, because a packet is
+ * often answered within the system call that delivers it, and without this pass the answer's arrival time would be
+ * after the next sleep. A third pass would amount to polling without pause under load. Returns whether anything
+ * moved. */
 static bool turn(struct worker *worker, uint64_t now_ns)
 {
     learn_latency(worker, now_ns);
@@ -203,7 +205,7 @@ static void judge_load(struct worker *worker, uint64_t now_ns, uint64_t busy_ns)
     worker->busy_ns = 0;
 }
 
-/* The time at which the worker next has something to send or to decide. */
+/* The next time at which the worker has something to send or to decide. */
 static uint64_t next_ns(const struct worker *worker)
 {
     uint64_t next = UINT64_MAX;
@@ -215,7 +217,7 @@ static uint64_t next_ns(const struct worker *worker)
     return next;
 }
 
-/* Waits until a port has something, kick() is called, or `until_ns` has come. */
+/* Waits until a port is readable, kick() is called, or `until_ns` is reached. */
 static void wait_all(struct worker *worker, uint64_t now_ns, uint64_t until_ns)
 {
     struct pollfd fds[PORTS + 1];
@@ -236,8 +238,8 @@ static void wait_all(struct worker *worker, uint64_t now_ns, uint64_t until_ns)
         worker->armed_ns = now_ns;
 }
 
-/* Waits between two turns for `next`, when there is next something to do (see worker.h). Returns whether the worker
- * gave up the processor. */
+/* Waits between two turns (see worker.h). `next`: when there is next something to do. Returns whether the worker
+ * slept. */
 static bool wait_turn(struct worker *worker, uint64_t now_ns, bool worked, uint64_t next)
 {
     const struct worker_settings *s = &worker->settings;
@@ -246,21 +248,21 @@ static bool wait_turn(struct worker *worker, uint64_t now_ns, bool worked, uint6
         return true;
     }
     if (worker->more)
-        return false; /* sleeping now would only let the port's ring run over */
+        return false; /* sleeping now would let the port's ring overflow */
     if (worked && s->poll_ns) {
         sleep_until(now_ns + s->poll_ns);
         return true;
     }
     uint64_t early_ns = s->spin_ns ? s->spin_ns + worker->latency.median_ns : 0;
     if (next != UINT64_MAX && next <= now_ns + early_ns)
-        return false; /* due, or near enough to spin for */
+        return false; /* due, or so near that the worker spins */
     wait_all(worker, now_ns, next == UINT64_MAX ? now_ns + NC_NS_PER_S : next - early_ns);
     return true;
 }
 
 static void worker_lock(struct worker *worker)
 {
-    pthread_mutex_lock(&worker->gate); /* a thread that wants to pause the worker goes first */
+    pthread_mutex_lock(&worker->gate); /* a thread that pauses the worker has priority */
     pthread_mutex_unlock(&worker->gate);
     pthread_mutex_lock(&worker->work);
 }

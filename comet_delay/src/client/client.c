@@ -45,7 +45,7 @@ static int print(const struct client_settings *settings, json_t *answer)
     return NC_EXIT_OK;
 }
 
-/* Prints what `set` changed, one value a line. */
+/* Prints the values that `set` changed, one per line. */
 static int print_changes(const struct client_settings *settings, json_t *answer)
 {
     static const char *const directions[] = {"ab", "ba"};

@@ -1,4 +1,4 @@
-/* The verbs that talk to a running box: the option they share, their request, and the verbs `show` and `set`. */
+/* The verbs that talk to a running box: their common option and request, and the verbs `show` and `set`. */
 #ifndef COMET_CLIENT_H
 #define COMET_CLIENT_H
 
@@ -9,7 +9,7 @@
 /* The row of `--control SOCKET`, the same for every client verb; its settings have a `control`. */
 #define CLIENT_CONTROL_ROW NC_STRING("control", control, "SOCKET", "the box's control socket")
 
-/* The state of the box that listens at `control`. Dies (nc_die) when no socket is named, or when no box answers. */
+/* The state of the box that listens at `control`. Exits (nc_die) when no socket is named, or when no box answers. */
 json_t *client_state(const char *control);
 
 /* The verbs. */

@@ -7,7 +7,8 @@ static int64_t at(const json_t *object, const char *name)
     return json_integer_value(json_object_get(object, name));
 }
 
-/* The count of the bucket with this upper edge. Both lists rise, so *from moves along the older one. */
+/* The count of the bucket with this upper edge. Both lists are in ascending order, so *from moves along the older
+ * one. */
 static int64_t count_before(const json_t *buckets, size_t *from, int64_t upper)
 {
     for (; *from < json_array_size(buckets); ++*from) {
@@ -48,7 +49,7 @@ static json_t *lateness_json(const struct histogram *lateness)
                      (json_int_t)histogram_percentile(lateness, 0.99), "max_ns", (json_int_t)lateness->max);
 }
 
-/* Every cause that either state names, so that a new one needs no change here. */
+/* Takes every cause that either state names, so that a new cause needs no change here. */
 static json_t *drops_json(const json_t *before, const json_t *after)
 {
     json_t *drops = json_object(), *count;

@@ -1,9 +1,9 @@
-/* What happened between two answers of `show`: rates, drops by cause, and the lateness percentiles of the interval
- * alone. Two JSON states come in and one JSON object goes out, so this is tested without a box.
+/* The interval between two answers of `show`: rates, drops by cause, and lateness percentiles. Pure: two JSON states
+ * in, one JSON object out, so it can be tested without a box.
  *
  * The percentile of an interval does not follow from two percentiles, but histograms can be subtracted: the difference
  * of the buckets is the histogram of the interval.
- * Rejected: the box keeps an interval of its own. It could serve one watcher only. */
+ * Rejected: intervals kept by the box, which could serve one watcher only. */
 #ifndef COMET_INTERVAL_H
 #define COMET_INTERVAL_H
 

@@ -1,8 +1,8 @@
-/* A client that translates the answer of `show`. Units are Prometheus's base units (seconds, bytes, ratios), and the
- * names carry them. The text is printed on request and not served over HTTP: so a box has only one socket to guard, and
- * node_exporter's textfile collector or any one-line server can publish the text. The buckets of the histogram are
- * every octave from 1 µs to 1 s, always all of them, because Prometheus wants the same set at every scrape. Their edges
- * at 2^k - 1 ns are edges of the box's own buckets, so no count is interpolated. */
+/* A client that translates the answer of `show`. Units are Prometheus's base units (seconds, bytes, ratios) and end the
+ * names. The text is printed on request and not served over HTTP: so a box has only one socket to guard, and
+ * node_exporter's textfile collector or any one-line server can publish the text. The histogram has a bucket for every
+ * octave from 1 µs to 1 s, always all of them, because Prometheus requires the same set at every scrape. Their edges at
+ * 2^k - 1 ns are edges of the box's own buckets, so no count is interpolated. */
 #include "metrics.h"
 
 #include <string.h>
@@ -26,7 +26,7 @@ static void head(FILE *out, const char *name, const char *type, const char *help
     fprintf(out, "# HELP comet_delay_%s %s\n# TYPE comet_delay_%s %s\n", name, help, name, type);
 }
 
-/* Prints one number of each direction, which `key` names in its statistics. */
+/* Prints one number of each direction; `key` is its name in the statistics. */
 static void print_fields(FILE *out, const json_t *statistics)
 {
     static const struct {

@@ -1,8 +1,7 @@
-/* Asks for the state once an interval and prints the difference. The box knows nothing of watchers: each is a client
- * that subtracts, so several (up to the 8 clients of the socket) may watch at intervals of their own. On a terminal
- * each block overwrites the previous one: the cursor goes up as many lines as were printed, and the screen is cleared
- * from there.
- * Rejected: the alternate screen. What was seen last would be gone when watching ends. */
+/* Asks for the state once per interval and prints the difference. The box does not know watchers: each is a client that
+ * subtracts, so several (up to the 8 clients of the socket) may watch with different intervals. On a terminal each
+ * block overwrites the previous one: the cursor moves up by the lines printed, and the screen is cleared from there.
+ * Rejected: the alternate screen, whose last contents would disappear when watching ends. */
 #include "watch.h"
 
 #include <poll.h>
@@ -57,7 +56,7 @@ static bool print_counts(FILE *out, const json_t *counts)
     return any;
 }
 
-/* Drops by cause, then what else the model did to packets. */
+/* Drops by cause, then the model's other changes to packets. */
 static void print_fates(FILE *out, const json_t *d)
 {
     static const char *const others[] = {"duplicated", "corrupted", "forged", "reordered", "marked"};
@@ -107,7 +106,7 @@ static void print_interval(const struct watch_settings *settings, json_t *interv
         nc_jsonl_event(stdout, "interval", interval);
         return;
     }
-    if (terminal) /* without wrapping: a wrapped line would be two for the next cursor movement */
+    if (terminal) /* without wrapping: a wrapped line would count as two for the next cursor movement */
         printf("\033[?7l%s", first ? "" : "\033[8A\r\033[J");
     else if (!first)
         putchar('\n');
@@ -127,7 +126,8 @@ static bool wait_or_end(int signal_fd, uint64_t until_ns)
     return ppoll(&fd, 1, &timeout, NULL) > 0;
 }
 
-/* Until the count is reached, a signal comes, or the box has gone. Returns how many intervals were printed. */
+/* Watches until the count is reached, a signal arrives, or the box has gone. Returns the number of intervals
+ * printed. */
 static uint64_t watch(const struct watch_settings *settings, json_t *before, bool *gone)
 {
     int signal_fd = nc_program_open_signals();

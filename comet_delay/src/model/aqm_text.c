@@ -1,4 +1,4 @@
-/* The text form of an algorithm and its parameters: a table row for each key. */
+/* The text form of an algorithm and its parameters: one table row per key. */
 #include "aqm_text.h"
 
 #include <assert.h>
@@ -137,7 +137,7 @@ static const char *format_value(const struct key *key, uint64_t value, char *buf
     return buf;
 }
 
-/* What the user typed, shortened and in one line. */
+/* The user's text, shortened and in one line. */
 struct quoted {
     char text[48];
 };

@@ -9,7 +9,7 @@
 
 static const char names[] = "tcp, udp, syn, fin, rst, data, ack-only, sport=, dport=, src=, dst=, min-size=, max-size=";
 
-/* Clears the bits behind the prefix, so that one network has one form. */
+/* Clears the bits after the prefix, so that each network has one form. */
 static void mask(struct filter_term *term)
 {
     for (unsigned bit = term->prefix_len; bit < 128; bit++)
@@ -66,7 +66,7 @@ static bool is_twice(const struct filter *filter, const struct filter_term *term
     return false;
 }
 
-/* Terms that no packet can match together are a mistake: a user who writes tcp,udp means one or the other. */
+/* Refuses terms that no packet can match together: a user who writes tcp,udp means one or the other. */
 static int check_together(const char *text, const struct filter *filter, struct nc_error *error)
 {
     unsigned classes = TCP | UDP, versions = 1u << 4 | 1u << 6;

@@ -8,9 +8,9 @@
 #include <math.h>
 
 enum { TERMS = 64, POINTS = 4096 };
-static const double reach = 16; /* in scores: the square of Pareto's tail still counts beyond 8 */
+static const double reach = 16; /* in scores: the square of Pareto's tail is not negligible beyond 8 */
 
-/* Computes c[k]², and puts what is left of the variance into c[TERMS]². */
+/* Computes c[k]², and the rest of the variance as c[TERMS]². */
 static void squares(const struct jitter_model *model, double square[TERMS + 1])
 {
     double c[TERMS] = {0}, power = 0, step = 2 * reach / POINTS;

@@ -56,7 +56,7 @@ static int parse_correlation(const char *text, struct jitter_model *model, struc
     return 0;
 }
 
-/* Cuts "…,LAST" in two. NULL when there is no comma. */
+/* Splits "…,LAST" at its last comma. NULL when there is no comma. */
 static char *cut_last(char *text)
 {
     char *comma = strrchr(text, ',');

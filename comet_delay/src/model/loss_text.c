@@ -47,7 +47,7 @@ static int parse_ratio(const char *text, uint64_t *ppb, struct nc_error *error)
     return 0;
 }
 
-/* Parses thousandths exactly: digits, and up to three more behind a point. */
+/* Parses thousandths exactly: digits, and up to three more after a decimal point. */
 static bool parse_milli(const char *text, uint64_t *milli)
 {
     char whole[MODEL_ITEM_MAX];

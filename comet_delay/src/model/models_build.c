@@ -1,4 +1,4 @@
-/* Parses all texts, plans memory by their meaning, and prints that meaning. */
+/* Parses all texts, plans memory by the resulting models, and prints these. */
 #include <stdio.h>
 #include <string.h>
 
@@ -54,7 +54,7 @@ struct models_held models_held(const struct params *params, const struct models 
 }
 
 /* Builds all models. Returns NULL, or the name of the option whose text was refused. `old` and `had` may be NULL. After
- * a refusal models_free is still right: every model is all zero or owns what it points to. */
+ * a refusal models_free may still be called: every model is all zero or owns what it points to. */
 static const char *build(const struct params *params, const struct params *old, const struct models *had,
                          struct models *models, struct nc_error *error)
 {

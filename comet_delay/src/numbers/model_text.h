@@ -1,4 +1,4 @@
-/* What the text forms of the models have in common: items between commas, whole numbers, quantities, ranges. */
+/* The common parts of the models' text forms: items separated by commas, whole numbers, quantities, ranges. */
 #ifndef COMET_MODEL_TEXT_H
 #define COMET_MODEL_TEXT_H
 
@@ -10,11 +10,11 @@
 #include "nc_quantity.h"
 #include "table.h"
 
-/* How many ranges or steps one text may hold, and the size of a text with that many. */
+/* The most ranges or steps that one text may have, and the size of such a text. */
 enum { MODEL_ITEMS_MAX = 256, MODEL_TEXT_MAX = 12288, MODEL_ITEM_MAX = 64 };
 
-/* Copies what stands before the next comma to `item` (MODEL_ITEM_MAX bytes), and moves *text behind that comma, or to
- * NULL after the last item. False: the item is too long. */
+/* Copies the text before the next comma to `item` (MODEL_ITEM_MAX bytes), and moves *text behind that comma, or to NULL
+ * after the last item. False: the item is too long. */
 bool model_item(const char **text, char *item);
 
 /* A whole number of at most 18 digits. False: anything else. */

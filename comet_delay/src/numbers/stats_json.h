@@ -1,4 +1,5 @@
-/* Histograms and running statistics as JSON. They are apart, because what decides about packets knows no JSON. */
+/* Histograms and running statistics as JSON, in a separate file because the code that decides about packets does not
+ * use JSON. */
 #ifndef COMET_STATS_JSON_H
 #define COMET_STATS_JSON_H
 

@@ -47,7 +47,7 @@ static bool milliseconds(const char *text, uint64_t *value)
 static const struct content {
     bool (*read)(const char *text, uint64_t *value);
     const char *wanted;
-    bool rising; /* never falls, and does not stay at 0 */
+    bool rising; /* never decreases, and does not stay at 0 */
 } contents[] = {
     [TABLE_DURATIONS] = {signed_duration, "a delay of at most an hour, such as 12.5ms or 0.0125 (seconds)", false},
     [TABLE_NETEM] = {netem_number, "a whole number of -32768 to 32767", false},
@@ -60,7 +60,7 @@ static bool next_word(const char **at, const char *end, const char **word, size_
     const char *c = *at;
     while (c < end && strchr(" \t\r\n#", *c)) {
         if (*c == '\0')
-            break; /* strchr finds it; it is not white space */
+            break; /* strchr finds NUL in every set; it is not white space */
         if (*c == '#')
             while (c < end && *c != '\n')
                 c++;
@@ -107,7 +107,7 @@ struct table *table_parse(const char *name, const char *data, size_t len, enum t
     return table;
 }
 
-/* The whole file, or NULL with the error. O_NONBLOCK, because a FIFO would make us wait for its writer. */
+/* The whole file, or NULL with the error. O_NONBLOCK, because opening a FIFO would wait for a writer. */
 static char *read_whole(const char *path, size_t *len, struct nc_error *error)
 {
     struct stat about;

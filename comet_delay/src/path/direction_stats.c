@@ -26,7 +26,7 @@ static json_t *achieved_json(const struct direction_view *v)
                      loss_json(&v->loss_after), "jitter", jitter);
 }
 
-/* What waits in each channel's queue, and what its discipline says of itself. */
+/* The backlog of each channel's queue, and the figures of its discipline. */
 static json_t *queues_json(const struct direction_view *v)
 {
     json_t *array = json_array();

@@ -1,4 +1,4 @@
-/* Reading only: the box writes its records itself (path/recorder.h). */
+/* Only reads records: the box writes them (path/recorder.h). */
 #include "record_format.h"
 
 #include <stdio.h>
