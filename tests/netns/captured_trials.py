@@ -54,8 +54,8 @@ def fields(capture: Path, wanted: str, *names: str) -> list[list[str]]:
 
 
 def arrivals(capture: Path, wanted: str) -> tuple[np.ndarray, np.ndarray]:
-    """When new octets of a connection's one direction arrived, and how many: time (ns) and octets, a row for each data
-    packet. Each octet counts once; plain Python, and none of the product's code."""
+    """When new octets of one direction of a connection arrived, and how many: time (ns) and octets, a row for each data
+    packet. Each octet counts once. The function uses none of the product's code."""
     told = fields(capture, f"{wanted} && tcp.len > 0", "frame.time_epoch", "tcp.seq", "tcp.len")
     rows = sorted((int(time.replace(".", "")), int(seq), int(length)) for time, seq, length in told)
     have = np.zeros(max(seq + length for _, seq, length in rows), bool)

@@ -58,7 +58,7 @@ class Row:
 
 
 def prepare(lab: Lab) -> None:
-    """The server's firewall and a net behind it that it cannot reach; a client that gives up after 3 s."""
+    """Sets up the server's firewall, a network that the server cannot reach, and a client that gives up after 3 s."""
     rules = [f"tcp dport {DROP_PORT} drop"]
     for family, kinds in ICMP_KINDS.items():
         name = "icmp" if family == 4 else "icmpv6"

@@ -97,8 +97,8 @@ def receive(end: socket.socket) -> str:
 
 
 def test_some_seconds_without_a_path() -> None:
-    """Connections of router and proxy, busy and idle, wait and go on; bypass comes and goes by itself. When it comes,
-    and that this is one outage: test_lft_exact.py."""
+    """Connections of router and proxy, busy and idle, wait and go on; bypass begins and ends by itself.
+    test_lft_exact.py tests when it begins, and that the gateways count one outage."""
     with running(FORWARD) as lab, connected(lab, PORT + 5) as (idle, idle_server):
         with transfer(lab, PORT) as routed, transfer(lab, BESIDE, GATEWAY[4], PROXY) as proxied:
             wait_received(routed, 100_000, 60)

@@ -118,8 +118,8 @@ def expect_equal_to_tshark(capture: Path, table: pa.Table) -> None:
 
 
 def expect_same_packets(ours: pa.Table, theirs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """Nanoseconds between the two times of each packet, and its direction. The packets are the same; two sockets may
-    hold them in another order, since two processors walk the list of sockets for two packets at one time.
+    """Returns the nanoseconds between the two time stamps of each packet, and its direction. Both captures must have the
+    same packets. Their order may differ, because two processors may serve the sockets with two packets at one time.
     """
     assert ours.num_rows == theirs.num_rows
     names = ["flow", "dir", "seq", "ack", "len", "flags", "ip_id", "wire_len", "tsval", "t_ns"]  # time: for twins

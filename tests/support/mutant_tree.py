@@ -48,7 +48,7 @@ class Tree:
         self._python = folder / ".venv" / "bin" / "python"
 
     def prepare(self) -> None:
-        """Takes the working tree's files over and builds everything. LfpError when it does not build."""
+        """Copies the working tree's files and builds everything. LfpError when it does not build."""
         self._copy()
         self._make_venv()
         for command in (

@@ -22,7 +22,7 @@ IDLE = 200  # more than there are places
 
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, int]]:
-    """The printed address of a dashboard that listens on all addresses, with 127.0.0.1 in it; its process."""
+    """The printed URL of a dashboard that listens on all addresses, with 127.0.0.1 as host, and its process id."""
     with served(synthetic_run.seqack(tmp_path_factory.mktemp("runs")), "--host", "0.0.0.0") as (url, process):
         yield url.replace("0.0.0.0", "127.0.0.1"), process.pid
 

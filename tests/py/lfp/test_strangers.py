@@ -114,7 +114,7 @@ def test_no_command_follows_a_link_in_a_run(name: str, run: Path, secret: Path, 
 
 
 def test_no_file_of_a_run_may_be_a_link(run: Path, secret: Path, command: Lfp) -> None:
-    """Each file that `lfp run` writes, in its turn."""
+    """Replaces each file that `lfp run` writes in turn by a link."""
     command(("show", "{run}"))  # the command keeps its output, which must not be shown later
     files = [file for file in sorted(run.rglob("*")) if file.is_file()]
     assert len(files) > 8

@@ -148,7 +148,7 @@ def test_the_vectors_of_the_specification() -> None:
 
 
 def test_a_gateway_that_runs(tmp_path: Path) -> None:
-    """Through UDP: the handshake, and a probe that only a peer gets answered. The log names version 1."""
+    """Over UDP: the handshake, and a probe, which a gateway answers only to its peer. The log names version 1."""
     key, port = write_key(tmp_path / "psk"), free_port()
     options = ("--gateway-name", "tokyo", "--peer-name", "oslo")
     settings = Settings(psk=key, listen=f"127.0.0.1:{port}", control=tmp_path / "control", options=options)
