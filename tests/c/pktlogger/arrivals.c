@@ -1,4 +1,4 @@
-/* A sink's figures about arrivals: loss, duplicates, reordering with its extent, delay, jitter. */
+/* The figures of a sink: loss, duplicates, reordering with its extent, delay, jitter. */
 #include "arrivals.h"
 
 #include <math.h>
@@ -37,8 +37,8 @@ static void what_comes_twice_is_a_duplicate(void)
     free(account);
 }
 
-/* RFC 4737, section 4.2: of 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11 the packets 4, 5, 6 are reordered, with extents 4, 5, 6:
- * as many arrivals ago came 7. */
+/* RFC 4737, section 4.2: in the order 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11 the packets 4, 5, 6 are reordered. Their
+ * extents are 4, 5, 6, because 7 came that many arrivals before. */
 static void reordering_is_that_of_rfc_4737(void)
 {
     struct pl_flow_account *account = TAKEN(0, 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11);
@@ -49,7 +49,7 @@ static void reordering_is_that_of_rfc_4737(void)
     free(account);
 }
 
-/* The same from the definition: the arrival of the first larger number, found by looking at all. */
+/* The extent by its definition: searches all arrivals for the first larger number. */
 static void any_order_gives_the_extents_of_the_definition(void)
 {
     struct seeded seeded = seeded_start();

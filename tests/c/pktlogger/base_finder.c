@@ -1,5 +1,5 @@
-/* The delay of a path without queues, found beside a simulated sender whose every wait is known: a bottleneck with a
- * queue, a delay that changes, and controls from a paced one to one that always fills the queue. */
+/* The delay of a path without queues, found from the packets of a simulated sender whose queueing delays are known: a
+ * bottleneck with a queue, a delay that changes, and controls from a paced one to one that always fills the queue. */
 #include "base_finder.h"
 
 #include <math.h>
@@ -14,14 +14,14 @@ enum control { PACED, PAUSES, SMALL_WINDOW, FILLS_THE_QUEUE, HALVES, CONTROL_N }
 struct path {
     double part_ns, queue_ns; /* the bottleneck's time for a part; what the queue holds */
     double back_ns;
-    double t_ns[CHANGES + 1], delay_ns[CHANGES + 1]; /* time from which it has this length */
+    double t_ns[CHANGES + 1], delay_ns[CHANGES + 1]; /* from t_ns[i] on, the delay is delay_ns[i] */
     int changes;
 };
 
 struct sent {
     int64_t t_ns, received_ns; /* -1: lost */
     double wait_ns, delay_ns;  /* in the queue; of the path */
-    bool held;                 /* behind what was sent before the path became shorter, for nothing overtakes */
+    bool held;                 /* waited for packets sent before the path became shorter: nothing overtakes */
 };
 
 static struct sent sent[PARTS];
@@ -124,7 +124,7 @@ static void find(const struct path *path, size_t n, struct pl_base *base)
     CHECK_EQ(pl_base_finder_end(&finder, base), 0);
 }
 
-/* The share of the parts whose queue is wrong by more than `exact_ns`. */
+/* The share of parts for which the queue found is wrong by more than `exact_ns`. */
 static double wrong_share(const struct path *path, size_t n, const struct pl_base *base, double exact_ns)
 {
     double wrong = 0, arrived = 0;
@@ -139,8 +139,8 @@ static double wrong_share(const struct path *path, size_t n, const struct pl_bas
     return wrong / arrived;
 }
 
-/* Whether the path became longer by less than the bottleneck's time for the packets lost at that moment, which is
- * undecidable. */
+/* Whether the path became longer by less than the bottleneck's time for the packets lost at that moment. Delays do not
+ * show such a change. */
 static bool hidden(const struct path *path, size_t n)
 {
     double before_ns = sent[0].delay_ns, lost_ns = 0;
@@ -197,7 +197,7 @@ static void queues_are_right_however_the_path_changes(void)
     CHECK(told > DRAWS * 9 / 10);
 }
 
-/* Others fill the queue in a saw-tooth: it rises at once and drains. That makes no path longer. */
+/* Others fill the queue in a saw-tooth: it rises at once and drains. The path is not longer. */
 static void a_queue_of_others_is_no_path(void)
 {
     struct seeded seeded = seeded_start();
@@ -241,7 +241,7 @@ static void a_queue_of_others_that_never_drains_is_no_path(void)
     pl_base_free(&base);
 }
 
-/* Every time stamp is late by a random time of 1 ms in the mean. The path of 20 ms stays as it is, or gets 30 ms longer
+/* Every time stamp is late by a random time with a mean of 1 ms. The path of 20 ms stays as it is, or is 30 ms longer
  * for two seconds. */
 static void late_time_stamps_are_no_path(void)
 {
@@ -275,7 +275,7 @@ static void what_does_not_last_is_no_path(void)
     pl_base_free(&base);
 }
 
-/* A capture that begins while a queue stands does not take it for the path when it drains. */
+/* A capture begins while a queue stands, which drains later. The queue must not count as part of the path. */
 static void a_queue_at_the_beginning_is_unknown(void)
 {
     struct pl_base_finder finder;

@@ -1,5 +1,5 @@
-/* What a block joins at once is what it finds by cutting all parts at all borders: both are done with the same random
- * packets, which are lost, sent again in other pieces, duplicated, overtaken and merged on the way. */
+/* Joining plain parts at once must give the same result as cutting all parts at all borders. Both are done with the
+ * same random packets, which are lost, sent again in other pieces, duplicated, overtaken and merged on the way. */
 #include "join.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void put(struct world *w, bool at_receiver, int64_t t_ns, struct pl_row r
     w->n++;
 }
 
-/* When a packet arrives that is sent at t_ns; -1: never. */
+/* When a packet sent at t_ns arrives; -1: never. */
 static int64_t arrival(struct world *w, int64_t t_ns)
 {
     return chance(w, w->loss) ? -1 : t_ns + 5000000 + draw(w, chance(w, w->overtaken) ? 9000000 : 1000);
@@ -60,7 +60,7 @@ static void send(struct world *w, int64_t t_ns, uint64_t seq, uint32_t len)
     row.ip_id = w->ids ? w->id : 0;
     w->id += (uint16_t)(len / MSS + 1);
     put(w, false, t_ns, row);
-    if (chance(w, w->merged)) { /* as one packet, or in pieces that begin elsewhere */
+    if (chance(w, w->merged)) { /* in two packets with another border */
         uint32_t first = 1 + draw(w, len);
         row.len = first;
         put(w, true, arrival(w, t_ns), row);

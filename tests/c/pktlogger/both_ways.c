@@ -1,5 +1,5 @@
-/* Losses of both ways that one outage explains, and such that only meet by chance. A packet every 0.5 ms for 4 s, 10 ms
- * each way, and an acknowledgement for each that arrives. */
+/* Losses in both directions that one outage explains, and losses that coincide by chance. A packet is sent every 0.5 ms
+ * for 4 s, each direction takes 10 ms, and each packet that arrives is acknowledged. */
 #include "both_ways.h"
 
 #include <math.h>
@@ -27,7 +27,7 @@ static double even(struct trial *trial)
     return (double)((trial->state * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
 }
 
-/* The place is x after the sender; acknowledgements pass it when they have come so far. */
+/* The outage is at a point that data reach after `x_ms`, and acknowledgements on their way back. */
 static void outage(struct trial *trial, double from_ms, double until_ms, double x_ms)
 {
     for (int i = 0; i < PACKETS; i++) {
@@ -37,7 +37,7 @@ static void outage(struct trial *trial, double from_ms, double until_ms, double 
     }
 }
 
-/* A two-state channel for each way: bursts of so many on average. */
+/* A two-state channel for each direction: bursts with this mean length. */
 static void bursts(struct trial *trial, int way, double share, double length)
 {
     bool bad = false;
@@ -80,7 +80,7 @@ static void gather(struct trial *trial)
     trial->acks.n = kept;
 }
 
-/* How many data runs are found to be of both ways. */
+/* The number of data runs that are found to belong to outages of both directions. */
 static size_t found(struct trial *trial)
 {
     const struct pl_both_ways_time time = {{(int64_t)(way_ms * MS), (int64_t)(way_ms * MS)},
@@ -132,7 +132,8 @@ static void losses_of_one_way_are_no_outage(void)
     }
 }
 
-/* What meets by chance is called an outage in a twentieth of all cases, and a few deviations of that number of trials. */
+/* Losses that coincide by chance are called an outage in at most a twentieth of all cases, plus a few standard
+ * deviations of the number of trials. */
 static void bursts_of_both_ways_are_an_outage_in_one_case_of_twenty_at_most(void)
 {
     static struct trial trial;

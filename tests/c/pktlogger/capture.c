@@ -1,5 +1,5 @@
-/* From libpcap's handle to the file: every packet in order, or counted. The handle reads a file here, where a
- * network would give packets at its own pace. */
+/* From libpcap's handle to the file: every packet is written in order, or counted. Here the handle reads a file; a
+ * network would deliver packets at its own pace. */
 #include "capture.h"
 
 #include <fcntl.h>
@@ -48,7 +48,7 @@ static void open_point(struct pl_point *point, const char *source, const char *f
     CHECK_EQ(pl_output_open(&point->output, file, &info, rotation, T0_NS, &error), 0);
 }
 
-/* The packets `first` and those behind it are in the file or set, in order. */
+/* Checks that the file or set has the packets from `first` on, in order. */
 static void read_back(const char *file, uint32_t first, uint32_t packets)
 {
     struct nc_error error;
@@ -67,7 +67,7 @@ static void read_back(const char *file, uint32_t first, uint32_t packets)
     pl_reader_close(&reader);
 }
 
-/* A folder with the source, and what is captured from it. */
+/* A temporary folder with the source and the captured file. */
 struct place {
     char folder[32], source[64], file[64];
 };
@@ -82,7 +82,7 @@ static struct place make_place(const char *name)
     return place;
 }
 
-/* Removes what is in the place, and returns the number of files of the set. */
+/* Removes the folder's files, and returns the number of files of the set. */
 static size_t clean(const struct place *place)
 {
     struct pl_file_set set;
@@ -160,7 +160,8 @@ static void a_limit_takes_the_first_packets(void)
     one_file("a.pcapng", 12345, 12345);
 }
 
-/* A block has 60 to 96 bytes of a packet and 32 of its own: 110.5 bytes in the mean, so 1 MB holds some 9,489. */
+/* A block has 60 to 96 bytes of a packet and 32 of its own, which is 110.5 bytes on average. So 1 MB holds about 9,489
+ * blocks. */
 static void files_of_a_size_hold_every_packet_once(void)
 {
     const char *names[] = {"a.pcapng", "a.pcapng.zst"};

@@ -11,7 +11,7 @@
 #define PAIRS 100
 #define EPOCH (INT64_C(1700000000) * S)
 
-/* A path and the relation of the clocks at its ends. */
+/* A path and the relation between the clocks at its ends. */
 struct world {
     int64_t away_ns, back_ns, jitter_ns, queue_ns, sawtooth_ns, span_ns;
     int64_t offset_ns, step_ns, step_at_ns;
@@ -48,7 +48,7 @@ static int64_t second_clock(const struct world *world, int64_t t_ns)
            (!world->first_steps && since >= world->step_at_ns ? world->step_ns : 0);
 }
 
-/* When a packet passed a capture, in truth. */
+/* The true time at which a packet passed a capture point. */
 struct passage {
     int64_t t_ns;
     size_t point;
@@ -60,7 +60,7 @@ static int by_time(const void *left, const void *right)
     return a->t_ns != b->t_ns ? (a->t_ns < b->t_ns ? -1 : 1) : (a->point > b->point) - (a->point < b->point);
 }
 
-/* A packet from the first capture's machine, or back to it, that leaves at `from_ns` and arrives at `to_ns`. */
+/* A packet that leaves at `from_ns` and arrives at `to_ns`: from the first capture's machine, or to it (`back`). */
 static void add(pl_clock_points *points, const struct world *world, struct passage *passages[2], int64_t from_ns,
                 int64_t to_ns, bool back, bool data)
 {
@@ -120,7 +120,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Whether the estimate is within its errors: at each piece's times where it surely holds. */
+/* Whether the estimate is within its stated errors, at times that surely belong to a piece. */
 static bool is_right(const struct world *world, const struct pl_clock *clock, bool symmetric)
 {
     double slope_error = fabs(clock->drift - world->drift);

@@ -35,7 +35,7 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
         {20, 30, PL_YES},     {10, 30, PL_UNKNOWN},                     /* half */
         {31, 34, PL_UNKNOWN},                                           /* 3 of 4 ms, or none */
         {12, 28, PL_UNKNOWN}, {30, 40, PL_NO},      {1, 9, PL_UNKNOWN}, /* 4 of 8 ms, or none */
-        {1, 10, PL_NO},       {35, 50, PL_UNKNOWN},                     /* nothing is known behind the last sample */
+        {1, 10, PL_NO},       {35, 50, PL_UNKNOWN},                     /* nothing is known after the last sample */
         {15, 33, PL_YES},     {15, 36, PL_UNKNOWN}, /* 10 ms of 18, or of 21, by two samples within */
         {21, 31, PL_YES},     {13, 28, PL_YES},     /* 9 ms of 10, or 8 of 15, by one within and one next to it */
     };
@@ -76,7 +76,7 @@ static void a_program_that_leaves_windows_and_buffer_unused_is_the_limit(void)
                 {40, OPEN_WINDOW, SNDBUF / 3, MSS / 2, false},  /* the congestion window is full */
                 {30, 30 * MSS, SNDBUF / 3, MSS / 2, false},     /* the peer's */
                 {30, OPEN_WINDOW, SNDBUF, MSS / 2, false},      /* the buffer */
-                {30, OPEN_WINDOW, SNDBUF / 3, 2 * MSS, false}}; /* something else holds back what it has given */
+                {30, OPEN_WINDOW, SNDBUF / 3, 2 * MSS, false}}; /* something else holds the given data back */
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         struct run run;
         int64_t ms[PL_LIMIT_N];
@@ -112,8 +112,8 @@ static void controls_are_known_by_their_names(void)
     CHECK_EQ(pl_control_named("", 0), PL_CONTROL_UNKNOWN);
 }
 
-/* A short transfer: all is written within the first millisecond, into a buffer that it fills, and sent in two rounds. In
- * the second one the receiver acknowledges late, and then the last packets are lost. */
+/* A short transfer: everything is written within the first millisecond, into a buffer that it fills, and sent in two
+ * rounds. In the second round the receiver acknowledges late, and then the last packets are lost. */
 static void a_program_that_has_written_all_waits_for_no_room(void)
 {
     for (int always = 0; always < 2; always++) {
@@ -140,12 +140,12 @@ static void a_program_that_has_written_all_waits_for_no_room(void)
         end(&run, ms);
         CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
         CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
-        CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 45); /* until its repair, all that it had given was sent */
+        CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 45); /* from the sending of everything to the repair */
         CHECK(ms[PL_LIMIT_SLOW_START] >= 52);
     }
 }
 
-/* A program fills the window except for less than a segment, and pauses. */
+/* A program fills the window up to less than a segment, and pauses. */
 static void a_full_window_for_which_nothing_waited_is_not_the_limit(void)
 {
     for (int waited = 0; waited < 2; waited++) {
@@ -192,7 +192,7 @@ static void a_window_that_the_kernel_counts_is_the_limit_although_it_has_room(vo
     CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 8 * 38);
 }
 
-/* Even packets, which no acknowledgement clocks. A window's acknowledgements may be even by chance. */
+/* Even packets, which no acknowledgement triggers. A window's acknowledgements may be even by chance. */
 static void what_nothing_paces_is_not_paced(void)
 {
     const int64_t LATER = 10000 * MS;
@@ -206,12 +206,12 @@ static void what_nothing_paces_is_not_paced(void)
         {PL_CONTROL_RATE, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true, false, 0},
-        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* it has written more than is sent */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0},    /* the program may pace itself */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* it has written no more, and does not pace
-                                                                          * itself */
-        {PL_CONTROL_WINDOW, 0, true, true, true, false, 0},              /* not known */
-        {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, LATER}, /* as it is from the first sample on */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0}, /* it has written more than is sent */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0}, /* the program may pace itself */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true,
+         0},                                                /* no more is written, and it does not pace itself */
+        {PL_CONTROL_WINDOW, 0, true, true, true, false, 0}, /* not known */
+        {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, LATER}, /* judged by the first sample */
         {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, LATER},
     };
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
@@ -239,7 +239,7 @@ static void what_nothing_paces_is_not_paced(void)
     }
 }
 
-/* One to three packets a round trip, at the rate that the program allows, or where it allows any. */
+/* One to three packets per round trip, at the rate that the program allows, or with any rate allowed. */
 static void few_packets_at_the_programs_rate_are_paced(void)
 {
     for (int packets = 1; packets <= 3; packets++)
@@ -262,8 +262,8 @@ static void few_packets_at_the_programs_rate_are_paced(void)
         }
 }
 
-/* A program that allows a rate writes 16 packets now and then. Its rounds with the wait for the next ones have less than
- * that rate, but both windows have room for what is unsent. */
+/* A program that allows a certain rate writes 16 packets now and then. Its rounds include the wait for the next
+ * packets, so their rate is lower than that, but both windows have room for the unsent data. */
 static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
 {
     static const struct {
@@ -274,8 +274,8 @@ static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
                 {0, OPEN_WINDOW, 500000, true},
                 {40, OPEN_WINDOW, 500000, false},            /* the congestion window is full */
                 {2, 2 * MSS, 500000, false},                 /* the peer's */
-                {26, OPEN_WINDOW, 500000, true},             /* it has room for more than a third of it */
-                {27, OPEN_WINDOW, 500000, false},            /* for less: a super-packet waits for it */
+                {26, OPEN_WINDOW, 500000, true},             /* room for more than a third of cwnd */
+                {27, OPEN_WINDOW, 500000, false},            /* room for less than a third: a super-packet waits */
                 {PL_NO_UNACKED, OPEN_WINDOW, 500000, false}, /* not known */
                 {2, OPEN_WINDOW, INT64_MAX, false}};         /* it allows any rate */
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
@@ -301,7 +301,7 @@ static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
     }
 }
 
-/* A program has nothing to send during a recovery, and much behind it, at the rate that BBR sets. */
+/* A program has nothing to send during a recovery, and much after it, at the rate that BBR sets. */
 static void what_a_program_had_in_a_recovery_does_not_count_behind_it(void)
 {
     struct run run;
@@ -325,7 +325,7 @@ static void what_a_program_had_in_a_recovery_does_not_count_behind_it(void)
     CHECK_EQ(ms[PL_LIMIT_PACING], 60);
 }
 
-/* Every packet waits in the box, and the line works for a third of the time, or all of it. */
+/* Every packet waits in the box, and the line is busy for a third of the time, or all of it. */
 static void a_queue_at_a_line_that_was_idle_is_not_the_paths_rate(void)
 {
     for (int busy = 0; busy < 2; busy++) {
@@ -346,7 +346,7 @@ static void a_queue_at_a_line_that_was_idle_is_not_the_paths_rate(void)
     }
 }
 
-/* How long the path's rate limited a sender, and for how much of that its line worked. */
+/* How long the path's rate was the limit, and for how much of that time the line was busy. */
 struct path_time {
     const struct pl_time_spans *busy;
     size_t at;
@@ -416,8 +416,8 @@ static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
     CHECK(limited > SENDERS / 8);
 }
 
-/* Others use the line while the program has nothing to send, so it worked for nearly all of each round, but not when this
- * sender sent. */
+/* Others use the line while the program has nothing to send. So the line was busy for nearly all of each round, but not
+ * when this sender sent. */
 static void a_line_that_rests_while_packets_leave_is_not_their_limit(void)
 {
     struct run run;
@@ -439,8 +439,8 @@ static void a_line_that_rests_while_packets_leave_is_not_their_limit(void)
     CHECK_EQ(ms[PL_LIMIT_PATH_RATE], 0);
 }
 
-/* A sender in rounds that keep its line at work by their size, where the record says that it worked for two thirds of the
- * time: no queue stood, or it is not known whether one did. */
+/* The data of each round would keep the line busy, but by the record it was busy for two thirds of the time: no queue
+ * stood, or it is not known whether one did. */
 static void a_line_that_rests_is_not_the_limit_without_a_queue_either(void)
 {
     for (int rests = 0; rests < 2; rests++) {
@@ -462,7 +462,8 @@ static void a_line_that_rests_is_not_the_limit_without_a_queue_either(void)
     }
 }
 
-/* A program writes as much as the line carries in a round trip, or a little more, and has nothing more to give, or much. */
+/* A program writes as much per round trip as the line carries, or a little more. It has nothing more to give, or much
+ * more. */
 static void a_line_that_a_programs_bursts_keep_at_work_is_not_their_limit(void)
 {
     for (int more = 0; more < 2; more++) {
@@ -485,7 +486,7 @@ static void a_line_that_a_programs_bursts_keep_at_work_is_not_their_limit(void)
     }
 }
 
-/* A queue elsewhere, such as that of a gateway, is not in the record. */
+/* The record does not show a queue elsewhere, such as a gateway's. */
 static void a_queue_elsewhere_is_not_judged_by_the_boxs_line(void)
 {
     struct run run;
@@ -502,7 +503,7 @@ static void a_queue_elsewhere_is_not_judged_by_the_boxs_line(void)
     CHECK(ms[PL_LIMIT_PATH_RATE] >= 399);
 }
 
-/* Rounds that grow by a fifth. The window is below ssthresh, or at it; BBR leaves ssthresh as it was. */
+/* Rounds that grow by a fifth. The window is below ssthresh, or at it; BBR does not change ssthresh. */
 static void the_kernel_says_whether_slow_start_goes_on(void)
 {
     static const struct {
@@ -539,7 +540,7 @@ static void the_kernel_says_whether_slow_start_goes_on(void)
     }
 }
 
-/* A flight that stands still because the send buffer is full is not slow start's, whatever ssthresh is. */
+/* A flight that is steady because the send buffer is full is not slow start, whatever ssthresh is. */
 static void a_full_send_buffer_is_the_limit_before_any_loss(void)
 {
     struct run run;
@@ -575,7 +576,7 @@ static struct pl_samples_of saying(struct pl_send_sample samples[SAMPLES], enum 
 }
 
 /* A program writes its data every 60 ms. Packets and buffer look the same whether it waits for room or has no more to
- * write; its own account tells. */
+ * write; only its own account distinguishes the two. */
 static void a_program_says_whether_it_waits_for_room(void)
 {
     static const struct {
@@ -585,7 +586,7 @@ static void a_program_says_whether_it_waits_for_room(void)
         bool buffer, application;
     } rows[] = {
         {PL_NO, SNDBUF, 0, false, false, true},      {PL_NO, SNDBUF, 0, true, false, true},
-        {PL_NO, SNDBUF, 1, false, false, false}, /* the rest waits to be sent, although it is less than a segment */
+        {PL_NO, SNDBUF, 1, false, false, false}, /* the rest is waiting, although it is less than a segment */
         {PL_YES, SNDBUF, 0, false, true, false},     {PL_YES, SNDBUF, 0, true, true, false},
         {PL_YES, 0, 0, false, false, false}, /* there is room, and it has more to give: it is about to give it */
         {PL_UNKNOWN, SNDBUF, 0, false, true, false}, {PL_UNKNOWN, 0, 0, false, false, true},
@@ -613,7 +614,8 @@ static void a_program_says_whether_it_waits_for_room(void)
     }
 }
 
-/* The flight doubles, its packets leave evenly, and yet the buffer was full and nothing in it unsent all the time. */
+/* The flight doubles and its packets leave evenly, but all the time the buffer was full and nothing in it was
+ * unsent. */
 static void a_spent_buffer_is_neither_slow_start_nor_pacing(void)
 {
     struct run run;
@@ -652,7 +654,8 @@ static void a_program_that_has_given_all_does_not_delay_a_repair(void)
     }
 }
 
-/* It gives 20 packets every 120 ms, and a long queue keeps their acknowledgements until it has given the next. */
+/* The program gives 20 packets every 120 ms. A long queue delays their acknowledgements until the program has given the
+ * next ones. */
 static void a_program_that_has_given_all_awaits_no_acknowledgement(void)
 {
     struct run run;
@@ -669,8 +672,8 @@ static void a_program_that_has_given_all_awaits_no_acknowledgement(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 3 * 118);
 }
 
-/* A message goes out in 40 ms, an acknowledgement at a time, and its last octets are less than a segment. Then its program
- * waits twice as long for the peer. */
+/* A message is sent in 40 ms, a packet for each acknowledgement, and its last octets are less than a segment. Then the
+ * program waits twice as long for the peer. */
 static void a_message_under_way_is_not_the_wait_behind_it(void)
 {
     struct run run;
@@ -701,8 +704,8 @@ static void a_message_under_way_is_not_the_wait_behind_it(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 3 * 80);
 }
 
-/* A queue of others makes acknowledgements late, and each packet leaves before that of the one before comes. A program's
- * rate lets one go each 100 ms; or the program gives one each 100 ms. */
+/* A queue of others delays acknowledgements, so each packet leaves before the previous one is acknowledged. Either the
+ * program's rate allows one packet per 100 ms, or the program gives one per 100 ms. */
 static void late_acknowledgements_leave_a_pace_or_the_program_the_limit(void)
 {
     static const struct {
@@ -738,8 +741,8 @@ static void late_acknowledgements_leave_a_pace_or_the_program_the_limit(void)
     }
 }
 
-/* A program writes less than a segment each 100 ms, at its rate. Nagle's rule keeps every second write until the next, for
- * the packet before is lost and not acknowledged. */
+/* A program writes less than a segment every 100 ms, at its rate. Nagle's rule holds every second write back until the
+ * next one, because the previous packet is lost and not acknowledged. */
 static void what_is_left_of_a_programs_rate_awaits_its_pace(void)
 {
     for (int paced = 0; paced < 2; paced++) {
@@ -764,8 +767,8 @@ static void what_is_left_of_a_programs_rate_awaits_its_pace(void)
     }
 }
 
-/* The first window leaves at once, and all of it is lost. When a probe goes out, as much as the program's rate allows has
- * been sent by then; but the kernel waits for the window. */
+/* The first window leaves at once, and all of it is lost. By the time of a probe, the average rate is as low as the
+ * program's, but the kernel waits for the window. */
 static void a_full_congestion_window_is_no_pace(void)
 {
     for (int filled = 0; filled < 2; filled++) {
@@ -805,8 +808,8 @@ static void a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 3 * 40);
 }
 
-/* The receiver's window has room for one more write, though not for a full segment, and each write leaves when the
- * program's rate allows it. */
+/* The receiver's window has room for one more write, but not for a full segment. Each write leaves when the program's
+ * rate allows it. */
 static void a_window_that_a_programs_rate_does_not_fill_is_no_limit(void)
 {
     struct run run;
@@ -827,7 +830,7 @@ static void a_window_that_a_programs_rate_does_not_fill_is_no_limit(void)
     CHECK(ms[PL_LIMIT_PACING] >= 5 * 50 - 1);
 }
 
-/* A connection for control, of a tool that always has data on another: a few octets of it are lost. */
+/* A control connection of a tool that always has data on another connection: a few octets are lost. */
 static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
 {
     struct run run;
@@ -840,7 +843,7 @@ static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 900);
 }
 
-/* It sends a window, and waits for its peer's word before it always has data. */
+/* The program sends a window of data, and waits for its peer before it always has data. */
 static void an_opening_with_nothing_unsent_is_the_application(void)
 {
     struct run run;

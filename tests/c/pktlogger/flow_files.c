@@ -1,5 +1,5 @@
-/* Files of flows: names, the limit, and that what is written in several goes is whole. What is kept of each block:
- * tests/py/pktlogger/test_pktlogger_flow_files.py. */
+/* Files of flows: names, the limit, and that packets written in several steps are complete.
+ * tests/py/pktlogger/test_pktlogger_flow_files.py tests what is kept of each block. */
 #include "flow_files.h"
 
 #include <fcntl.h>
@@ -39,7 +39,7 @@ static const uint8_t headers[] = {
 };
 /* clang-format on */
 
-/* A classic capture, longer than what may wait in memory; the packets take turns over the flows. */
+/* A classic capture that is longer than the memory for waiting packets. The packets alternate between the flows. */
 static uint8_t *capture(size_t *len)
 {
     *len = SPARE + (size_t)PACKETS * RECORD;
@@ -62,7 +62,7 @@ static uint8_t *capture(size_t *len)
     return bytes;
 }
 
-/* The file of the flow has its packets in order, to the last octet. */
+/* Checks that the file of the flow has its packets in order, to the last octet. */
 static void check_file(int dir_fd, const struct pl_index *index, uint32_t number)
 {
     char name[PL_FLOW_FILE_NAME];

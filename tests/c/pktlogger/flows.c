@@ -1,4 +1,4 @@
-/* Unwrapping, and the MSS in use. */
+/* Unwrapping of numbers, and the MSS in use. */
 #include "flows.h"
 
 #include "check.h"
@@ -63,8 +63,8 @@ static void mss_in_use_is_what_both_ends_keep_to(void)
     CHECK_EQ(pl_flow_mss(&flow), 0);
 }
 
-/* RFC 9293, 3.8.6.2.1, as Linux has it: half of the largest window, or all of one that a default segment fills, and the
- * time stamp option beside it. Each direction has its own. */
+/* RFC 9293, 3.8.6.2.1, as Linux implements it: half of the largest window, or all of a window that a default segment
+ * fills; the time stamp option comes in addition. Each direction has its own MSS. */
 static void segments_are_at_most_half_of_the_largest_window(void)
 {
     static const struct {

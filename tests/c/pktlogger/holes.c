@@ -27,7 +27,8 @@ static struct pl_filled take(struct pl_holes *holes, int64_t ms, uint64_t left, 
     return filled;
 }
 
-/* Every way to fill a hole of 100 to 200: whole, either side, its middle, and more than it. */
+/* Every way to fill a hole from 100 to 200: all of it, either side, its middle, and more than it; and a piece after
+ * it. */
 static void test_pieces(void)
 {
     static const struct {
@@ -50,7 +51,7 @@ static void test_pieces(void)
     }
 }
 
-/* What says that a piece was overtaken: an older time stamp, a smaller identification, less than a round trip. */
+/* The evidence that a piece was overtaken: an older time stamp, a smaller identification, less than a round trip. */
 static void test_order(void)
 {
     static const struct {
@@ -75,7 +76,8 @@ static void test_order(void)
     }
 }
 
-/* More holes than are kept: the oldest count as lost, and what is acknowledged was only missed. */
+/* With more holes than are kept, the oldest count as lost. Holes that are acknowledged were only missed by the
+ * capture. */
 static void test_bounds(void)
 {
     struct sum sum = {0, 0};

@@ -1,5 +1,5 @@
-/* A sender of 1,000-byte packets over a path of 40 ms, and the limits that pl_limits names for it. Its time is passed
- * in. */
+/* A sender of 1,000-byte packets over a path of 40 ms, and the limits that pl_limits names for it. The test passes its
+ * time in. */
 #ifndef LIMITED_SENDER_H
 #define LIMITED_SENDER_H
 
@@ -11,14 +11,14 @@ enum { MSS = 1000, ROWS = 64 };
 #define RTT_NS (40 * MS)
 #define OPEN_WINDOW 10000000
 
-/* A sender and the rows about it. */
+/* A sender and the rows of its limits. */
 struct run {
     struct pl_limits *limits;
     int64_t now_ns;
     uint64_t una, high;
     uint32_t window;
     enum pl_sender_mode mode;
-    bool reduced; /* for marks, before the next packet */
+    bool reduced; /* the next packet follows a reduction for marks */
     bool probe;   /* retransmissions are tail-loss probes, not time-outs */
     bool answer;  /* acknowledgements come with data of the peer */
     uint32_t len; /* of packets; 0: MSS */
@@ -106,7 +106,7 @@ static inline void acknowledge(struct run *run, int64_t after_ns, uint64_t bytes
     CHECK_EQ(pl_limits_ack(run->limits, &ack), 0);
 }
 
-/* A round of `packets`: all of them at once, 40 ms of silence, one acknowledgement. */
+/* A round: `packets` at once, then silence until 40 ms are over, and one acknowledgement of all. */
 static inline void burst(struct run *run, int packets)
 {
     for (int i = 0; i < packets; i++)
@@ -114,7 +114,7 @@ static inline void burst(struct run *run, int packets)
     acknowledge(run, RTT_NS - 1000 * packets, run->high - run->una, false);
 }
 
-/* A sender whose packets all meet a queue: four rounds, and 30 ms of a fifth. */
+/* A sender whose packets all meet a queue: four rounds, and the first 30 ms of a fifth. */
 enum { QUEUE_MS = 4 * 40 + 30 };
 static inline void begin_with_a_queue(struct run *run)
 {
@@ -126,7 +126,7 @@ static inline void begin_with_a_queue(struct run *run)
         send(run, MS, false);
 }
 
-/* The time of a cause, ms. Ends the sender. */
+/* Ends the sender. Returns the time of a cause in ms. */
 static inline void end(struct run *run, int64_t ms[PL_LIMIT_N])
 {
     pl_limits_free(run->limits);

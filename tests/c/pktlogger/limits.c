@@ -1,4 +1,4 @@
-/* Limits of a sender that the gaps between its packets show. */
+/* Limits of a sender that single gaps between its packets show. */
 #include "limited_sender.h"
 
 static void a_full_window_is_the_receivers(void)
@@ -61,7 +61,7 @@ static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
 }
 
-/* Ten packets, all acknowledged, 30 ms of silence, eight times; the packets met a queue of this many ms. */
+/* Eight times ten packets, all acknowledged, and 30 ms of silence. The packets met a queue of this many ms. */
 static int64_t send_buffer_ms(int64_t queue_ms)
 {
     struct run run;
@@ -83,7 +83,8 @@ static void silence_shorter_than_the_queue_is_not_the_send_buffer(void)
     CHECK_EQ(send_buffer_ms(31), 0);
 }
 
-/* A relay on the same machine as the receiver: each packet is acknowledged before the next one comes from the line. */
+/* A relay on the same machine as the receiver: each packet is acknowledged before the next one arrives over the
+ * line. */
 static void gaps_with_nothing_outstanding_are_the_application(void)
 {
     struct run run;
@@ -98,7 +99,7 @@ static void gaps_with_nothing_outstanding_are_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 110);
 }
 
-/* The writer sleeps until a third of the buffer is free, which the last of three acknowledgements does. */
+/* The writer sleeps until a third of the buffer is free, which is the case after the last of three acknowledgements. */
 static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
 {
     struct run run;
@@ -121,7 +122,7 @@ static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
     CHECK(ms[PL_LIMIT_APPLICATION] <= 40);
 }
 
-/* Six times: half of the flight of 100 packets is acknowledged, and as soon as 50 are left, or later, 50 go out. */
+/* Six times half of the flight of 100 packets is acknowledged. When 50 are left, or `later_ns` later, 50 are sent. */
 static void refill(struct run *run, int64_t later_ns, int64_t ms[PL_LIMIT_N])
 {
     begin(run);
@@ -137,9 +138,9 @@ static void refill(struct run *run, int64_t later_ns, int64_t ms[PL_LIMIT_N])
     end(run, ms);
 }
 
-/* 44 or 36 packets at once, in turns, while 30 are in flight: an acknowledgement ends 7 ms of silence each time, a sixth
- * of a round trip. Linux waits so for room for a super-packet in a window that was `reduced`; one that never was would
- * have let each acknowledgement send more than two. */
+/* 44 and 36 packets at once, alternately, while 30 are in flight. Each time an acknowledgement ends 7 ms of silence, a
+ * sixth of a round trip. If the window was `reduced`, Linux waits in this way for room for a super-packet. A window
+ * that was never reduced would have let each acknowledgement send more than two packets. */
 static int64_t waited_for_room_ms(bool reduced)
 {
     struct run run;
@@ -185,8 +186,8 @@ static void silences_that_no_acknowledgement_ends_are_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A server whose responses do not fit into its send buffer: it waits for room once in each of them, and 30 ms for the
- * request between them. */
+/* A server whose responses do not fit into its send buffer: it waits for room once in each response, and 30 ms for the
+ * next request. */
 static void the_wait_for_a_request_between_two_full_buffers_is_the_application(void)
 {
     struct run run;
@@ -223,8 +224,8 @@ static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(v
     CHECK(ms[PL_LIMIT_PATH_RATE] >= QUEUE_MS - 1);
 }
 
-/* The path is down from the send at 41 ms on, and the time-out at 441 ms comes through. What the path does counts, not
- * what the sender makes of it. */
+/* The path is down from the send at 41 ms until the retransmission by time-out at 441 ms, which arrives. The state of
+ * the path counts, not the sender's reaction. */
 static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
@@ -245,13 +246,13 @@ static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
     acknowledge(&run, RTT_NS, run.high - run.una, true);
     send(&run, 0, false);
     end(&run, ms);
-    /* to the end of the outage, a millisecond into the gap behind the time-out */
+    /* until the end of the outage, a millisecond into the gap after the time-out */
     CHECK_EQ(ms[PL_LIMIT_PATH_DOWN], 400);
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 39);
     CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 0);
 }
 
-/* The same, and it is known that the path was up at 241 ms: from then on the sender waits for its time-out. */
+/* The same, but the path is known to be up at 241 ms: from then on the sender waits for its time-out. */
 static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
@@ -273,8 +274,8 @@ static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 200 + 40);
 }
 
-/* The time-out at 441 ms comes through, and its acknowledgement does not: the path is down until 641 ms. The next one
- * arrives at 800 ms. Where it is not known when the path was up, it is down until then. */
+/* The retransmission at 441 ms arrives, but its acknowledgement does not: the path is down until 641 ms. The next
+ * acknowledgement arrives at 800 ms. If it is not known when the path was up, it counts as down until then. */
 static void a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still(void)
 {
     for (int known = 0; known < 2; known++) {
@@ -300,7 +301,7 @@ static void a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still(vo
     }
 }
 
-/* A sender that halves its window at once is silent until half of the flight is acknowledged, as after a loss. */
+/* A sender that halves its window at once sends nothing until half of the flight is acknowledged, as after a loss. */
 static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
 {
     struct run run;
@@ -318,8 +319,9 @@ static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* It has reduced its window, and sends a packet for every second one that is acknowledged, at once, until the window is as
- * small. A packet that no acknowledgement sets off, and one after that, tell of the program. */
+/* The sender has reduced its window. Until the flight is that small, it sends a packet for every second one that is
+ * acknowledged, at once. A packet that no acknowledgement triggers, and the packet after it, show that the program was
+ * the limit. */
 static void a_flight_that_still_shrinks_for_marks_leaves_the_program_nothing_to_do(void)
 {
     for (int late = 0; late < 2; late++) {
@@ -352,7 +354,7 @@ static void recoveries_begin_and_end_where_they_do(void)
     for (int i = 0; i < 20; i++)
         send(&run, 1000, false);
     run.mode = PL_MODE_FAST;
-    send(&run, 40 * MS, false); /* the gap before it was not a recovery yet */
+    send(&run, 40 * MS, false); /* the gap before it does not belong to the recovery yet */
     acknowledge(&run, 40 * MS, run.high - run.una, true);
     for (int i = 0; i < 5; i++)
         send(&run, 1000, false);
@@ -365,8 +367,8 @@ static void recoveries_begin_and_end_where_they_do(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 340);
 }
 
-/* A window is full when a recovery begins, and has room when that ends. What is awaited then, a pace say, is not the
- * receiver; nor is a repair that is awaited although there was room before. */
+/* A window is full when a recovery begins, and has room when it ends. From then on the sender waits for something else
+ * than the receiver, such as its pace. The same holds for a wait for a repair after the window had room. */
 static void a_window_that_has_room_again_is_not_what_is_awaited_behind_it(void)
 {
     for (int again = 0; again < 2; again++) {
@@ -408,8 +410,8 @@ static void a_pace_behind_a_recovery_is_not_the_window_before_it(void)
     CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 40);
 }
 
-/* A program says little and waits for an answer, which comes before its own octets are acknowledged. No sample tells of
- * it, and neither silence nor a round shows the wait, because a repair follows. */
+/* A program sends little and waits for an answer, which comes before its own octets are acknowledged. No sample shows
+ * the wait, and neither a silence nor a round does, because a repair follows. */
 static void a_few_octets_outstanding_leave_the_congestion_window_room(void)
 {
     for (uint32_t len = 100; len <= MSS; len += MSS - 100) {
@@ -429,7 +431,7 @@ static void a_few_octets_outstanding_leave_the_congestion_window_room(void)
     }
 }
 
-/* The only packet outstanding is lost, and its tail-loss probe comes through. */
+/* The only outstanding packet is lost, and its tail-loss probe arrives. */
 static void the_wait_for_a_probe_is_neither_the_application_nor_a_time_out(void)
 {
     struct run run;
@@ -447,7 +449,7 @@ static void the_wait_for_a_probe_is_neither_the_application_nor_a_time_out(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* The last three packets are lost. The probe repeats the last one, and its answer sets off the retransmission of the
+/* The last three packets are lost. The probe repeats the last one, and its answer triggers the retransmission of the
  * other two. */
 static void the_wait_for_the_answer_to_a_probe_is_part_of_the_recovery(void)
 {
@@ -471,7 +473,7 @@ static void the_wait_for_the_answer_to_a_probe_is_part_of_the_recovery(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 299);
 }
 
-/* The probe is lost, too, and a time-out repairs what it could not. */
+/* The probe is lost, too, and a retransmission by time-out repairs the loss. */
 static void a_probe_without_an_answer_ends_in_the_time_out(void)
 {
     struct run run;
@@ -491,8 +493,8 @@ static void a_probe_without_an_answer_ends_in_the_time_out(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 400 + 40);
 }
 
-/* The box holds an acknowledgement for 30 ms of the 40 between two packets, and one for 5 ms of the next 40; and then
- * all of them for 150 ms, until a packet is sent again. */
+/* Of the 40 ms between two packets the box holds an acknowledgement back for 30 ms, and of the next 40 ms for 5 ms.
+ * Then it holds all of them back for 150 ms, until a packet is sent again. */
 static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};

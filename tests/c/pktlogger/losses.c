@@ -1,6 +1,6 @@
-/* Why parts were lost, on a path whose every loss is known: a bottleneck of 0.25 ms a part behind 20 ms, and a sender
- * whose queue rises until a part is lost and falls a round trip later. `late_ms`: every time stamp is late by a random
- * time with this mean, and packets do not arrive before they leave. */
+/* Why parts were lost, on a path whose every loss is known: a bottleneck of 0.25 ms per part, a delay of 20 ms, and a
+ * sender whose queue rises until a part is lost, and falls a round trip later. `late_ms`: every time stamp is late by a
+ * random time with this mean, but packets do not arrive before they leave. */
 #include "losses.h"
 
 #include <math.h>
@@ -55,7 +55,7 @@ static bool dropped(struct path *path, enum kind kind, double now_ms, double que
 {
     path->mean_queue_ms += (queue_ms - path->mean_queue_ms) / 300;
     switch (kind) {
-    case TAIL: /* so many octets, however long they take */
+    case TAIL: /* the queue holds a number of octets, however long they take */
         return (queue_ms / work_ms(path, now_ms) + 1) * part_ms > full_ms;
     case MANAGED:
         return queue_ms > 5 && even(path) < 0.0004 * (queue_ms - 5);
@@ -64,7 +64,7 @@ static bool dropped(struct path *path, enum kind kind, double now_ms, double que
     case BEFORE:
     case BEHIND:
         return even(path) < 0.004;
-    case BURSTS: /* of 20 parts on average, 5 ms; some take more than 10 ms */
+    case BURSTS: /* of 20 parts on average, which is 5 ms; some take more than 10 ms */
         path->bursts = even(path) < (path->bursts ? 0.95 : 0.002);
         return path->bursts;
     case FULL_OUTAGE:
@@ -83,9 +83,9 @@ static double after_the_window_ms(enum kind kind, double now_ms)
     return waits ? outage_ms + again_ms : now_ms;
 }
 
-/* The time after a part that the sender lets pass. It overloads the bottleneck, and a round trip after a loss it is
- * slower. PROBING goes on whatever is lost: two rounds at twice the rate, the queue emptied, then one round of eight a
- * quarter faster and the next one a quarter slower. STANDING does, too: ten rounds with a queue of 10 ms and more. */
+/* The time until the sender sends the next part. It overloads the bottleneck, and is slower from a round trip after a
+ * loss. PROBING ignores losses: two rounds at twice the rate, then the queue empties, then one round in eight a quarter
+ * faster and the next one a quarter slower. STANDING ignores them, too: ten rounds with a queue of 10 ms and more. */
 static double interval_ms(const struct path *path, enum control control, double now_ms, double lost_ms)
 {
     double round = now_ms / rtt_ms, phase = fmod(round, 8);
@@ -167,7 +167,7 @@ static void judge(struct path *path)
     pl_loss_study_free(&study);
 }
 
-/* At most 5 % of the losses of a row have a wrong cause, and at least `least` of 100 the right one. */
+/* At most 5 % of the losses have a wrong cause, and at least `least` % the right one. */
 static void check_row(enum kind kind, enum control control, enum pl_loss_cause truth, double late_ms, unsigned least)
 {
     static struct path path;
@@ -205,8 +205,8 @@ static void causes_are_right_or_unknown_however_late_time_stamps_are(void)
                 check_row(rows[i].kind, control, rows[i].truth, late_ms[j], j == 0 ? rows[i].least : 0);
 }
 
-/* A queue of as many octets takes half as long where the line is faster. It is not the longest then, and full all the
- * same: that is no queue management, and no chance. */
+/* A full queue takes half as long while the line is twice as fast. So it is not the longest queue, although it is full.
+ * This is neither queue management nor chance. */
 static void a_full_queue_before_a_line_whose_rate_changes_has_no_other_name(void)
 {
     static struct path path;
@@ -242,8 +242,8 @@ static void a_time_in_which_nothing_arrives_is_an_outage(void)
     CHECK_EQ(path.down.list.at[0].t1_ns, path.rows[path.lost - 1].t_sent_ns);
 }
 
-/* Other connections lost parts at the same time, or had theirs arrive, or sent none; what they show together counts for
- * each, however little it lost itself. */
+/* At the same time other connections lost parts, or theirs arrived, or they sent none. What all show together counts
+ * for each, however little it lost itself. */
 static void an_outage_is_the_silence_of_all_connections(void)
 {
     static struct path path;
@@ -286,7 +286,8 @@ static void one_lost_part_in_an_outage_of_all_is_of_the_outage(void)
     CHECK_EQ(path.rows[0].seen_cause, PL_LOSS_OUTAGE);
 }
 
-/* Of 60 parts in a row that a sender lost and went on at its pace, or after a pause, the first may be a burst. */
+/* 60 parts in a row are lost, after which the sender goes on at its pace, or after a pause. In the first case it may
+ * have been a burst. */
 static void a_burst_at_the_senders_pace_is_not_named(void)
 {
     static struct path path;
@@ -351,7 +352,7 @@ static void a_long_burst_among_short_ones_is_no_outage(void)
     CHECK(outage * 20 <= lost);
 }
 
-/* The queue of 24 ms is full before the outage of 18 ms, and not empty behind it. */
+/* The queue of 24 ms is full before the outage of 18 ms, and not empty after it. */
 static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
 {
     static struct path path;
@@ -367,7 +368,7 @@ static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
         named += row->seen_cause == (here ? PL_LOSS_OUTAGE : PL_LOSS_TAIL_DROP);
     }
     CHECK(of_outage > 40);
-    CHECK(path.lost - named <= 4); /* at the beginning of the outage the queue is full still */
+    CHECK(path.lost - named <= 4); /* at the beginning of the outage the queue is still full */
 }
 
 /* A queue exists at nearly all places, so no part is lost without one. The bottleneck has transmitted the lost
@@ -383,7 +384,7 @@ static void chance_behind_a_standing_queue_shows_by_the_bottlenecks_time(void)
         CHECK_EQ(path.rows[i].seen_cause, PL_LOSS_BEHIND);
 }
 
-/* A single loss has one adjacent queue, which may have any length. */
+/* A single loss has one queue next to it, which may have any length. */
 static void one_loss_shows_no_cause(void)
 {
     static struct path path;
@@ -423,7 +424,7 @@ static void the_boxs_record_decides_where_there_is_one(void)
     }
 }
 
-/* Others fill the queue, and the captures of this connection alone show another one. */
+/* Others fill the queue, and the captures of this connection alone show a different queue. */
 static void the_boxs_record_says_how_long_the_queue_was(void)
 {
     static struct path path;
@@ -444,7 +445,7 @@ static void the_boxs_record_says_how_long_the_queue_was(void)
     CHECK_EQ(path.rows[0].queue_ns, 30 * MS - (LEN + 40) * 8 * INT64_C(1000) / 48);
 }
 
-/* A path without queue management loses nothing to it, however much its queues look like that. */
+/* On a path without queue management it is never the cause, however much the queues look like it. */
 static void what_the_path_cannot_have_is_not_seen(void)
 {
     static struct path path;

@@ -1,4 +1,4 @@
-/* Pairing: tables of what was sent and received at one start, and which belongs to which; speed on hostile input. */
+/* Pairing: which of the pieces sent and received at one start belong together; and speed on hostile input. */
 #include "match.h"
 
 #include <time.h>
@@ -68,11 +68,11 @@ static void the_smallest_delay_of_certain_pairs_bounds_the_rest(void)
         {.start = 1, .t_ns = 0}, {.start = 2, .t_ns = 0, .owner = 1}, {.start = 2, .t_ns = 95, .owner = 2}};
     struct pl_piece received[] = {{.start = 1, .t_ns = 50}, {.start = 2, .t_ns = 100, .owner = 1}};
     CHECK_EQ(match_once(sent, 3, received, 2, false), 0);
-    CHECK_EQ(sent[1].match, 1); /* 5 ns are too few for the copy */
+    CHECK_EQ(sent[1].match, 1); /* a delay of 5 ns is too short, so this copy did not arrive */
     CHECK_EQ(sent[2].match, PL_UNMATCHED);
 }
 
-/* What one block learns of the smallest delay bounds the next one. */
+/* The smallest delay of one block limits the pairs of the next one. */
 static void the_smallest_delay_goes_from_block_to_block(void)
 {
     int64_t min_delay_ns = INT64_MAX;
@@ -86,7 +86,7 @@ static void the_smallest_delay_goes_from_block_to_block(void)
     CHECK_EQ(copies[1].match, PL_UNMATCHED);
 }
 
-/* A quadratic walk over these would take hours. */
+/* A quadratic algorithm would take hours. */
 static void hostile_groups_take_no_longer(void)
 {
     enum { N = 400000 };

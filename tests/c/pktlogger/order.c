@@ -1,4 +1,4 @@
-/* Which parts arrived behind parts that were sent later, and how far. */
+/* Which parts arrived after parts that were sent later, and how late. */
 #include "order.h"
 
 #include "check.h"
@@ -24,7 +24,7 @@ static void each_part_counts_those_that_overtook_it(void)
 {
     const int64_t at[] = {10, 20, 12, 13, 19, 14};
     struct pl_order order = after(at, 6);
-    CHECK_EQ(order.reordered, 2); /* the second by four, the fifth by one */
+    CHECK_EQ(order.reordered, 2); /* four parts overtook the second one, one the fifth */
     CHECK_EQ(order.extent_max, 4);
     CHECK_EQ(order.extent_sum, 5);
     CHECK_EQ(order.late_max_ns, 8);

@@ -81,7 +81,7 @@ static void ports_are_a_permutation(void)
         used[to] = true;
         same += to == port;
     }
-    CHECK(same < 12); /* a random permutation leaves on average one at its place, and 12 once in 10^9 */
+    CHECK(same < 12); /* a random permutation leaves one number unchanged on average, and 12 once in 10^9 */
     pl_pan_free(pan);
 }
 

@@ -1,5 +1,5 @@
-/* A policer is found by the rate and the burst that explain which parts were lost (policer.h). Its bucket stands behind a
- * line of 20 MB/s, over which parts come one behind the other. */
+/* A policer is found by the rate and the burst that explain which parts were lost (policer.h). Its bucket is behind a
+ * line of 20 MB/s, over which parts come back to back. */
 #include "policer.h"
 
 #include <math.h>
@@ -57,7 +57,7 @@ static bool managed(struct path *path, double at_ns)
     return even(path) >= path->level * line / 1e9 / PART / 600;
 }
 
-/* Sends parts every gap_ns from t_ns on. Returns how many were lost. */
+/* Sends parts every gap_ns from t_ns on. Returns the number of lost parts. */
 static int32_t send(struct path *path, double t_ns, double gap_ns, int n)
 {
     int32_t lost = 0;
@@ -78,7 +78,8 @@ static int32_t send(struct path *path, double t_ns, double gap_ns, int n)
     return lost;
 }
 
-/* A sender with a window: a burst each round trip, of varied length, that doubles at first, halves for a loss and grows by one part. */
+/* A sender with a window: a burst per round trip, of varying length, which doubles at first, is halved by a loss and
+ * grows by one part. */
 static void transfer(struct path *path, int rounds)
 {
     double window = 10, enough = 1e9;
@@ -109,7 +110,7 @@ static void a_bucket_is_found_with_its_rate_and_its_burst(void)
             CHECK(fabs(policed.rate / rates[i] - 1) <= 0.03);
             CHECK(fabs(policed.burst - depth) <= fmax(0.1 * depth, 2 * PART));
             CHECK(!policed.open);
-            CHECK(policed.waits < rates[i] / line + 0.1); /* a burst waits for the line, and for nothing else */
+            CHECK(policed.waits < rates[i] / line + 0.1); /* a burst waits only for the line */
             pl_policer_free(&path.policer);
         }
 }
@@ -156,8 +157,8 @@ static void what_else_drops_is_none(void)
     }
 }
 
-/* Arrivals in bunches seem to come over a faster line. The bucket that explains a full queue is then its own, and parts wait
- * for what the bucket lacks. */
+/* Arrivals in bunches seem to come over a faster line. The bucket found is then a full queue of the bottleneck itself,
+ * and parts wait as long as the level of the bucket takes. */
 static void a_queue_at_a_line_that_seems_faster_makes_parts_wait(void)
 {
     unsigned found_n = 0;
@@ -174,7 +175,7 @@ static void a_queue_at_a_line_that_seems_faster_makes_parts_wait(void)
     CHECK(found_n >= 5);
 }
 
-/* Bursts of a few parts that are far apart say nothing of a rate. */
+/* Bursts of a few parts that are far apart show no rate. */
 static void short_bursts_that_are_far_apart_have_no_rate(void)
 {
     struct path path = {.tokens = 3 * PART, .depth = 3 * PART, .rate = 3e6, .gate = bucket, .state = 2};
@@ -186,7 +187,7 @@ static void short_bursts_that_are_far_apart_have_no_rate(void)
     pl_policer_free(&path.policer);
 }
 
-/* Too many buckets would explain only four losses. */
+/* Only four losses: too many buckets would explain them. */
 static void few_losses_show_nothing(void)
 {
     struct path path = {.tokens = 60000, .depth = 60000, .rate = 2e6, .gate = bucket};

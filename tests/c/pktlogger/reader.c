@@ -1,4 +1,5 @@
-/* Time units, and what the writer writes read back. Byte orders and odd blocks: tests/py/pktlogger/test_pktlogger_index.py. */
+/* Time units, and that what the writer writes is read back. tests/py/pktlogger/test_pktlogger_index.py tests byte
+ * orders and odd blocks. */
 #include "reader.h"
 
 #include <errno.h>
@@ -95,8 +96,9 @@ static void a_write_that_fails_leaves_nothing(void)
     CHECK_EQ(errno, ENOENT);
 }
 
-/* Writes 50,000 packets that do not compress, on a disk with room for `limit` bytes. A file-size limit is what a full
- * disk is: some bytes of a write go, the rest does not. The file that is left has each packet that was not refused. */
+/* Writes 50,000 packets that do not compress, on a disk with room for `limit` bytes. A file-size limit behaves like a
+ * full disk: some bytes of a write are written, the rest are not. The file that is left has each packet that was not
+ * refused. */
 static uint64_t written_on_a_full_disk(const char *path, uint64_t limit)
 {
     struct pl_writer writer;
@@ -141,7 +143,7 @@ static void after_a_failed_write_the_file_holds_what_came_before(void)
     CHECK(packets > 1498000 / 132 && packets < 1500001 / 132);
     unlink(path);
     snprintf(path, sizeof path, "%s/a.pcapng.zst", folder);
-    CHECK(written_on_a_full_disk(path, 3000001) > 10000); /* of a compressed buffer nothing is kept */
+    CHECK(written_on_a_full_disk(path, 3000001) > 10000); /* a compressed buffer is lost as a whole */
     unlink(path);
     CHECK_EQ(rmdir(folder), 0);
 }
@@ -168,7 +170,8 @@ static void put_statistics(uint8_t **at, uint32_t dropped)
     put_words(at, (const uint32_t[]){5, 36, 0, 0, 0, 8 << 16 | 7, dropped, 0, 36}, 9);
 }
 
-/* A section costs memory only while it is read, and has a bound: 33 KB of a compressed file became 1.27 GB. */
+/* A section uses memory only while it is read, and the memory is bounded. Without this, 33 KB of a compressed file
+ * became 1.27 GB. */
 static void interfaces_are_bounded_and_forgotten_with_their_section(void)
 {
     enum { SECTIONS = 40, BYTES = SECTIONS * (28 + PL_SECTION_INTERFACES_MAX * 20 + 36) + 20 };

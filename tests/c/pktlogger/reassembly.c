@@ -1,4 +1,4 @@
-/* Streams out of segments: every byte once, in order, or in a gap; whatever order, overlap and limits there are. */
+/* Streams from segments: every byte once, in order, or in a gap, whatever the order, the overlap and the limits. */
 #include "reassembly.h"
 
 #include "check.h"
@@ -7,7 +7,7 @@
 
 enum { STREAM_MAX = 1 << 17 };
 
-/* What was delivered. Byte i of a stream is pattern(i), so that every delivered byte can be checked. */
+/* What was delivered. Byte i of a stream is pattern(i), so every delivered byte can be checked. */
 struct heard {
     uint64_t next, gap_bytes, gaps;
 };
@@ -55,7 +55,7 @@ static void start(struct rig *rig, uint32_t base, uint64_t stream_limit, uint64_
 /* A segment of which the first `have` bytes were captured. */
 static void send_cut(struct rig *rig, uint64_t offset, uint32_t len, uint32_t have)
 {
-    uint8_t *data = malloc(have ? have : 1); /* of its own, so that a sanitizer sees one byte too far */
+    uint8_t *data = malloc(have ? have : 1); /* allocated exactly, so that a sanitizer sees a read beyond its end */
     for (uint32_t i = 0; i < have; i++)
         data[i] = pattern(offset + i);
     struct pl_stream_segment segment = {rig->base + (uint32_t)offset, len, have, data};
@@ -112,7 +112,7 @@ static void retransmissions_are_delivered_once(void)
     CHECK_EQ(rig.pool.gaps, 0);
 }
 
-/* A limit makes the reassembler give up what is missing. It never costs a byte that was there. */
+/* A limit makes the reassembler give up missing bytes. It never costs a byte that was captured. */
 static void a_full_memory_gives_up_the_gap_not_the_data(void)
 {
     struct rig rig;
@@ -150,7 +150,7 @@ static void what_was_acknowledged_and_never_seen_becomes_a_gap(void)
     start(&rig, 7, 1 << 20, 1 << 20);
     send(&rig, 1000, 500);
     pl_reassembly_acked(&rig.stream, &rig.pool, 7 + 1500, 10, &rig.output);
-    CHECK_EQ(rig.heard.next, 0); /* two processors may have captured data and ACK in the wrong order */
+    CHECK_EQ(rig.heard.next, 0); /* captures on two processors may have data and ACK in the wrong order */
     pl_reassembly_acked(&rig.stream, &rig.pool, 7 + 1500, 10 + PL_REORDER_PACKETS - 1, &rig.output);
     CHECK_EQ(rig.heard.next, 0);
     pl_reassembly_acked(&rig.stream, &rig.pool, 7 + 1500, 10 + PL_REORDER_PACKETS, &rig.output);
@@ -165,7 +165,7 @@ static void strays_do_no_harm(void)
     send(&rig, 0, 100);
     send(&rig, 100 + (UINT64_C(1) << 30) + 1, 50); /* ahead of every window */
     send_cut(&rig, (uint64_t)0 - 50, 50, 50);      /* before the first byte */
-    pl_reassembly_fin(&rig.stream, rig.base + 40); /* a FIN before data that were seen */
+    pl_reassembly_fin(&rig.stream, rig.base + 40); /* a FIN below data already seen */
     CHECK_EQ(rig.pool.outside_bytes, 100);
     CHECK(!rig.stream.has_fin);
     pl_reassembly_fin(&rig.stream, rig.base + 150);
@@ -176,8 +176,8 @@ static void strays_do_no_harm(void)
     CHECK_EQ(rig.pool.outside_bytes, 150);
 }
 
-/* Any order, any overlap, any limits: what arrives is the stream, and what does not is in gaps. With room for all and
- * every byte sent at least once there is no gap. */
+/* Any order, any overlap, any limits: the bytes that arrive are the stream, and all others are in gaps. With room for
+ * everything, and every byte sent at least once, there is no gap. */
 static void any_order_gives_the_stream(void)
 {
     struct seeded seeded = seeded_start();

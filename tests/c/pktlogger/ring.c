@@ -70,7 +70,7 @@ static void exists_only_after_commit(void)
     uint8_t *record = pl_ring_reserve(ring, 1000); /* again, smaller */
     CHECK(record);
     record[0] = 42;
-    pl_ring_commit(ring, 1); /* and less than reserved: the rest is free again */
+    pl_ring_commit(ring, 1); /* commits less than reserved: the rest is free again */
     CHECK_EQ(pl_ring_used(ring), 16);
     expect(ring, 1, 42);
     pl_ring_destroy(ring);
@@ -111,8 +111,8 @@ static void gap_at_the_end_is_skipped(void)
     push(ring, 2032, 1); /* 2040 of 4096 bytes */
     push(ring, 2032, 2); /* 16 left */
     expect(ring, 2032, 1);
-    CHECK(pl_ring_reserve(ring, 1000)); /* would begin at the front, behind a gap of 16 */
-    push(ring, 8, 3);                   /* but one that fits takes its place */
+    CHECK(pl_ring_reserve(ring, 1000)); /* it would begin at the front, after a gap of 16 */
+    push(ring, 8, 3);                   /* a record that fits takes the place of the gap */
     push(ring, 500, 4);
     CHECK_EQ(pl_ring_used(ring), SMALL - 2040 + 512);
     expect(ring, 2032, 2);
@@ -147,7 +147,7 @@ static void refuses_more_than_there_is(void)
     CHECK(getrlimit(RLIMIT_AS, &before) == 0);
     tight = before;
     tight.rlim_cur = (rlim_t)1 << 30;
-    CHECK(setrlimit(RLIMIT_AS, &tight) == 0); /* without it a machine that overcommits would try */
+    CHECK(setrlimit(RLIMIT_AS, &tight) == 0); /* without this limit, a machine that overcommits would try */
     struct pl_ring *ring = pl_ring_create((size_t)1 << 40);
     int error = errno;
     CHECK(setrlimit(RLIMIT_AS, &before) == 0);

@@ -74,7 +74,7 @@ static void sack_is_the_first_acknowledgement_and_a_repair_gives_none(void)
     CHECK_EQ(came(&trips, 60, 1, 2001, 0), -1);    /* the network duplicated one */
     CHECK_EQ(came(&trips, 61, 1, 2001, 3001), -1); /* the second block is older, and its acknowledgement was lost */
     send(&trips, 62, 1, 1000);
-    CHECK_EQ(came(&trips, 82, 4001, 0, 0), -1); /* what was acknowledged may have waited */
+    CHECK_EQ(came(&trips, 82, 4001, 0, 0), -1); /* the acknowledgement may have waited */
     send(&trips, 90, 4001, 1000);
     CHECK_EQ(came(&trips, 111, 5001, 0, 0), 21);
     pl_round_trips_free(&trips);
@@ -96,7 +96,7 @@ static void a_connection_seen_from_its_middle_needs_a_round_first(void)
 {
     struct pl_round_trips trips = {.sack = true};
     CHECK_EQ(came(&trips, 0, 1000, 0, 0), -1);
-    send(&trips, 1, 1000, 1000); /* may be a copy, whose original's acknowledgement is near */
+    send(&trips, 1, 1000, 1000); /* may acknowledge the copy, or the original, which came near it */
     send(&trips, 2, 5000, 1000);
     CHECK_EQ(came(&trips, 3, 5000, 0, 0), -1);
     CHECK_EQ(came(&trips, 22, 6000, 0, 0), -1);
@@ -127,7 +127,7 @@ static void without_sack_the_next_acknowledgement_decides(void)
         send(&trips, 31 + i, (uint64_t)(i * 1000 + 1001), 1000);
     CHECK_EQ(came(&trips, 50, 1001, 0, 0), -1);
     CHECK_EQ(came(&trips, 51, 2001, 0, 0), 20);
-    CHECK_EQ(came(&trips, 54, 2001, 0, 0), -1); /* so that the one before was not decided in its favour */
+    CHECK_EQ(came(&trips, 54, 2001, 0, 0), -1); /* so that the previous acknowledgement did not become a sample */
     CHECK_EQ(came(&trips, 57, 5001, 0, 0), 23); /* nothing is outstanding */
     pl_round_trips_free(&trips);
 }

@@ -43,11 +43,11 @@ static void a_flight_that_stands_still_is_the_send_buffer(void)
         burst(&run, 40);
     send(&run, 1000, false);
     end(&run, ms);
-    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but the one that grew to it */
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but those in which the flight grew */
 }
 
-/* Packets that leave at once are one gap. A program that writes so many once a round trip is as even as a pace by that
- * gap alone, which shows nothing. */
+/* Packets that leave at once are one gap. A program that writes this many once per round trip has as even gaps as a
+ * paced sender, because there is only one. A single gap shows nothing. */
 static void packets_that_leave_together_are_no_pace(void)
 {
     for (int apart = 0; apart < 2; apart++) {
@@ -67,7 +67,7 @@ static void packets_that_leave_together_are_no_pace(void)
     }
 }
 
-/* A client that sends its next request when the response is there: its flight stands still, too. */
+/* A client that sends its next request when the response has come: its flight is steady, too. */
 static void a_program_that_waits_for_answers_is_the_application(void)
 {
     for (int packets = 1; packets <= 64; packets *= 8) {
@@ -103,7 +103,7 @@ static void a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit(vo
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* Super-packets of 20 segments: a window that has room for 10 segments more holds the next one up. */
+/* Super-packets of 20 segments: a window with room for 10 more segments holds the next one back. */
 static void a_window_without_room_for_another_super_packet_is_the_receivers(void)
 {
     struct run run;
@@ -138,8 +138,9 @@ static void even_packets_that_no_acknowledgement_clocks_are_paced(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* The far leg of a relay: two packets arrive one after the other and are passed on at once, and the receiver next door
- * acknowledges the second one. Room in a buffer or a window would be used when the acknowledgement comes. */
+/* The far leg of a relay: two packets arrive one after the other and are passed on at once, and the receiver, which is
+ * near, acknowledges the second one. If a buffer or a window were the limit, its room would be used when the
+ * acknowledgement comes. */
 static void few_packets_that_no_acknowledgement_sets_off_are_the_programs(void)
 {
     for (int packets = 1; packets <= 3; packets++) {
@@ -159,7 +160,7 @@ static void few_packets_that_no_acknowledgement_sets_off_are_the_programs(void)
     }
 }
 
-/* Each burst is as large as the one before because the application writes as much each time. */
+/* Each burst is as large as the previous one because the application writes the same amount each time. */
 static void a_flight_that_stands_still_between_pauses_is_no_send_buffer(void)
 {
     struct run run;
@@ -204,7 +205,7 @@ static void a_queue_that_no_packet_misses_is_the_paths_rate(void)
     CHECK_EQ(run.rows[0].queue_ns, 20 * MS);
 }
 
-/* Bursts of 40 and 43 in turn, each an RTT of 40 ms after the last. The first one meets a queue. */
+/* Bursts of 40 and 43 packets alternate, each an RTT of 40 ms after the previous one. The first one meets a queue. */
 static int64_t path_rate_ms(int64_t segment_ns, int64_t first_queue_ns)
 {
     struct run run;
@@ -226,13 +227,13 @@ static void a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue(v
     CHECK(path_rate_ms(9 * MS / 10, 20 * MS) <= 40);
 }
 
-/* Then the rate that seems to be the bottleneck's is the sender's. */
+/* then the apparent rate of the bottleneck is the sender's own */
 static void a_line_at_which_no_queue_ever_stood_is_no_limit(void)
 {
     CHECK_EQ(path_rate_ms(MS, 0), 0);
 }
 
-/* The first packet that is sent again finds the queue empty. */
+/* The queue is empty when the first retransmission arrives there. */
 static void a_queue_until_a_loss_is_the_paths_rate(void)
 {
     struct run run;
@@ -249,7 +250,7 @@ static void a_queue_until_a_loss_is_the_paths_rate(void)
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
 }
 
-/* A flight that stands still because marks hold it down. */
+/* A flight that is steady because marks hold it down. */
 static void a_flight_that_marks_hold_down_is_no_send_buffer(void)
 {
     struct run run;
@@ -267,7 +268,7 @@ static void a_flight_that_marks_hold_down_is_no_send_buffer(void)
     CHECK(ms[PL_LIMIT_ECN] >= 399);
 }
 
-/* The congestion window is congestion avoidance's again when a loss has reduced it last. */
+/* After a loss has reduced the congestion window, its limit is congestion avoidance again. */
 static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
 {
     struct run run;
@@ -288,7 +289,7 @@ static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 159);
 }
 
-/* Another flow keeps a queue standing; this one begins, and sends a tenth of what the bottleneck carries. */
+/* Another flow keeps a queue standing. This flow begins, and sends a tenth of what the bottleneck carries. */
 static void slow_start_into_the_queue_of_others_is_slow_start(void)
 {
     struct run run;
@@ -308,7 +309,7 @@ static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_ther
     static const struct {
         uint64_t pace_bytes_per_s;
         enum pl_limit_cause cause;
-    } cases[] = {{1000 * MSS, PL_LIMIT_PACING},    /* a packet each millisecond: what is sent */
+    } cases[] = {{1000 * MSS, PL_LIMIT_PACING},    /* a packet per millisecond, which is what is sent */
                  {1200 * MSS, PL_LIMIT_PATH_RATE}, /* less is sent than the program allows */
                  {INT64_MAX, PL_LIMIT_PATH_RATE},  /* no limit */
                  {0, PL_LIMIT_PATH_RATE}};         /* not known */
@@ -329,7 +330,7 @@ static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_ther
     }
 }
 
-/* A program's next words, after 3 ms: a congestion window has room behind less than a segment. */
+/* A program's next message, after 3 ms: with less than a segment in flight, a congestion window has room. */
 static void less_than_a_segment_in_flight_is_the_application(void)
 {
     struct run run;

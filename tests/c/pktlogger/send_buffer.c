@@ -38,7 +38,7 @@ static void other_amounts_and_other_times_show_nothing(void)
     CHECK(!buffer.known);
 }
 
-/* A request is answered: next to nothing is left in flight each time. */
+/* Requests that are answered: hardly anything is left in flight each time. */
 static void nothing_left_is_no_buffer(void)
 {
     struct pl_send_buffer buffer = {0};
@@ -46,7 +46,7 @@ static void nothing_left_is_no_buffer(void)
         CHECK(!full_segment(&buffer, 2 * MSS, true));
 }
 
-/* The remainder of a write waits for the acknowledgement of the one before: Nagle. */
+/* The remainder of a write waits for the acknowledgement of the previous packet (Nagle's rule). */
 static void a_silence_that_a_short_segment_ends_is_not_the_send_buffer(void)
 {
     struct pl_send_buffer buffer = {0};

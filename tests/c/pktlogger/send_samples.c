@@ -63,7 +63,7 @@ static void a_file_says_which_columns_it_has(void)
     pl_send_samples_free(&samples);
 }
 
-/* Samples every 10 ms but for a second without any; the kernel counts time-outs at 25 ms and at 500 ms. */
+/* Samples every 10 ms, except for a second without any. The kernel counts time-outs at 25 ms and at 500 ms. */
 static void samples_on_either_side_say_whether_there_was_a_time_out(void)
 {
     struct pl_send_sample list[6] = {{.t_ns = 10 * MS},
@@ -114,9 +114,9 @@ static void a_wrong_line_is_named(void)
     }
 }
 
-/* A sender at a busy machine: in each round trip half of the flight is acknowledged, and a third later LATE_MS pass
- * before its program runs and sends as much, which no acknowledgement sets off. Its captures look like those of a
- * program that writes so much every so often. */
+/* A sender on a busy machine: in each round trip half of the flight is acknowledged. When a third is free, LATE_MS pass
+ * before its program runs and sends as much, which no acknowledgement triggers. In captures it looks like a program
+ * that writes this amount periodically. */
 static void late_writer(struct run *run, struct pl_limits_path path, int64_t ms[PL_LIMIT_N])
 {
     begin_as(run, path);
@@ -125,7 +125,7 @@ static void late_writer(struct run *run, struct pl_limits_path path, int64_t ms[
     for (int round = 0; round < SILENCES; round++) {
         for (int i = 0; i < 10; i++)
             acknowledge(run, MS, 3 * MSS, false);
-        send(run, (LATE_MS + round % 3) * MS, false); /* never as much in flight as before */
+        send(run, (LATE_MS + round % 3) * MS, false); /* never as much in flight as the time before */
         for (int i = 1; i < 30; i++)
             send(run, 1000, false);
     }
@@ -178,7 +178,8 @@ static void a_buffer_that_is_never_full_is_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* Of a buffer of 300: full at the sixth and the fiftieth sample of one connection, and from then on never a third free. */
+/* A buffer of 300 is full at the sixth and the fiftieth sample of one connection. From then on never a third of it is
+ * free. */
 static void a_buffer_is_full_until_a_third_of_it_is_free(void)
 {
     enum { N = 80, FULL = 5, STAYS = 49 };
@@ -203,8 +204,8 @@ static void a_buffer_is_full_until_a_third_of_it_is_free(void)
     pl_send_samples_free(&samples);
 }
 
-/* No sample shows a full buffer of 300. A program that has more and gives nothing for 6 ms waits for room. It does not
- * where it gives nothing for 4 ms, gives something each time, has a third free, or has given all. */
+/* No sample shows a full buffer of 300. A program that has more to give and gives nothing for 6 ms waits for room. It
+ * does not wait if it gives nothing for 4 ms, gives something each time, has a third free, or has given all. */
 static void a_program_that_gives_nothing_waits_for_room(void)
 {
     static const struct {
@@ -232,8 +233,9 @@ static void a_program_that_gives_nothing_waits_for_room(void)
     }
 }
 
-/* Of a buffer of 240,000 octets more is in use than there is. A slow program gives 50,000 from each sample to the next,
- * and a third is never free: it does not wait. One that waits until a third is free and then fills it gives as much in twice the time. */
+/* More of a buffer of 240,000 octets is in use than its size. A slow program gives 50,000 from each sample to the next,
+ * and never is a third free: it does not wait. A program that waits until a third is free and then fills it gives the
+ * same amount at every second sample. */
 static void a_program_that_goes_on_beyond_a_full_buffer_does_not_wait(void)
 {
     for (unsigned waits = 0; waits < 2; waits++) {
@@ -259,7 +261,7 @@ static void a_program_that_goes_on_beyond_a_full_buffer_does_not_wait(void)
     }
 }
 
-/* A full buffer, then a third free, and then a program that gives too little to fill it between two samples. */
+/* A full buffer, then a third of it free, and then a program that gives too little to fill it between two samples. */
 static void a_buffer_that_was_full_before_is_not_full_again(void)
 {
     static const int queued[] = {240000, 150000, 170000, 180000, 185000};
@@ -293,8 +295,8 @@ static void a_buffer_with_room_is_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A program writes a burst, of which the buffer is full until it is acknowledged. A writer that waits would send as soon
- * as there is room; this one sends its next burst 12 ms later. */
+/* A program writes a burst, which fills the buffer until it is acknowledged. A writer that waits would send as soon as
+ * there is room; this program sends its next burst 12 ms later. */
 static void a_buffer_that_has_had_room_for_long_is_the_application(void)
 {
     struct run run;
@@ -334,8 +336,8 @@ static void silence_with_data_unsent_is_never_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* Behind a full window the kernel waits until there is room for a super-packet, and data are unsent all the time. The
- * round alone would be slow start. */
+/* Behind a full window the kernel waits for room for a super-packet, and data are unsent all the time. By the round
+ * alone it would be slow start. */
 static void silence_behind_a_full_window_is_the_windows(void)
 {
     struct run run;
@@ -348,13 +350,13 @@ static void silence_behind_a_full_window_is_the_windows(void)
     acknowledge(&run, MS, 10 * MSS, false);
     acknowledge(&run, MS, 10 * MSS, false);
     send(&run, 12 * MS, false);
-    run.mode = PL_MODE_FAST; /* the round does not come to its end */
+    run.mode = PL_MODE_FAST; /* the round does not end */
     send(&run, 1000, false);
     end(&run, ms);
     CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 13);
 }
 
-/* A flight that stands still is not the send buffer's when more waits in it. */
+/* A steady flight is not due to the send buffer when the buffer holds unsent data. */
 static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
 {
     struct run run;
@@ -371,8 +373,9 @@ static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 119);
 }
 
-/* A flight that stands still from the second round on. Data are unsent until its third round is over, and then the
- * buffer is spent: the name that the fifth round has earned goes to those that do not contradict it. */
+/* The flight is steady from the second round on. Data are unsent until the third round is over, and then everything in
+ * the buffer is sent. The cause that the fifth round shows also applies to those earlier rounds that do not contradict
+ * it. */
 static void a_flights_name_is_not_given_to_rounds_that_contradict_it(void)
 {
     struct run run;
@@ -389,7 +392,7 @@ static void a_flights_name_is_not_given_to_rounds_that_contradict_it(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 79);
 }
 
-/* The same of a program that has given all when three rounds are over. */
+/* The same for a program that has given all when three rounds are over. */
 static void a_round_with_data_unsent_is_not_called_the_applications_later(void)
 {
     struct run run;
@@ -449,8 +452,8 @@ static void the_nearest_sample_may_be_before_or_behind(void)
     CHECK_EQ(pl_samples_near(&of, 1, 2, 5).n, 0);
 }
 
-/* A program has given all, and less than a segment of it is not sent. Where both windows have room and nothing paces,
- * Nagle's rule keeps it back, and it would go if the program gave more. */
+/* A program has given all, and less than a segment of it is unsent. Where both windows have room and nothing paces,
+ * Nagle's rule holds it back, and it would be sent if the program gave more. */
 static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(void)
 {
     static const struct {
@@ -461,9 +464,9 @@ static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(voi
         {2, 10, 3 * MSS - 1, MSS - 1, INT64_MAX, false},
         {2, 3, 100 * MSS, 1, INT64_MAX, false},
         {2, 2, 100 * MSS, 1, INT64_MAX, true},          /* the congestion window is full */
-        {2, 10, 3 * MSS - 2, MSS - 1, INT64_MAX, true}, /* the receiver's has no room for it */
+        {2, 10, 3 * MSS - 2, MSS - 1, INT64_MAX, true}, /* the receiver's window has no room for it */
         {2, 10, 100 * MSS, MSS, INT64_MAX, true},       /* Nagle's rule lets a segment go */
-        {2, 10, 100 * MSS, 1, 78125, true},             /* the kernel keeps it for the rate that the program allows */
+        {2, 10, 100 * MSS, 1, 78125, true},             /* the rate that the program allows holds it back */
         {0, 10, 100 * MSS, 1, INT64_MAX, true},         /* nothing to wait for */
         {PL_NO_UNACKED, 10, 100 * MSS, 1, INT64_MAX, true},
         {0, 10, 100 * MSS, 1, 78125, true}, /* the rate again */
@@ -497,7 +500,8 @@ static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* A flight that goes up and down, so that it shows no buffer by itself, with samples of one that is full and all sent. */
+/* A flight that varies, so that it shows no buffer by itself. By the samples the buffer is full and everything is
+ * sent. */
 static void a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window(void)
 {
     struct run run;
@@ -513,8 +517,8 @@ static void a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window(void)
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
 }
 
-/* Next to a gateway each packet of BBR is acknowledged before the next one is due, so a round has one packet. The rate is
- * 1,000 bytes in 10 ms. Where ssthresh has been reduced, or where more is sent, the kernel's rate says nothing. */
+/* Next to a gateway each packet of BBR is acknowledged before the next one is due, so a round has one packet. The rate
+ * is 1,000 bytes per 10 ms. If ssthresh has been reduced, or if more is sent, the kernel's rate shows nothing. */
 static void a_sender_at_its_congestion_controls_rate_is_paced(void)
 {
     static const struct {
@@ -546,8 +550,8 @@ static void a_sender_at_its_congestion_controls_rate_is_paced(void)
     }
 }
 
-/* BBR changes its rate within a round, so that what a round sends is at no one rate. Data that wait while both windows
- * have room wait for that rate. */
+/* BBR changes its rate within a round, so the data of a round do not have a single rate. Data that wait while both
+ * windows have room wait for that rate. */
 static void data_that_both_windows_have_room_for_wait_for_the_controls_rate(void)
 {
     static const struct {
@@ -581,8 +585,8 @@ static void data_that_both_windows_have_room_for_wait_for_the_controls_rate(void
     }
 }
 
-/* Super-packets of 20 segments behind a window with room for 10 more. The rate of BBR keeps them back as long as both
- * windows have room for one segment; a full one is the limit whatever the rate. */
+/* Super-packets of 20 segments behind a window with room for 10 more. BBR's rate holds them back as long as both
+ * windows have room for one segment; a full window is the limit whatever the rate. */
 static void a_window_with_room_for_a_segment_is_not_the_limit_of_a_rate(void)
 {
     for (uint32_t unacked = 120; unacked <= 130; unacked += 10) {
@@ -607,7 +611,7 @@ static void a_window_with_room_for_a_segment_is_not_the_limit_of_a_rate(void)
     }
 }
 
-/* A client with a buffer that holds its request many times over, which nobody answers with data. */
+/* A client whose buffer could hold its request many times over. Nobody answers with data. */
 static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(void)
 {
     struct run run;
@@ -622,7 +626,7 @@ static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A sample between its first two writes finds all sent. */
+/* A sample between its first two writes shows that everything is sent. */
 static void a_program_that_always_has_data_is_not_idle_between_two_writes(void)
 {
     struct run run;
@@ -635,7 +639,7 @@ static void a_program_that_always_has_data_is_not_idle_between_two_writes(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* One packet a millisecond, of which each gap has a sample: its program gives them at that pace. */
+/* One packet per millisecond, with a sample in each gap: the program gives them at that pace. */
 static void even_packets_of_a_buffer_with_room_are_pacing(void)
 {
     struct run run;
@@ -653,7 +657,7 @@ static void even_packets_of_a_buffer_with_room_are_pacing(void)
     CHECK(ms[PL_LIMIT_PACING] >= 100);
 }
 
-/* One segment every 12 ms, at 0.67 Mbit/s: the kernel spreads what a program has given it. */
+/* One segment every 12 ms, at 0.67 Mbit/s: the kernel paces what the program has given it. */
 static void even_silences_of_a_program_that_always_has_data_are_pacing(void)
 {
     struct run run;
@@ -687,7 +691,7 @@ static void little_data_is_not_yet_the_programs_data(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 140);
 }
 
-/* rttcp with a window begins with a window at a time, and awaits each acknowledgement. */
+/* With a window, rttcp first sends one window at a time, and waits for each acknowledgement. */
 static void what_a_program_sends_before_its_data_may_be_long(void)
 {
     struct run run;
@@ -697,7 +701,7 @@ static void what_a_program_sends_before_its_data_may_be_long(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* The same, and the connection's own samples say where that was over. */
+/* The same, with samples of the connection that say when the opening was over. */
 static void the_opening_that_samples_tell_is_the_connections_own(void)
 {
     struct run run;

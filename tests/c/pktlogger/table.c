@@ -1,4 +1,4 @@
-/* Column files: header and data, over more than one block; pages of zeros are holes, which are read as zeros. */
+/* Column files: header and data, over more than one block. Pages of zeros are holes, which read as zeros. */
 #include "table.h"
 
 #include <fcntl.h>
@@ -42,7 +42,7 @@ static uint64_t rare(size_t row)
     return row % 3000 < 2;
 }
 
-/* 34 times two rows of one, 512 rows a page: most of the 196 pages are holes. */
+/* 34 times two rows with a value, 512 rows per page: most of the 196 pages are holes. */
 static void check_holes(int dir_fd)
 {
     static uint64_t values[ROWS];

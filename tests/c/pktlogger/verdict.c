@@ -39,8 +39,8 @@ static void says(const struct pl_verdict *v, const char *text, bool there)
     CHECK((strstr(v->text, text) != NULL) == there);
 }
 
-/* Packets are lost to a full queue or to one that is managed, or to chance, and others carry half as much as the transfer
- * does. */
+/* Packets are lost to a full queue, to a managed queue or to chance, while others carry half as much as the
+ * transfer. */
 static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
 {
     static const struct {
@@ -69,7 +69,7 @@ static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
     }
 }
 
-/* A verdict counts no time for other traffic in which it was absent. */
+/* The share of a verdict on other traffic does not include time in which there was none. */
 static void others_limit_for_no_longer_than_they_are_there(void)
 {
     const struct pl_flow flow = {.ip_version = 4};
@@ -97,8 +97,8 @@ static void where_no_line_is_known_unknown_losses_are_no_sign_of_others(void)
     CHECK_STR(pl_verdict_name(&v), "losses");
 }
 
-/* Others divide all arrivals, so none of the transfer's own keep the bottleneck busy. A few follow each other at once: a
- * full packet of 1,500 octets in 0.3 ms is 38.6 Mbit/s of payload. */
+/* Packets of others are between all arrivals, so none of the transfer's own rows keep the bottleneck busy. A few
+ * packets follow each other at once: a full packet of 1,500 octets in 0.3 ms is 38.6 Mbit/s of payload. */
 static void neighbouring_arrivals_show_the_rate_of_a_line_that_others_divide(void)
 {
     static const struct {
@@ -137,7 +137,8 @@ static void streams_of_one_transfer_are_not_cross_traffic(void)
     }
 }
 
-/* Max-min fairness: an even part of the line, or what the others leave. 40 Mbit/s of IP packets are 38.9 of payload. */
+/* Max-min fairness: an equal share of the line, or what the others leave. 40 Mbit/s of IP packets are 38.9 Mbit/s of
+ * payload. */
 static void a_window_is_to_fill_the_share_of_a_line_that_gives_shares(void)
 {
     static const struct {
@@ -162,8 +163,8 @@ static void a_window_is_to_fill_the_share_of_a_line_that_gives_shares(void)
     }
 }
 
-/* A line of 40 Mbit/s behind a policer of 25: no more than 24.3 of payload passes, whatever limits the transfer, but for
- * what it marks. */
+/* A line of 40 Mbit/s behind a policer of 25: at most 24.3 Mbit/s of payload pass, whatever limits the transfer, unless
+ * the policer only marks. */
 static void a_policer_bounds_what_the_path_carries(void)
 {
     for (unsigned marks = 0; marks < 2; marks++) {
@@ -199,7 +200,7 @@ static void a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster(
     }
 }
 
-/* The advice would be a rate-based control, which the sender already has. */
+/* The advice against losses is a rate-based control, which this sender already has. */
 static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
 {
     static const struct {
@@ -219,7 +220,7 @@ static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
     }
 }
 
-/* A program that sums the times of several connections counts them as each verdict does. */
+/* The names under which the verdict counts limits, for programs that add up the times of several connections. */
 static void a_limit_counts_in_the_verdict_under_one_name(void)
 {
     const struct pl_flow flow = {.ip_version = 4};
@@ -242,8 +243,9 @@ static void a_limit_counts_in_the_verdict_under_one_name(void)
     CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_PATH_RATE), "path_rate");
 }
 
-/* A window of 400 KB over a line that takes 100 KB in a round trip. Where the line works all the time, others fill it,
- * the reader is slow, or what is known of the line is the transfer's own rate, acknowledgements are not what is missing. */
+/* A window of 400 KB over a line that carries 100 KB per round trip. Late acknowledgements are not the cause where the
+ * line is busy all the time, others fill it, the reader is slow, or the line's rate is only known from the transfer
+ * itself. */
 static void a_window_that_holds_more_than_the_path_limits_while_acknowledgements_wait(void)
 {
     static const struct {
