@@ -1,5 +1,5 @@
-/* The laws of active queue management by themselves, behind one pair of calls: a test states what a packet finds,
- * without filling a queue. */
+/* The laws of active queue management by themselves, behind two common calls: a test says what a packet finds, without
+ * filling a queue. */
 #ifndef TEST_AQM_H
 #define TEST_AQM_H
 
@@ -33,7 +33,7 @@ static inline enum aqm_verdict aqm_enqueue(struct aqm *aqm, const struct aqm_par
                                           : AQM_PASS;
 }
 
-/* For a packet that has waited `sojourn_ns` and leaves the queue for the line; `backlog_bytes` stay behind it. */
+/* For a packet that has waited `sojourn_ns` and leaves the queue for the line; `backlog_bytes` remain behind it. */
 static inline enum aqm_verdict aqm_dequeue(struct aqm *aqm, const struct aqm_params *params, uint64_t now_ns,
                                            uint64_t sojourn_ns, uint64_t backlog_bytes, uint32_t packet_bytes, bool ect,
                                            uint64_t key, uint64_t number)

@@ -1,4 +1,4 @@
-/* CoDel against times worked out by hand and against the RFC's pseudo-code, written down a second time. */
+/* CoDel against times calculated by hand, and against an independent implementation of the RFC's pseudo-code. */
 #include <math.h>
 
 #include "aqm_line.h"
@@ -45,13 +45,13 @@ static void one_packet_below_target_ends_it(void)
     CHECK_EQ(leave(&aqm, &presets, 111 * MS, 6 * MS), AQM_PASS); /* a new interval starts */
     CHECK_EQ(leave(&aqm, &presets, 211 * MS - 1, 6 * MS), AQM_PASS);
     CHECK_EQ(leave(&aqm, &presets, 211 * MS, 6 * MS), AQM_DROP);
-    /* with a packet or less behind it, a late packet is no sign of a standing queue */
+    /* with at most one packet behind it, a late packet does not show a standing queue */
     CHECK_EQ(aqm_dequeue(&aqm, &presets, 400 * MS, 90 * MS, BYTES, BYTES, false, 1, 0), AQM_PASS);
     CHECK_EQ(leave(&aqm, &presets, 401 * MS, 90 * MS), AQM_PASS);
 }
 
-/* Dropping five times (count 5), calm, and back within 16 intervals: it starts at count 5 - 1 = 4, spacing 50 ms; after
- * a longer calm it starts at 1. */
+/* After five drops (count 5), a calm, and a return within 16 intervals it starts at count 5 - 1 = 4, with a spacing of
+ * 50 ms; after a longer calm it starts at 1. */
 static void count_is_used_again(void)
 {
     for (int recent = 0; recent < 2; recent++) {
@@ -93,7 +93,8 @@ static void ecn_marks_on_the_same_schedule(void)
     CHECK_EQ(aqm_dequeue(&aqm, &params, at += 57735026, 6 * MS, DEEP, BYTES, false, 1, 0), AQM_DROP);
 }
 
-/* RFC 8289, 5, in its own shape: one dequeue call returns one packet and drops as many as it must. */
+/* RFC 8289, section 5, with the structure of its pseudo-code: one dequeue call returns one packet and drops as many as
+ * it must. */
 struct rfc_packet {
     uint64_t tstamp, number;
     uint32_t bytes;
@@ -181,7 +182,7 @@ static void note(void *context, const struct aqm_line_packet *packet, uint64_t n
     drops->at[drops->n++] = now_ns;
 }
 
-/* Random bursts and pauses of random load and packet size: some 30 minutes of a 10 Mbit/s line. */
+/* Random bursts and pauses of random load and packet size: about 30 minutes of a 10 Mbit/s line. */
 static uint64_t workload(uint64_t seed, uint64_t n, uint64_t *arrival_ns, uint32_t *bytes)
 {
     uint64_t now = MS, gap = 0;

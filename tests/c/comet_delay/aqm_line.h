@@ -1,5 +1,5 @@
-/* A queue under active management in front of a serial line, in virtual time: the world an AQM lives in. First in,
- * first out, without a bound of its own. */
+/* A queue under active management in front of a serial line, in virtual time: the environment of an AQM. It is first
+ * in, first out, and unbounded. */
 #ifndef TEST_AQM_LINE_H
 #define TEST_AQM_LINE_H
 
@@ -28,11 +28,11 @@ struct aqm_line {
 void aqm_line_init(struct aqm_line *line, const char *text, uint64_t rate_bps, uint64_t key);
 void aqm_line_free(struct aqm_line *line);
 
-/* Serves the queue until `now_ns`; then a packet arrives. Times never fall. */
+/* Serves the queue until `now_ns`, when a packet arrives. Times never decrease. */
 void aqm_line_serve(struct aqm_line *line, uint64_t now_ns);
 void aqm_line_arrive(struct aqm_line *line, uint64_t now_ns, uint32_t bytes, bool ect);
 
-/* Bursts that keep 10 Mbit/s busy half the time pass: nothing dropped, nothing marked. */
+/* Bursts that keep a 10 Mbit/s line busy for half of the time pass without drops and marks. */
 void aqm_line_passes_low_load(const char *text);
 
 #endif

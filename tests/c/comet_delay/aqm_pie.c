@@ -1,4 +1,4 @@
-/* PIE against the formulas of RFC 8033, worked out by hand, and against what it promises: the delay at its target. */
+/* PIE against the formulas of RFC 8033, calculated by hand, and against its aim: the delay at its target. */
 #include <math.h>
 
 #include "aqm_line.h"
@@ -20,7 +20,7 @@ static const struct aqm_params presets = {
             .ecn_threshold_ppb = NC_RATIO_ONE / 10},
 };
 
-/* A state just started, then one packet that leaves after `sojourn_ns`. */
+/* A fresh state, then one packet that leaves after `sojourn_ns`. */
 static struct aqm started(uint64_t sojourn_ns, double probability)
 {
     struct aqm aqm = {0};
@@ -40,7 +40,8 @@ static bool near(double got, double want)
     return fabs(got - want) <= 1e-12 + 1e-12 * fabs(want);
 }
 
-/* Delay 30 ms, target 15 ms, before 0: alpha 0.015 + beta 0.030 = 0.039375, and 0.001875 when it stays at 30 ms. */
+/* Delay 30 ms, target 15 ms, previous delay 0: alpha 0.015 + beta 0.030 = 0.039375, and 0.001875 when it stays at 30
+ * ms. */
 static void one_update_by_hand(void)
 {
     const struct {
@@ -72,7 +73,7 @@ static void probability_keeps_within_bounds_and_decays(void)
     CHECK_EQ(aqm.pie.next_update_ns, 3600 * NC_NS_PER_S + 15 * MS);
 }
 
-/* However rarely it is called: the same state as a timer would have made. */
+/* However rarely it is called, the state is the one that a timer would have made. */
 static void catching_up_is_a_timer(void)
 {
     struct aqm often = started(40 * MS, 0.02), seldom = often;
@@ -169,10 +170,10 @@ static void measure(void *context, const struct aqm_line_packet *packet, uint64_
     s->over_twice += now_ns - packet->arrival_ns > 30 * MS;
 }
 
-/* Share of packets late by twice the target, by the loop's own noise. In one update of T come n = load rate T
- * packets, of which chance drops sqrt(n p (1 - p)) more or less; PIE's beta brings back load T beta of the error
- * each time (alpha is small beside it). So the delay is autoregressive: its deviation is that of the noise over
- * sqrt(1 - (1 - load T beta)²). */
+/* The share of packets that wait for twice the target, because of the loop's own noise. In one update of T come n =
+ * load rate T packets, of which chance drops sqrt(n p (1 - p)) more or less; PIE's beta corrects load T beta of the
+ * error each time (alpha is small compared with it). So the delay is autoregressive: its deviation is that of the noise
+ * over sqrt(1 - (1 - load T beta)²). */
 static double late_share(double rate_bps, double load)
 {
     double t = 0.015, beta = 1.25, p = 1 - 1 / load, packet_s = BYTES * 8 / rate_bps, keep = 1 - load * t * beta;
@@ -180,8 +181,8 @@ static double late_share(double rate_bps, double load)
     return erfc(0.015 / (noise_s / sqrt(1 - keep * keep)) / sqrt(2)) / 2;
 }
 
-/* Constant overload that does not respond. An integrating controller has no steady error: the mean delay is the
- * target; the line stays busy, so the share dropped is 1 - 1 / load. */
+/* Constant overload that does not respond. An integrating controller has no steady error, so the mean delay is the
+ * target. The line stays busy, so the share dropped is 1 - 1 / load. */
 static void converges_to_its_target(void)
 {
     const uint64_t rates_bps[] = {10000000, 100000000};

@@ -127,13 +127,13 @@ static void idle_time_lowers_the_average(void)
     aqm_dequeue(&aqm, &params, NC_NS_PER_S, 0, 0, USUAL, false, 1, 0); /* out at 1 s + 120 us */
     aqm_enqueue(&aqm, &params, NC_NS_PER_S + 120000 + 100 * 120000 + 60000, 0, USUAL, false, 1, 0);
     CHECK(fabs(aqm.red.average_bytes - before * pow(0.998, 100)) < 1e-6);
-    /* again: the last was not queued behind anything */
+    /* again: no packet waited in front of the previous one */
     aqm_enqueue(&aqm, &params, 3600 * NC_NS_PER_S, 0, USUAL, false, 1, 0);
     CHECK(aqm.red.average_bytes < 1e-100);
 }
 
-/* A line at half load never has two packets waiting: nothing is ever hit; at 1.2 times its rate the average settles
- * where the curve drops the excess: 2 p_b = 1 - 1/1.2. */
+/* A line at half load never has two packets waiting, so nothing is hit. At 1.2 times its rate the average settles where
+ * the curve drops the excess: 2 p_b = 1 - 1/1.2. */
 static void on_a_line(void)
 {
     struct aqm_line line;

@@ -23,7 +23,7 @@ static enum fate offer(struct bottleneck *b, const struct params *params, uint64
     return bottleneck_offer(b, params, &models, &p);
 }
 
-/* The next decision must be this one. */
+/* Checks that the next decision is this one. */
 static void expect(struct bottleneck *b, const struct params *params, uint64_t until_ns, uint64_t number,
                    enum fate fate, uint64_t time_ns)
 {
@@ -64,7 +64,7 @@ static void tail_drop_takes_the_newest(void)
     bottleneck_free(&b);
 }
 
-/* The queue counts as mm-link does, whatever the framing, and what an opportunity has left goes to packets that came
+/* The queue counts octets as mm-link does, whatever the framing. The rest of an opportunity goes to packets that came
  * before it. */
 static void mm_links_opportunities_serve_the_queue(void)
 {
@@ -100,7 +100,7 @@ static void head_drop_takes_the_oldest_that_waits(void)
     struct bottleneck b;
     bottleneck_init(&b, 1);
     CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
-    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* in service: it can no longer be dropped */
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* on the line: it can no longer be dropped */
     CHECK_EQ(offer(&b, &params, 1, 100, 1000), FATE_PASS);
     CHECK_EQ(offer(&b, &params, 2, 200, 1000), FATE_PASS);
     nothing(&b, &params, 999999);
@@ -164,17 +164,17 @@ static void packets_that_wait_are_timed_by_a_new_rate(void)
     expect(&b, &params, 0, 0, FATE_PASS, NC_NS_PER_S);
     expect(&b, &params, 3 * NC_NS_PER_S / 2, 1, FATE_PASS, 2 * NC_NS_PER_S);
     nothing(&b, &params, 3 * NC_NS_PER_S / 2);
-    params.rate_bps = 8000000; /* 1 ms each, behind the one that is on the line */
+    params.rate_bps = 8000000; /* 1 ms each, after the one that is on the line */
     nothing(&b, &params, 3 * NC_NS_PER_S / 2);
     for (uint64_t i = 2; i < 9; i++)
         expect(&b, &params, 2 * NC_NS_PER_S + 6 * NC_NS_PER_MS, i, FATE_PASS, 2 * NC_NS_PER_S + (i - 1) * NC_NS_PER_MS);
-    params.rate_bps = 0; /* the last may still not overtake */
+    params.rate_bps = 0; /* the last one must not overtake */
     expect(&b, &params, 2 * NC_NS_PER_S + 7 * NC_NS_PER_MS, 9, FATE_PASS, 2 * NC_NS_PER_S + 7 * NC_NS_PER_MS);
     CHECK_EQ(bottleneck_occupancy(&b, 3 * NC_NS_PER_S), 0);
     bottleneck_free(&b);
 }
 
-/* At 8 Gbit/s a packet takes 1 µs, so 1,000 are out within the millisecond. */
+/* At 8 Gbit/s a packet takes 1 µs, so 1,000 leave within the millisecond. */
 static void what_leaves_within_a_millisecond_is_decided_ahead(void)
 {
     struct params params = {.rate_bps = UINT64_C(8000000000)};

@@ -25,8 +25,8 @@ static void an_opening_lets_no_more_through_than_its_bound(void)
     CHECK_EQ(buncher_send(&b, &params, 50000), 50000);
 }
 
-/* Without a bound a wait is below the period. The mean wait is half of it, within 4 standard deviations of the mean of
- * n uniform ones. */
+/* Without a bound a wait is shorter than the period. The mean wait is half of the period, within 4 standard deviations
+ * of the mean of n uniform values. */
 static void waits_are_even_over_the_period(void)
 {
     enum { N = 100000, PERIOD_NS = 125000 };

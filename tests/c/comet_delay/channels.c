@@ -1,5 +1,5 @@
-/* Several channels at the bottleneck, in virtual time: each is a bottleneck of its own, and together they let packets
- * out in the order of time. */
+/* Several channels at the bottleneck, in virtual time: each is a separate bottleneck, and together they output packets
+ * in order of time. */
 #include "channels.h"
 
 #include <stdlib.h>
@@ -130,7 +130,7 @@ static void take_out(struct channels *c, const struct params *params, uint64_t u
     }
 }
 
-/* Bursts of packets of flows 0 to 4: all of them, or those of one flow alone. */
+/* Bursts of packets of flows 0 to 4: of all of them, or of a single flow. */
 static void run(const struct params *params, uint64_t seed, int only, struct outcome *outcomes)
 {
     struct channels *c = malloc(sizeof *c);

@@ -1,4 +1,4 @@
-/* The thread behind the control socket, when the process has no descriptor left for a client. */
+/* The thread of the control socket, when the process has no descriptor left for a client. */
 #include "control_thread.h"
 
 #include <pthread.h>
@@ -67,7 +67,7 @@ static int connected(const char *path)
     return fd;
 }
 
-/* The limit is the lowest free number, so that no descriptor can be made. */
+/* The limit is the lowest free number, so no descriptor can be opened. */
 static struct rlimit take_descriptors_away(void)
 {
     struct rlimit before, none;
@@ -79,8 +79,8 @@ static struct rlimit take_descriptors_away(void)
     return before;
 }
 
-/* A turn that spins takes all of a processor's time that it gets: some 500 ms here, or 20 on a machine that 25 others
- * use. Five looks a second take some 0.1 ms. */
+/* A loop that spins uses all of the processor time that it gets: about 500 ms here, or 20 ms on a machine that 25
+ * others use. Five checks a second take about 0.1 ms. */
 static void without_descriptors_it_waits_and_then_answers(void)
 {
     char folder[] = "/tmp/lfp-test-XXXXXX", path[64], answer[128] = "";

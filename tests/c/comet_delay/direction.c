@@ -162,7 +162,7 @@ static void what_was_achieved_is_what_was_asked_for(void)
     CHECK(fabs(sd / 2e6 - 1) < near_rate * sqrt(0.5 / N * 5 / 3.0)); /* squares have autocorrelation r^2 */
     CHECK(fabs(r - 0.5) < near_rate * sqrt((1 - 0.25) / N) * 1.1);
     CHECK(fabs(number_at(achieved, "jitter", "drawn", "mean_ns")) < near_rate * 2e6 * sqrt(3.0 / N));
-    /* they may overtake: added as drawn */
+    /* packets may overtake, so the delay is added as drawn */
     CHECK(fabs(number_at(achieved, "jitter", "added", "sd_ns") / sd - 1) < 1e-9);
     json_decref(stats);
     rig_drop(d);

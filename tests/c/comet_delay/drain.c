@@ -32,13 +32,13 @@ static void the_buffer_counts_the_packet_on_the_bus(void)
         CHECK_EQ(crossed(&d, &params, 0, 1000), i * NC_NS_PER_MS);
     CHECK(!drain_send(&d, &params, 0, 1, &departure_ns));
     CHECK(!drain_send(&d, &params, 999999, 1000, &departure_ns));
-    CHECK_EQ(crossed(&d, &params, NC_NS_PER_MS, 1000), 4 * NC_NS_PER_MS); /* what was dropped took no time */
+    CHECK_EQ(crossed(&d, &params, NC_NS_PER_MS, 1000), 4 * NC_NS_PER_MS); /* the dropped packet took no time */
     CHECK_EQ(d.buffer.peak_bytes, 3000);
     drain_free(&d);
 }
 
-/* A line brings packets k/100 times as fast as the bus takes them. In time t the bus takes rate × t, and in the end the
- * buffer is full: so many packets pass, to one packet. */
+/* A line delivers packets k/100 times as fast as the bus takes them. In time t the bus takes rate × t, and in the end
+ * the buffer is full. The number of packets that pass must be the sum, to within one packet. */
 static void what_passes_is_what_the_bus_takes_and_the_buffer_holds(void)
 {
     enum { N = 100000, BYTES = 1500, HELD = 40 };

@@ -1,5 +1,5 @@
-/* DualPI2 against RFC 9332, on the bottleneck and in virtual time: the coupling of both probabilities, the law of the
- * base probability, the step, who goes first, and what overload by flows that do not respond does. */
+/* DualPI2 against RFC 9332, at the bottleneck and in virtual time: the coupling of both probabilities, the law of the
+ * base probability, the step, the order of service, and overload by flows that do not respond. */
 #include <math.h>
 
 #include "bottleneck.h"
@@ -41,7 +41,7 @@ static void end(struct world *w)
     free(w);
 }
 
-/* Arrivals and kinds, by packet number. */
+/* Arrival times and kinds, by packet number. */
 static uint64_t came_ns[1 << 20];
 static uint8_t kinds[1 << 20];
 
@@ -94,7 +94,7 @@ static double share(uint64_t part, uint64_t of)
     return (double)part / (double)of;
 }
 
-/* Packets of these kinds for `ns`, one of each kind every `gap_ns` of it; 0: none. */
+/* Offers packets for `ns`: one of each kind every `gap_ns` of that kind; 0: none. */
 static void load(struct world *w, uint64_t *now_ns, uint64_t ns, const uint64_t gap_ns[KINDS])
 {
     uint64_t next_ns[KINDS], until_ns = *now_ns + ns;
@@ -146,8 +146,8 @@ static void the_probabilities_are_coupled(void)
         }
 }
 
-/* p' follows the appendix's law, worked out in floating point: one queue is filled at 0 and drained, and the base
- * probability after each update is compared. */
+/* p' follows the appendix's law, which the test calculates in floating point: one queue is filled at time 0 and
+ * drained, and the base probability is compared after each update. */
 static void the_base_probability_follows_its_law(void)
 {
     struct world *w = world_of("dualpi2:limit=100000");
@@ -171,7 +171,7 @@ static void the_base_probability_follows_its_law(void)
     end(w);
 }
 
-/* The updates of an idle time are made up for at once: each lowers p' by alpha target. */
+/* After an idle time all missed updates are made at once: each lowers p' by alpha target. */
 static void calm_lowers_the_probability(void)
 {
     struct world *w = world_of("dualpi2"), *same = world_of("dualpi2");
@@ -208,7 +208,7 @@ static void the_step_marks_what_waited_longer(void)
     end(w);
 }
 
-/* A classic flow that fills the line and more does not delay L4S packets by more than the one on the line. */
+/* A classic flow that overloads the line delays L4S packets only by the packet that is on the line. */
 static void l4s_packets_go_first(void)
 {
     struct world *w = world_of("dualpi2");
@@ -219,8 +219,8 @@ static void l4s_packets_go_first(void)
     end(w);
 }
 
-/* Classic packets at 150 % of the line that do not respond: a third is dropped, ECN-capable or not (p_C > 25 %), and the
- * queue stays about its target. */
+/* Classic packets at 150 % of the line that do not respond: a third is dropped, ECN-capable or not (p_C > 25 %), and
+ * the queue stays near its target. */
 static void classic_overload_is_dropped(void)
 {
     for (enum kind kind = CLASSIC; kind <= ECT0; kind++) {
@@ -237,7 +237,7 @@ static void classic_overload_is_dropped(void)
     }
 }
 
-/* L4S packets at 150 % that do not respond: with marks alone the queue would grow without end. A third is dropped and
+/* L4S packets at 150 % that do not respond: with marks only, the queue would grow without bound. A third is dropped and
  * all others are marked. */
 static void l4s_overload_is_dropped(void)
 {
@@ -254,7 +254,7 @@ static void l4s_overload_is_dropped(void)
     end(w);
 }
 
-/* L4S packets alone fill the line and classic packets wait, too: those get their share, 10 % unless it is set. */
+/* L4S packets alone fill the line, and classic packets wait, too: the classic ones get their share, 10 % by default. */
 static void classic_packets_keep_their_share(void)
 {
     static const struct {
@@ -271,7 +271,7 @@ static void classic_packets_keep_their_share(void)
     }
 }
 
-/* At most `limit` packets wait, and the box's own bounds hold. */
+/* At most `limit` packets wait, and the box's own bounds are respected. */
 static void a_full_queue_drops_the_newest(void)
 {
     struct world *w = world_of("dualpi2:limit=50");
@@ -286,7 +286,7 @@ static void a_full_queue_drops_the_newest(void)
     end(w);
 }
 
-/* DCTCP on Linux sends ECT(0): with ect0=on it has the L4S queue. */
+/* DCTCP on Linux sends ECT(0): with ect0=on it uses the L4S queue. */
 static void ect0_may_be_l4s(void)
 {
     for (int on = 0; on < 2; on++) {

@@ -1,4 +1,5 @@
-/* The filter: each term on packets written out by hand, plain and negated; texts that come back the same; mistakes. */
+/* The filter: each term on packets written out by hand, plain and negated; texts that survive formatting and parsing;
+ * mistakes. */
 #include "filter.h"
 
 #include "netcommon/frame_bytes.h"
@@ -115,7 +116,7 @@ static bool matches(const char *text, const struct bytes *frame)
 {
     struct filter filter = filter_of(text);
     struct nc_packet headers;
-    uint8_t *exact = malloc(frame->len); /* so that a sanitizer sees one byte too far */
+    uint8_t *exact = malloc(frame->len); /* so that a sanitizer sees a read beyond its end */
     CHECK(exact);
     memcpy(exact, frame->at, frame->len);
     nc_packet_decode(NC_LINK_ETHERNET, exact, frame->len, frame->len, &headers);
@@ -124,7 +125,7 @@ static bool matches(const char *text, const struct bytes *frame)
     return filter_matches(&filter, &packet);
 }
 
-/* Exactly these samples match the text. */
+/* Checks that exactly these samples match the text. */
 static void only_these(const char *text, const char *names)
 {
     for (const struct sample *s = samples; s < samples + samples_n; s++)

@@ -1,4 +1,5 @@
-/* FQ-CoDel against what RFC 8290 promises, on the bottleneck and in virtual time: shares, sparse flows, bounds, marks. */
+/* FQ-CoDel against the promises of RFC 8290, at the bottleneck and in virtual time: shares, sparse flows, bounds,
+ * marks. */
 #include "bottleneck.h"
 #include "check.h"
 #include "nc_clock.h"
@@ -6,7 +7,7 @@
 
 enum { RATE_BPS = 10000000, QUANTUM = 1514, FLOWS = 40 };
 
-/* A bottleneck of 10 Mbit/s, and the fates of each flow's packets. */
+/* A bottleneck of 10 Mbit/s, and what happens to each flow's packets. */
 struct world {
     struct params params;
     struct models models;
@@ -87,7 +88,7 @@ static void compete(struct world *w, const uint64_t gap_ns[2], const uint32_t by
     }
 }
 
-/* Neither responds; one offers ten times as much as the other, or packets a fifth as long. */
+/* Neither flow responds. One offers ten times as much as the other, or packets a fifth as long. */
 static void bulk_flows_share_within_5_percent(void)
 {
     static const struct {
@@ -124,7 +125,8 @@ static void a_sparse_flow_waits_less_than_a_quantum(void)
     end(w);
 }
 
-/* The backlog never exceeds memory, limit or the box's own bound; only the fattest flow loses packets. */
+/* The backlog never exceeds memory, limit or the box's own bound, and only the flow with the largest backlog loses
+ * packets. */
 static void a_full_queue_drops_from_its_fattest_flow(void)
 {
     static const struct {
@@ -152,7 +154,7 @@ static void a_full_queue_drops_from_its_fattest_flow(void)
     }
 }
 
-/* Half of what the flow holds goes, and at most 64 packets. */
+/* Half of the flow's backlog is dropped, and at most 64 packets. */
 static void drops_come_in_batches(void)
 {
     static const struct {
@@ -181,7 +183,8 @@ static void capable_packets_are_marked(void)
     }
 }
 
-/* Flows 0 and `other` share a queue under one key in 1,024: then a burst of flow 0 is in front of the other's packet. */
+/* Whether flows 0 and `other` share one of 1,024 queues under this key: then a burst of flow 0 is in front of the
+ * other's packet. */
 static bool collide(uint64_t key, uint64_t other)
 {
     struct world *w = world_of("fq_codel", key);
@@ -206,8 +209,8 @@ static void the_seed_perturbs_the_hash(void)
     CHECK(pairs >= 1 && pairs <= 42);
 }
 
-/* 100 flows in 1,024 queues: with one way chance puts about 4.8 pairs together (100 * 99 / 2 / 1,024), with a set of 8 a
- * ninth flow of one set, of 128, would have to come: once in 60,000 times. */
+/* 100 flows in 1,024 queues. With sets of one queue, chance puts about 4.8 pairs together (100 * 99 / 2 / 1,024). With
+ * 128 sets of 8, nine flows would have to hit one set, which happens once in 60,000 times. */
 static void ways_keep_flows_apart(void)
 {
     uint64_t collisions[2] = {0};
@@ -230,7 +233,7 @@ static void ways_keep_flows_apart(void)
     CHECK(collisions[1] <= 4);
 }
 
-/* With all queues of its set taken, flows share them: fairness is what it was with one way. */
+/* When all queues of its set are taken, flows share them, and fairness is as with sets of one. */
 static void more_flows_than_queues_still_pass(void)
 {
     struct bottleneck b;
@@ -253,8 +256,8 @@ static void more_flows_than_queues_still_pass(void)
     bottleneck_free(&b);
 }
 
-/* Of a run of acknowledgements of one flow the last is sent. One that repeats a number, one of another flow, and what
- * is more than a number stay. */
+/* Of successive acknowledgements of one flow only the last is sent. Those that repeat a number, those of another flow,
+ * and those that carry more than a number stay. */
 static void replaced_acknowledgements_are_dropped(void)
 {
     static const struct {
@@ -292,7 +295,8 @@ static void replaced_acknowledgements_are_dropped(void)
     }
 }
 
-/* To drop-tail and back, with 50 packets each of two flows waiting: none is lost, and flows keep their order. */
+/* A change to drop-tail and back, with 50 packets of each of two flows waiting: none is lost, and flows keep their
+ * order. */
 static void a_change_of_discipline_keeps_what_waits(void)
 {
     struct world *w = world_of("fq_codel:target=1h,interval=1h", 1);

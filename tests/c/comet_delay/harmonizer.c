@@ -41,8 +41,8 @@ static void share_follows_the_active_flows(void)
     free(h);
 }
 
-/* Bytes of two flows that leave in windows of `window_ns`, and Jain's index of them, (a + b)² / 2 (a² + b²), over the
- * windows in which both had work: mean of all. */
+/* Bytes of two flows that leave in windows of `window_ns`. jain() is the mean of Jain's index, (a + b)² / 2 (a² + b²),
+ * over the windows in which both flows had data. */
 struct windows {
     uint64_t window_ns, bytes[2][4096];
 };
@@ -59,8 +59,8 @@ static double jain(const struct windows *w, uint64_t from, uint64_t to)
 }
 
 /* Two streams of 490 Mbit/s each: one steady, one in bursts of 256 packets. In windows a quarter as long as the
- * bursts' period they arrive as unevenly as can be (three windows in four: one stream alone, index 1/2) and leave
- * side by side. */
+ * bursts' period they arrive as unevenly as possible (in three windows of four one stream alone, index 1/2), and
+ * leave evenly. */
 static void bursts_are_evened_out(void)
 {
     static struct windows in, out;

@@ -11,7 +11,7 @@ static json_t *lateness(uint64_t low, uint64_t high, struct histogram *histogram
     return histogram_json(histogram);
 }
 
-/* The first second is 1000 times slower than the second one; percentiles of the second must not know it. */
+/* The first second is 1000 times slower than the second one, and must not affect the second one's percentiles. */
 static void percentiles_are_those_of_the_interval(void)
 {
     struct histogram all = {0}, only = {0};

@@ -81,7 +81,7 @@ static const struct distribution {
 };
 enum { DISTRIBUTIONS = sizeof distributions / sizeof distributions[0] };
 
-/* Every `apart`-th of n * apart delays, in spreads of 2 ms. */
+/* Every `apart`-th of n * apart delays, in units of the spread of 2 ms. */
 static void sample(const char *text, uint64_t seed, double *values, size_t n, unsigned apart)
 {
     struct jitter_model model = model_of(text);
@@ -125,7 +125,7 @@ static void distributions_are_the_analytic_ones(void)
         }
 }
 
-/* The distribution is what it is without correlation. Every 24th is independent to 0.6^24 = 5e-6. */
+/* The distribution is the same as without correlation. Every 24th value is independent, to 0.6^24 = 5e-6. */
 static void correlation_leaves_the_distribution(void)
 {
     enum { N = 50000 };
@@ -201,7 +201,7 @@ static void heavy_tails_have_scores_of_the_solved_correlation(void)
     }
 }
 
-/* E[g(z1) g(z2)] by summing over the plane: the long way round that jitter_copula.c saves. */
+/* E[g(z1) g(z2)] by summing over the plane: the slow method that jitter_copula.c avoids. */
 static double delay_correlation(const struct jitter_model *model, double r)
 {
     enum { SIDE = 600 };

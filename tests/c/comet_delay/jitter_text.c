@@ -1,4 +1,5 @@
-/* Jitter from files, and the texts of jitter models: there and back, and one line for each that is wrong. */
+/* Jitter from files, and texts of jitter models: those that survive parsing and formatting, and one line for each wrong
+ * one. */
 #include "jitter_model.h"
 
 #include <math.h>

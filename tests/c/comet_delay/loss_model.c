@@ -1,4 +1,4 @@
-/* Loss models in virtual time: shares and bursts against their theory, lists to the packet. */
+/* Loss models in virtual time: shares and bursts against their theory, and lists packet by packet. */
 #include "loss_model.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static void near(const char *what, const char *text, uint64_t seed, double got, 
 }
 
 /* Asymptotic variance of the mean of n packets' losses: the sum of autocovariances of the chain, lag by lag. p is the
- * transition matrix, pi its stationary distribution, states 3 and 4 lose. */
+ * transition matrix, pi its stationary distribution; packets in states 3 and 4 are lost. */
 static double variance_of_mean(double p[4][4], const double pi[4], double n)
 {
     double mean = pi[2] + pi[3], v[4] = {0, 0, pi[2], pi[3]}, sum = mean * (1 - mean);
@@ -54,7 +54,7 @@ static double variance_of_mean(double p[4][4], const double pi[4], double n)
     return sum / n;
 }
 
-/* Stationary distribution by iterating: not the formula of the code under test. */
+/* The stationary distribution by iteration, because the code under test uses the formula. */
 static void stationary(double p[4][4], double pi[4])
 {
     double v[4] = {1, 0, 0, 0};
@@ -62,7 +62,7 @@ static void stationary(double p[4][4], double pi[4])
         double next[4] = {0};
         for (int i = 0; i < 4; i++)
             for (int j = 0; j < 4; j++)
-                next[j] += v[i] * (0.5 * p[i][j] + (i == j ? 0.5 : 0)); /* lazy, so that no period disturbs */
+                next[j] += v[i] * (0.5 * p[i][j] + (i == j ? 0.5 : 0)); /* lazy: a periodic chain converges, too */
         memcpy(v, next, sizeof v);
     }
     memcpy(pi, v, sizeof v);
@@ -150,7 +150,7 @@ static void four_states_lose_their_stationary_share(void)
             struct counted got = count(&model, seed, n);
             near("mean loss", cases[c].text, seed, (double)got.lost / (double)n, pi[2] + pi[3],
                  sqrt(variance_of_mean(matrix, pi, (double)n)));
-            /* a run of losses is one of state 4, or state 3 until it is left */
+            /* a sequence of losses is one visit to state 4, or to state 3 until it is left */
             double begins = pi[0] * p13 + pi[1] * p23, alone = pi[0] * p14, leave = p31 + p32,
                    bursts = (double)got.bursts;
             double single = (alone + begins * leave) / (alone + begins);
@@ -175,7 +175,7 @@ static void independent_loss_is_the_draw_of_the_packet(void)
     free(state);
 }
 
-/* What others do to packets in front of this stage moves no loss. */
+/* Stages in front of this one may remove packets: the fates of the others do not change. */
 static void fate_depends_on_the_number_alone(void)
 {
     static const char *const texts[] = {"gilbert:5%,20", "4state:1%,10%,20%,30%,0.5%"};
@@ -189,7 +189,7 @@ static void fate_depends_on_the_number_alone(void)
             for (uint64_t i = 0; i < N; i++)
                 lost += fate[i] = hit(all, &model, key, i);
             CHECK(lost > 0);
-            for (uint64_t i = 0; i < N; i++) { /* holes: single packets, and more than can be caught up with */
+            for (uint64_t i = 0; i < N; i++) { /* gaps: single packets, and more than the model catches up with */
                 if (random_hit(seed, i, 300000000) || (i > 50000 && i < 50000 + 3 * LOSS_CATCH_UP) || i < 10)
                     continue;
                 CHECK_EQ(hit(some, &model, key, i), fate[i]);

@@ -1,4 +1,4 @@
-/* Texts of loss models: there and back, and one line for each that is wrong. */
+/* Texts of loss models: those that survive parsing and formatting, and one line for each wrong one. */
 #include "loss_model.h"
 
 #include "check.h"

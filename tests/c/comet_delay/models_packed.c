@@ -1,4 +1,4 @@
-/* Parameters and models as a block: what comes out says the same in texts, and a damaged block is refused. */
+/* Parameters and models as a block: after unpacking they have the same texts, and a damaged block is refused. */
 #include "models_packed.h"
 
 #include <stdlib.h>
@@ -54,7 +54,7 @@ static void a_block_of_another_length_is_refused(void)
     for (size_t cut = 0; cut < len; cut += 7)
         CHECK(models_unpack(block, cut, &got, &meant) < 0);
     for (size_t at = 0; at < 2 * sizeof(uint64_t); at += sizeof(uint64_t)) {
-        block[at] ^= 8; /* a structure of another size: other sources */
+        block[at] ^= 8; /* a structure of another size: built from other sources */
         CHECK(models_unpack(block, len, &got, &meant) < 0);
         block[at] ^= 8;
     }

@@ -1,5 +1,5 @@
-/* A direction whose models of harm concern some packets only, in virtual time: these meet the models in the share asked
- * for, and the others nothing but delay, rate and queue. */
+/* A direction whose models of impairments concern only some packets, in virtual time: these packets are hit with the
+ * share asked for. The others meet only delay, rate and queue. */
 #include <math.h>
 
 #include "check.h"
@@ -11,7 +11,7 @@
 
 enum { PARTS = 10, SEGMENTS = 4000 };
 
-/* TCP packets that left: with payload (of any size), and without. */
+/* TCP packets that left: with payload (of any size) and without. */
 struct left {
     uint64_t data, acks, last_ns;
 };
@@ -24,7 +24,7 @@ static void see(const struct rig_frame *frame, uint64_t time_ns, void *context)
     left->last_ns = time_ns;
 }
 
-/* Super-packets of 10 segments, an ACK behind each, one pair a millisecond. */
+/* Super-packets of 10 segments, each followed by an ACK; one such pair per millisecond. */
 static struct left pass(struct direction *d)
 {
     struct left left = {0};
@@ -110,7 +110,7 @@ static void each_model_of_harm_concerns_the_packets_chosen_alone(void)
     }
 }
 
-/* Each packet's delay, by whether it has payload. */
+/* The least and the longest delay of packets with payload, and of those without. */
 struct delays {
     uint64_t data_least, data_most, acks_least, acks_most;
 };
@@ -118,7 +118,7 @@ struct delays {
 static void see_delay(const struct rig_frame *frame, uint64_t time_ns, void *context)
 {
     struct delays *delays = context;
-    uint64_t delay_ns = time_ns % (100 * NC_NS_PER_MS); /* they come at multiples of this */
+    uint64_t delay_ns = time_ns % (100 * NC_NS_PER_MS); /* packets come at multiples of this */
     uint64_t *least = frame->payload_len ? &delays->data_least : &delays->acks_least;
     uint64_t *most = frame->payload_len ? &delays->data_most : &delays->acks_most;
     *least = delay_ns < *least ? delay_ns : *least;
@@ -146,7 +146,7 @@ static void jitter_is_that_of_the_packets_chosen(void)
     rig_drop(d);
 }
 
-/* A super-packet of 3 segments and a half, with FIN. */
+/* A super-packet of three and a half segments, with FIN. */
 static void take_with_fin(struct direction *d)
 {
     struct packet_buffer *packet = direction_reserve(d);
@@ -217,7 +217,7 @@ static void another_filter_counts_anew_and_holds_from_the_next_packet_on(void)
     CHECK_EQ(d->loss.count.packets, 0);
     rig_take(d, 0, PARTS * RIG_MSS, 2 * NC_NS_PER_MS);
     rig_take(d, 0, 0, 3 * NC_NS_PER_MS);
-    rig_take(d, 0, 0, NC_NS_PER_S); /* the outage is over when it was to be: a second after its own beginning */
+    rig_take(d, 0, 0, NC_NS_PER_S); /* the outage ends as scheduled: a second after its own beginning */
     CHECK_EQ(d->loss.count.packets, 2);
     CHECK_EQ(d->loss.count.lost, 1);
     rig_drop(d);

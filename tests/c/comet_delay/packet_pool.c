@@ -39,7 +39,7 @@ static void the_bound_holds_and_memory_comes_back(void)
     CHECK_EQ(packet_pool_init(&pool, 8 << 20, 8 << 20), 0);
     while (n < MAX && (held[n] = put(&pool, 65000, 2)))
         n++;
-    CHECK(n > 110 && n < 129); /* 8 MB, less what is left over at the end of each chunk */
+    CHECK(n > 110 && n < 129); /* 8 MB, minus the unused end of each chunk */
     for (int i = 0; i < n; i++)
         packet_pool_release(&pool, held[i], 1);
     CHECK_EQ(pool.held_bytes, 0);
@@ -89,7 +89,7 @@ static void a_packet_of_several_parts_lives_until_the_last(void)
     packet_pool_free(&pool);
 }
 
-/* The box blocks the signals that end it before it makes its memory. */
+/* The box blocks the signals that end it before it allocates its memory. */
 static void memory_is_not_touched_for_a_process_that_is_asked_to_end(void)
 {
     enum { BYTES = 64 << 20, PAGES = BYTES >> 12 };

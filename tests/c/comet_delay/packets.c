@@ -32,7 +32,7 @@ uint32_t make_tcp4(uint8_t *out, uint32_t seq, uint32_t payload, uint16_t mss)
     memcpy(frame + ETHERNET, &ip, IP);
     struct tcphdr tcp = {.source = htons(1), .dest = htons(2), .seq = htonl(seq), .doff = 5, .ack = 1};
     memcpy(frame + ETHERNET + IP, &tcp, TCP);
-    uint8_t pseudo[12]; /* its sum is what a host leaves for the hardware to go on from */
+    uint8_t pseudo[12]; /* its sum is what a host leaves for the hardware to complete */
     uint32_t length = TCP + payload;
     memcpy(pseudo, &ip.saddr, 8);
     pseudo[8] = 0, pseudo[9] = 6, pseudo[10] = (uint8_t)(length >> 8), pseudo[11] = (uint8_t)length;

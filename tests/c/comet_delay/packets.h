@@ -1,4 +1,4 @@
-/* Packets as a port would hand them over. */
+/* Packets as a port would deliver them. */
 #ifndef TEST_PACKETS_H
 #define TEST_PACKETS_H
 

@@ -1,4 +1,4 @@
-/* The stages of a direction, each by what it does to packets that pass the whole pipeline, in virtual time. */
+/* The stages of a direction, tested by their effect on packets that pass the whole pipeline, in virtual time. */
 #include "pipeline.h"
 
 #include <math.h>
@@ -78,7 +78,7 @@ static void listed_packets_are_lost_and_no_others(void)
     CHECK_EQ(seen.packets, 19995);
 }
 
-/* The record then says when the path was down. `show` counts what was lost then under loss. */
+/* The record says when the path was down. `show` counts the packets lost then as loss. */
 static void what_an_outage_takes_is_told_from_other_losses(void)
 {
     static const char *const outages[] = {"time:0s-1s", "100%"};
@@ -196,7 +196,7 @@ static void packets_are_let_go_in_bunches(void)
     struct direction *d =
         rig_make((struct params){.delay_ns = 300000, .bunch_ns = NC_NS_PER_MS, .bunch_packets = 4}, 0);
     struct nc_run run;
-    for (uint32_t i = 0; i < 6; i++) /* one each 100 us, from 300 us on behind the delay */
+    for (uint32_t i = 0; i < 6; i++) /* one per 100 us; they reach the buncher from 300 us on, after the delay */
         rig_take(d, i * RIG_MSS, RIG_MSS, i * UINT64_C(100000));
     for (uint64_t i = 0; i < 6; i++) {
         uint64_t opening_ns = (i < 4 ? 1 : 2) * NC_NS_PER_MS;
@@ -207,7 +207,8 @@ static void packets_are_let_go_in_bunches(void)
     rig_drop(d);
 }
 
-/* A queue that grows under 20 % more than the line takes. Returns the packets that left marked. */
+/* A queue grows, because packets come 20 % faster than the line takes them. Returns the number of packets that left
+ * marked. */
 static uint64_t marked_by(struct direction *d)
 {
     uint64_t marked = 0;
@@ -230,7 +231,8 @@ static uint64_t marked_by(struct direction *d)
     return marked;
 }
 
-/* ECN-capable packets are marked on the wire: by CoDel when they leave the queue, by RED when they enter it. */
+/* ECN-capable packets are marked in the packet itself: by CoDel when they leave the queue, by RED when they enter
+ * it. */
 static void ecn_marks_are_written_into_the_header(void)
 {
     static const char *const algorithms[] = {"codel:ecn=on", "red:min=1KB,max=4MB,p=50%,ecn=on"};
@@ -245,7 +247,7 @@ static void ecn_marks_are_written_into_the_header(void)
     }
 }
 
-/* Half of all packets are hit at each stage of either direction; stages that draw for themselves agree on half of
+/* Half of all packets are hit at each stage of either direction. Stages that draw independently agree on half of
  * them. */
 static void stages_and_directions_draw_for_themselves(void)
 {
@@ -284,7 +286,7 @@ static void a_rate_over_time_is_followed(void)
     uint64_t bits = (RIG_MSS + RIG_HEADERS) * 8, at_ns = 0;
     rig_take(d, 0, 20 * RIG_MSS, 0);
     for (uint64_t sent = bits; direction_due(d, UINT64_MAX, &run); sent += bits) {
-        /* 120,000 bits by 10 ms, then ten times as fast; a packet under way goes on at the new rate */
+        /* 120,000 bits by 10 ms, then ten times as fast; the packet on the line continues at the new rate */
         double want_ns = sent <= 120000 ? (double)sent / 12e6 * 1e9 : 10e6 + (double)(sent - 120000) / 120e6 * 1e9;
         at_ns = direction_next_ns(d);
         CHECK(fabs((double)at_ns - want_ns) <= 2);

@@ -1,5 +1,5 @@
-/* The policer against a token bucket that the test computes, packet for packet, and against what a bucket of RFC 2697
- * lets through at most. */
+/* The policer against a token bucket that the test computes, packet for packet, and against the most that a bucket of
+ * RFC 2697 lets through. */
 #include "bottleneck.h"
 #include "check.h"
 #include "nc_clock.h"
@@ -7,7 +7,7 @@
 
 typedef unsigned __int128 wide;
 
-/* A bottleneck without a rate, so that the policer alone decides. */
+/* A bottleneck without a rate, so that only the policer decides. */
 struct world {
     struct params params;
     struct models models;
@@ -90,7 +90,8 @@ static void every_packet_has_the_fate_that_a_bucket_gives_it(void)
     CHECK(dropped > 20000 && passed > 20000); /* both happen often */
 }
 
-/* At twice the rate: in any time from the start, the burst and what the rate gives, less at most one packet. */
+/* At twice the rate: from the start up to any time, the burst plus the rate times that time passes, minus at most one
+ * packet. */
 static void what_passes_is_the_burst_and_the_rate(void)
 {
     struct world w;
@@ -130,7 +131,7 @@ static uint64_t fact(const struct world *w, const char *name)
     return UINT64_MAX;
 }
 
-/* A smaller bucket spills, a deeper one has what it had and room for more. */
+/* A smaller bucket loses its excess, a deeper one keeps what it had and has room for more. */
 static void its_bucket_follows_the_settings(void)
 {
     struct world w;
@@ -149,7 +150,8 @@ static void its_bucket_follows_the_settings(void)
     bottleneck_free(&w.bottleneck);
 }
 
-/* What the policer lets in still meets the queue of the line, and takes its tokens even where it finds no room. */
+/* A packet that the policer passes still meets the line's queue. It takes its tokens even if the queue has no room for
+ * it. */
 static void the_queue_stands_behind_it(void)
 {
     struct world w;

@@ -1,8 +1,8 @@
-/* What the bottleneck does to every packet, under every discipline and load, is what it did when this table was made:
- * the same fates, marks and times to the bit, and so the same random draws for the same seed. Published runs depend on
- * it. A row holds a hash of all outcomes of three arrangements (one line, three channels, a rate that changes in
- * steps), and what became of the packets in them. A row may change only where the behaviour of its discipline is meant
- * to change; a new discipline adds rows. With an argument the program prints the table. */
+/* For every discipline and load, the bottleneck must do to every packet what it did when this table was made: the same
+ * fates, marks and times to the bit, and so the same random draws for the same seed. Published results depend on it. A
+ * row holds a hash of all outcomes of three arrangements (one line, three channels, a rate that changes in steps), and
+ * the fates of the packets in them. A row may change only if the behaviour of its discipline is meant to change; a new
+ * discipline adds rows. With an argument the program prints the table. */
 #include <inttypes.h>
 
 #include "channels.h"
@@ -16,7 +16,7 @@ struct outcome {
     uint64_t hash, sent, queue, aqm, marked; /* aqm: a policer, too */
 };
 
-/* What is set while packets flow: a section of packets each, in turn. */
+/* Settings that are made while packets flow, each for one section of the packets. */
 struct setting {
     const char *aqm;
     uint64_t queue_bytes, queue_packets, rate_bps;
@@ -65,7 +65,7 @@ static const struct {
       {"fq_codel", 1 * KB, 0, 0, QUEUE_DROP_TAIL}}},
 };
 
-/* The mean gap of packets of 1,050 bytes in the mean is 0.84 ms at 10 Mbit/s. */
+/* Packets have 1,050 bytes on average, so their mean gap is 0.84 ms at 10 Mbit/s. */
 static const struct load {
     const char *name;
     uint64_t mean_gap_ns, pause_ns, together;
@@ -237,7 +237,7 @@ static uint64_t gap_ns(const struct load *load, uint64_t number, uint64_t draw)
     return load->pause_ns && number % 701 == 0 ? gap + load->pause_ns : gap;
 }
 
-/* As direction_set: what waits is settled up to now, then the new parameters are in force. */
+/* As in direction_set: waiting packets are served up to now, then the new parameters take effect. */
 static void set(struct params *params, struct models *models, const struct setting *setting,
                 const struct arrangement *arrangement)
 {

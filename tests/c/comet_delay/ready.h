@@ -1,4 +1,4 @@
-/* A direction that is ready for packets, as the box would make it. */
+/* A direction that is ready for packets, set up as the box does it. */
 #ifndef TEST_READY_H
 #define TEST_READY_H
 
@@ -7,7 +7,7 @@
 
 enum { READY_SEED = 11, READY_MEMORY_BYTES = 64 << 20 };
 
-/* Under these parameters; texts left empty are their defaults. */
+/* With these parameters; empty texts mean the defaults. */
 void direction_ready(struct direction *d, struct params params, uint64_t granularity_ns);
 
 #endif

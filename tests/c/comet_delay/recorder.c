@@ -1,5 +1,5 @@
-/* The recorder from end to end in virtual time: a direction writes a ring, the logger's reader takes it in, and its
- * account of every wire packet is compared with what the direction did. */
+/* The recorder from end to end in virtual time: a direction writes a ring, pktlogger's reader reads it, and its account
+ * of every wire packet is compared with what the direction did. */
 #include "recorder.h"
 
 #include "check.h"
@@ -12,7 +12,7 @@
 
 enum { MSS = 1448, HEADERS = 54, NUMBERS = 200000 };
 
-/* What the reader said, by number of the wire packet. */
+/* What the reader reported, by number of the wire packet. */
 struct told {
     uint8_t in[NUMBERS], out[NUMBERS], done[NUMBERS];
     struct pl_replay_part part[NUMBERS];
@@ -105,7 +105,7 @@ static struct bench *make(struct params params, uint64_t slots)
     return b;
 }
 
-/* What the reader would do in its own process. */
+/* Reads the ring as the reader's own process would. */
 static void read_ring(struct bench *b, bool last)
 {
     uint64_t head = atomic_load(&b->shared.head);
@@ -146,7 +146,7 @@ static void drop(struct bench *b)
     free(b);
 }
 
-/* `frames` super-packets of 1 to 40 parts at random times, then until the path is empty. */
+/* Sends `frames` super-packets of 1 to 40 parts at random times, and runs until the path is empty. */
 static void run(struct bench *b, uint64_t frames, unsigned read_every)
 {
     uint64_t now_ns = 1000;
@@ -162,7 +162,7 @@ static void run(struct bench *b, uint64_t frames, unsigned read_every)
     read_ring(b, true);
 }
 
-/* Every stage that can drop or change a packet is at work. */
+/* Every stage that can drop or change a packet is in use. */
 static const struct params everything = {.delay_ns = 5000000,
                                          .rate_bps = 400000000,
                                          .queue_bytes = 300000,
@@ -180,7 +180,7 @@ static const struct params everything = {.delay_ns = 5000000,
                                          .reorder_ppb = NC_RATIO_ONE / 50,
                                          .reorder_by_ns = 1000000};
 
-/* `without`: a fate that this queue management never gives. */
+/* `without`: a fate that this queue management never causes. */
 static void every_packet_has_one_fate(const char *aqm, enum fate without)
 {
     struct params params = everything;
@@ -240,7 +240,7 @@ static void times_are_the_models_to_the_nanosecond(void)
         CHECK_EQ(part->t_ns, part->exit_ns + 7000000);
         CHECK_EQ(part->sent_ns, part->fate == FATE_PASS ? 8000000 : 0);
     }
-    CHECK(atomic_load(&b->shared.head) < 20); /* and they do not take a record each */
+    CHECK(atomic_load(&b->shared.head) < 20); /* they do not take a record each */
     drop(b);
 }
 
@@ -259,8 +259,7 @@ static void what_finds_no_room_is_skipped_whole_and_told_of(void)
     uint64_t skipped = atomic_load(&b->shared.skipped_packets);
     CHECK(skipped > s->in_packets / 10 && recorded > s->in_packets / 10);
     CHECK_EQ(recorded + skipped, s->in_packets);
-    CHECK(b->told.gap_packets <= skipped && b->told.gap_packets > 0); /* the last gap may not be reported by any
-                                                                       * record */
+    CHECK(b->told.gap_packets <= skipped && b->told.gap_packets > 0); /* no record may report the last gap */
     CHECK_EQ(b->told.gap_packets + b->ring.gap.packets, skipped);
     CHECK_EQ(atomic_load(&b->shared.skipped_copies), 0);
     drop(b);
@@ -335,7 +334,7 @@ static void the_line_is_told_of(void)
     drop(b);
 }
 
-/* The steps of a rate trace are recorded in advance. When another parameter is set meanwhile, the remaining steps are
+/* The steps of a rate trace are recorded in advance. When another parameter is set in between, the remaining steps are
  * recorded again. */
 static void steps_of_a_rate_trace_are_told_of(void)
 {

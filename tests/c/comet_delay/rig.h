@@ -1,4 +1,4 @@
-/* A direction in virtual time, with TCP packets to send through it and a look at what leaves. */
+/* A direction in virtual time, with TCP packets to send through it and a check of those that leave. */
 #ifndef TEST_RIG_H
 #define TEST_RIG_H
 
@@ -6,14 +6,14 @@
 
 enum { RIG_MSS = 1448, RIG_HEADERS = 54 };
 
-/* A direction under these parameters, and its end. */
+/* Makes a direction with these parameters, and frees it. */
 struct direction *rig_make(struct params params, uint64_t granularity_ns);
 void rig_drop(struct direction *d);
 
 /* A super-packet of `payload` bytes comes in; payload byte i is (uint8_t)(seq + i). */
 void rig_take(struct direction *d, uint32_t seq, uint32_t payload, uint64_t now_ns);
 
-/* What the far host would get: the run's frame in one piece. */
+/* The frame as the far host would get it: the run in one piece. */
 struct rig_frame {
     uint8_t bytes[70000];
     uint32_t payload_len; /* TCP's */
@@ -23,20 +23,21 @@ struct rig_frame {
 const struct rig_frame *rig_flat(const struct nc_run *run);
 uint32_t rig_seq(const struct rig_frame *frame);
 
-/* Hands everything that leaves to `see`, run by run. */
+/* Passes everything that leaves to `see`, run by run. */
 void rig_drain(struct direction *d, void (*see)(const struct rig_frame *, uint64_t time_ns, void *), void *context);
 
-/* What rig_see counts in frames. */
+/* Counts of rig_see over the frames. */
 struct rig_seen {
     uint64_t packets, damaged, checksum_wrong, backwards;
     uint32_t last_seq;
 };
 void rig_see(const struct rig_frame *frame, uint64_t time_ns, void *context);
 
-/* `got` is within 3.89 standard deviations of a share of n. */
+/* Whether `got` is within 3.89 standard deviations of a share of n. */
 void rig_near(uint64_t got, double n, double share);
 
-/* 20,000 packets through a direction, ten at a time: what left, and what the direction counted. */
+/* Sends 20,000 packets through a direction, ten at a time. Returns counts of those that left; *stats: what the
+ * direction counted. */
 struct rig_seen rig_through(struct params params, struct direction_stats *stats);
 
 #endif

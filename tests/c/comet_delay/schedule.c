@@ -6,7 +6,7 @@
 
 static bool add(struct schedule *schedule, uint64_t time_ns, uint64_t number)
 {
-    static struct packet_buffer *const nowhere = NULL; /* part numbers of one packet with gaps: no runs */
+    static struct packet_buffer *const nowhere = NULL; /* part numbers with gaps: no runs */
     struct wire_packet packet = {.time_ns = time_ns, .number = number, .buffer = nowhere, .part = (uint32_t)number * 2};
     return schedule_add(schedule, &packet, 1000);
 }
@@ -61,7 +61,7 @@ static void neighbours_are_one_run_within_the_granularity(void)
     CHECK_EQ(schedule_first(&schedule)->time_ns, 900);
     schedule_pop(&schedule);
     CHECK_EQ(schedule_first(&schedule)->first, 3);
-    packet.edits = EDIT_CE; /* part 5: changed, so on its own */
+    packet.edits = EDIT_CE; /* part 5 was changed, so it leaves on its own */
     CHECK(schedule_add(&schedule, &packet, 1000));
     packet.edits = 0;
     packet.part = 7; /* part 6 is missing */

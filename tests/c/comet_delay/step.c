@@ -25,7 +25,7 @@ static enum fate offer(struct world *w, uint64_t now_ns, uint32_t bytes, bool ec
     return bottleneck_offer(&w->bottleneck, &w->params, &w->models, &p);
 }
 
-/* How many of the packets that wait come out marked; the first of them all is number `from`. */
+/* How many of the waiting packets are marked; the first one has number `from`. */
 static uint64_t marked_from(struct world *w, uint64_t from)
 {
     struct wire_packet out;
@@ -41,7 +41,7 @@ static uint64_t marked_from(struct world *w, uint64_t from)
     return marked;
 }
 
-/* A burst of ten: the first K find fewer than K. */
+/* A burst of ten: the first K find less than K packets. */
 static void a_packet_that_finds_k_packets_is_marked(void)
 {
     struct world w = world_of("step:packets=4");
@@ -58,7 +58,7 @@ static void bytes_count_as_well(void)
     CHECK_EQ(marked_from(&w, 5), 5);
 }
 
-/* The packet on the line counts until its last bit is out. */
+/* The packet on the line counts until its last bit has left. */
 static void the_line_counts(void)
 {
     struct world w = world_of("step:packets=1");

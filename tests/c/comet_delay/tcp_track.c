@@ -1,4 +1,4 @@
-/* Counting transmissions: flows apart, wrap-around, reused ports, and the bounds. */
+/* Counting transmissions: separate flows, wrap-around, reused ports, and the bounds. */
 #include "tcp_track.h"
 
 #include "check.h"
@@ -60,7 +60,7 @@ static void a_new_syn_begins_a_new_connection(void)
 static void flows_do_not_mix(void)
 {
     struct tcp_track *track = track_new();
-    enum { FLOWS = 16 }; /* of 64 places in sets of four: all stay */
+    enum { FLOWS = 16 }; /* 16 of 64 entries in sets of four: all stay */
     for (uint64_t flow = 1; flow <= FLOWS; flow++)
         see(track, flow, 1, 1000, false);
     for (int again = 2; again < 6; again++)

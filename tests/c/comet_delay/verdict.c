@@ -1,4 +1,4 @@
-/* Each cause alone makes a box's work invalid, and is named with its direction; none leaves it valid. */
+/* Each cause alone makes a box's measurement invalid, and is named with its direction. Without any it is valid. */
 #include "verdict.h"
 
 #include "check.h"
@@ -57,7 +57,7 @@ static void a_port_that_is_gone_is_named(void)
     json_decref(verdict);
 }
 
-/* One packet in a hundred may be late: p99 says no more. */
+/* One packet in a hundred may be late, because the limit is for p99. */
 static void a_rare_late_packet_is_no_reason(void)
 {
     struct histogram rare = {0};

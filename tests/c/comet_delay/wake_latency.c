@@ -1,5 +1,5 @@
 /* The learned wake-up latency: the median follows the wake-ups, and the minimum never exceeds the true latency, so no
- * arrival is dated too early. */
+ * arrival is dated back too far. */
 #include "wake_latency.h"
 
 #include "check.h"
@@ -8,7 +8,7 @@
 
 enum { WAKE_UPS = 20000, SETTLED = 500, GUESS_NS = 50 * NC_NS_PER_US };
 
-/* Uniform on [low, high): wake-up `i` of a machine whose wake-ups take that long. */
+/* Uniform on [low, high): the latency of wake-up `i` on a machine with such latencies. */
 static uint64_t between(uint64_t low_ns, uint64_t high_ns, uint64_t i)
 {
     return low_ns + random_u64(random_key(1, 0, 0), i) % (high_ns - low_ns);
@@ -23,9 +23,10 @@ static void the_median_follows(void)
     CHECK(latency.median_ns > 27000 && latency.median_ns < 33000);
 }
 
-/* One wake-up in six waits for other work, for up to 3 ms: the noise that round trips below the delay were found in.
- * The least rises by r = 25 ns a wake-up until one is shorter, which a wake-up is with x / 48 us at x above the
- * shortest: P(more than x) = exp(-x^2 / (2 r 48 us)), 1e-9 at 7 us. */
+/* One wake-up in six waits for other work, for up to 3 ms. With this noise, round trips shorter than the delay had been
+ * found. The learned minimum rises by r = 25 ns per wake-up until a shorter wake-up comes. At x above the shortest
+ * latency, a wake-up is shorter with probability x / 48 us, so P(more than x) = exp(-x^2 / (2 r 48 us)), which is 1e-9
+ * at 7 us. */
 static void the_least_stays_at_the_shortest_whatever_else_takes_long(void)
 {
     struct wake_latency latency;

@@ -1,5 +1,5 @@
-/* Frames for tests: super-packets as a TAP hands them out, and an independent way to finish and check what is made of
- * them (plain byte arithmetic, none of netcommon's code). */
+/* Frames for tests: super-packets as a TAP delivers them, and an independent way to finish and check the packets made
+ * from them (plain byte arithmetic, without netcommon's code). */
 #ifndef FRAMES_H
 #define FRAMES_H
 
@@ -25,7 +25,7 @@ struct frame_spec {
     uint32_t payload_len;
 };
 
-/* Where things are in a frame (without the vnet header). */
+/* Offsets in a frame (without the vnet header). */
 struct frame_layout {
     uint32_t l3, l4, payload, end;
 };
@@ -33,10 +33,10 @@ struct frame_layout {
 /* Writes vnet header and frame (FRAME_MAX bytes of room), NEEDS_CSUM set. Returns the length of both. */
 size_t frame_build(const struct frame_spec *spec, uint8_t *out, struct frame_layout *layout);
 
-/* Puts the full checksum where NEEDS_CSUM asks for it, as a NIC would. */
+/* Fills in the full checksum if NEEDS_CSUM asks for it, as a NIC would. */
 void frame_finish_checksum(uint8_t *frame, size_t len, uint16_t csum_start, uint16_t csum_offset);
 
-/* Whether IPv4 header checksum and transport checksum are right, by the addresses and lengths in the frame. */
+/* Whether IPv4 header checksum and transport checksum are correct, given the addresses and lengths in the frame. */
 bool frame_checksums_right(const uint8_t *frame, const struct frame_spec *spec, const struct frame_layout *layout);
 
 /* Head and payload of a run in one piece. Returns the length. */

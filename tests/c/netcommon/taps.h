@@ -1,5 +1,5 @@
-/* TAPs in a network namespace of the test's own, gone with the process. Needs root, or user namespaces and a TUN device
- * open to all; otherwise the test ends as skipped. */
+/* TAPs in a network namespace that only this test uses and that ends with the process. Needs root, or user namespaces
+ * and a TUN device that everybody may open; otherwise the test is skipped. */
 #ifndef TAPS_H
 #define TAPS_H
 
@@ -11,10 +11,10 @@ enum { TAPS_SKIPPED = 77 };
 /* Moves the thread into a fresh namespace. */
 void taps_enter_fresh_namespace(void);
 
-/* A non-blocking TAP with vnet header of NC_VNET_LEN, up, with that MTU; *ifr gets name and index. */
+/* Makes a non-blocking TAP with this MTU and a vnet header of NC_VNET_LEN, and sets it up; *ifr gets name and index. */
 int taps_open(int mtu, struct ifreq *ifr);
 
-/* All segmentation offloads or none. Returns whether UDP segmentation (Linux 6.2) is among them. */
+/* Switches all segmentation offloads on or off. Returns whether UDP segmentation (Linux 6.2) is among them. */
 bool taps_set_offloads(int tap, bool on);
 
 /* Address (dotted) and prefix 24. */

@@ -1,4 +1,4 @@
-/* Acts that a confined interpreter can and cannot do, each tried in a child of its own. */
+/* What a confined interpreter can and cannot do, each tried in a child process. */
 #include "nc_confine.h"
 
 #include <errno.h>
@@ -64,7 +64,7 @@ static bool calls(const char *state, const struct places *places)
 static bool signals(const char *state, const struct places *places)
 {
     (void)places;
-    bool older = !holds(state, "landlock") || kill(getppid(), 0) == 0; /* ABI below 6: then the user alone counts */
+    bool older = !holds(state, "landlock") || kill(getppid(), 0) == 0; /* ABI below 6: then only the user counts */
     return older || fails_with(kill(getppid(), 0), EPERM);
 }
 

@@ -1,4 +1,4 @@
-/* Listening at a path: who may connect, who was there before. */
+/* Listening at a path: who may connect, and what happens to a previous listener. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-/* Its owner alone may connect, which needs write permission, and nobody has what means nothing; the caller's umask
- * is as it was. */
+/* Only the owner may connect, which needs write permission. Nobody has permissions without a meaning. The caller's
+ * umask is unchanged. */
 static void test_mode(const char *path)
 {
     static const mode_t masks[] = {0, 022, 077};

@@ -58,7 +58,7 @@ static void error_has_status_and_message(void)
     fclose(file);
 }
 
-/* A terminal obeys control characters, and what a message quotes may be a stranger's. Other texts stay as they are. */
+/* A terminal obeys control characters, and a message may quote text from a stranger. Other texts stay as they are. */
 static void a_terminal_is_told_nothing(void)
 {
     char said[] = "\033]0;mine\a \r\n\t\177 \302\2332J \xc3\xa9 \xc2\xb5s \xc2";

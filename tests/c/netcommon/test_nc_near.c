@@ -1,4 +1,4 @@
-/* Which name a misspelt word was meant to be. */
+/* Which name was meant by a misspelt word. */
 #include "check.h"
 #include "nc_near.h"
 

@@ -140,7 +140,7 @@ static void values_land_in_the_settings(void)
     CHECK(!given[DELAY] && settings.delay_ns == 10000000);
 }
 
-/* Each mistake: exit status 2 and one line that holds all of these words. */
+/* Each mistake gives exit status 2 and one line that contains all of these words. */
 static void mistakes_are_told_in_one_line(void)
 {
     static const struct {
@@ -195,7 +195,7 @@ static void too_many_of_a_list(void)
     }
 }
 
-/* The row's bounds, in the words of the error message: help that leaves one out sends the user to try values. */
+/* The row's bounds, in the words of the error message. If --help left one out, users would have to try values. */
 static void help_shows_both_kinds_of_range(void)
 {
     struct ended ended = RUN_CHILD("--help"), low = RUN_CHILD("--rate", "999bit");

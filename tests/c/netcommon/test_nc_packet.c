@@ -32,7 +32,7 @@ static void tcp_over_ipv4_padded(void)
     CHECK_EQ(packet.payload_len, 2);
 }
 
-/* The same packet, of which a capture kept less: each layer is there or not, and lengths are the packet's. */
+/* The same packet, of which a capture kept less: each layer is there or not, but lengths remain those of the packet. */
 static void short_captures(void)
 {
     static const struct {
@@ -53,7 +53,7 @@ static void short_captures(void)
     frame.len = 1514;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         struct nc_packet packet;
-        uint8_t *exact = malloc(rows[i].captured + 1); /* so that a sanitizer sees one byte too far */
+        uint8_t *exact = malloc(rows[i].captured + 1); /* so that a sanitizer sees a read beyond its end */
         memcpy(exact + 1, frame.at, rows[i].captured);
         CHECK_EQ(nc_packet_decode(NC_LINK_ETHERNET, exact + 1, rows[i].captured, 1514, &packet), rows[i].status);
         CHECK_EQ(packet.ip_version, rows[i].ip_version);
@@ -64,7 +64,7 @@ static void short_captures(void)
     }
 }
 
-/* Options that the capture cuts: those before are read, numbers and lengths are the packet's. */
+/* The capture cuts the options: those before the cut are read, and numbers and lengths remain those of the packet. */
 static void cut_options(void)
 {
     static const uint8_t options[20] = {2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7, 1, 3, 3, 7};
@@ -74,7 +74,7 @@ static void cut_options(void)
     memcpy(frame.at + 54, options, sizeof options);
     for (size_t captured = 54; captured <= 74; captured++) {
         struct nc_packet packet;
-        uint8_t *exact = malloc(captured); /* so that a sanitizer sees one byte too far */
+        uint8_t *exact = malloc(captured); /* so that a sanitizer sees a read beyond its end */
         memcpy(exact, frame.at, captured);
         bool whole = captured == 74;
         CHECK_EQ(nc_packet_decode(NC_LINK_ETHERNET, exact, captured, 1074, &packet), whole ? NC_DECODED : NC_TRUNCATED);
@@ -161,7 +161,7 @@ static void bad_options_end_the_options_only(void)
         {3, 3, 7, 1, 1, 1, 1, 8},  /* no length at all */
         {3, 3, 7, 0, 2, 4, 5, 6},  /* behind the end of options */
         {3, 3, 7, 2, 3, 0, 1, 1},  /* MSS of the wrong size */
-        {3, 3, 7, 5, 5, 1, 1, 1},  /* SACK that is no multiple of 8 */
+        {3, 3, 7, 5, 5, 1, 1, 1},  /* a length that does not fit SACK */
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct bytes frame = ethernet(0x0800);
@@ -192,7 +192,7 @@ static void vlan_tags(void)
     CHECK_EQ(packet.l4, NC_L4_UDP);
     CHECK_EQ(packet.src_port, 53);
     CHECK_EQ(packet.payload_len, 0);
-    frame.len = 20; /* the inner tag ends in the middle: what was whole stays */
+    frame.len = 20; /* the inner tag ends in the middle; the layers before it are kept */
     CHECK_EQ(decode(&frame, &packet), NC_MALFORMED);
     CHECK_EQ(packet.vlan_n, 1);
     CHECK_EQ(packet.ether_type, 0x8100);

@@ -104,7 +104,7 @@ static void contradictions(void)
         {14, 0x65, 0}, /* version 6 under IPv4's type */
         {14, 0x44, 0}, /* header of 16 bytes */
         {14, 0x4f, 0}, /* header longer than the packet */
-        {17, 19, 0},   /* total length less than the header */
+        {17, 19, 0},   /* total length shorter than the header */
         {17, 41, 0},   /* more than the frame had */
         {17, 39, 4},   /* no room for TCP */
         {46, 0x40, 4}, /* TCP of 16 bytes */

@@ -1,4 +1,4 @@
-/* Tables of zeros: what is not touched takes no memory, and an index beyond the end does not go unnoticed. */
+/* Tables of zeros: untouched parts take no memory, and an index beyond the end is noticed. */
 #include <signal.h>
 #include <stdint.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-/* Acts that a confined process can no longer do, each tried in a child of its own. */
+/* What a confined process can no longer do, each tried in a child process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -30,8 +30,8 @@ static bool holds(const json_t *state, const char *what)
     return json_is_true(json_object_get(state, what));
 }
 
-/* Runs `act` in a child inside the sandbox. Returns the wait status; the child's exit status is 0 when it was as it
- * should be. */
+/* Runs `act` in a child inside the sandbox. Returns the wait status; the child's exit status is 0 if `act` behaved as
+ * expected. */
 static int inside(bool (*act)(const json_t *state))
 {
     int status;

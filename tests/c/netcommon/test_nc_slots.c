@@ -1,5 +1,5 @@
-/* Objects from memory that was mapped in advance: as many as were promised, each its own, also when there is no other
- * memory left. */
+/* Objects from memory that was mapped in advance: as many as were promised, without overlap, even when no other memory
+ * is left. */
 
 #include "check.h"
 #include "nc_slots.h"

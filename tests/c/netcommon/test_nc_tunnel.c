@@ -107,7 +107,7 @@ static struct bytes vxlan(void)
     return frame;
 }
 
-/* As a provider has it: PPPoE carries labels, and they carry GRE. */
+/* As a provider uses it: PPPoE carries labels, and these carry GRE. */
 static struct bytes nested(void)
 {
     struct bytes frame = ethernet(0x8864);

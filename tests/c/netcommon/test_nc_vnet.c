@@ -1,4 +1,4 @@
-/* Super-packets taken apart: what every run must look like, against plain arithmetic on the specification of the frame.
+/* Super-packets are divided into runs. Every run is checked by plain arithmetic on the specification of the frame.
  * test_nc_vnet_kernel.c compares the same with the kernel's own segmentation. */
 #include <linux/virtio_net.h>
 
@@ -88,7 +88,7 @@ static size_t check_run(const struct frame_spec *spec, const struct frame_layout
         CHECK_EQ(be(l4 + 4, 4), spec->seq + begin);
         CHECK_EQ(be(l4 + 12, 2) & 0x1ff, flags);
     }
-    /* a checksum over the run as it is now, pseudo-header sum and all, must come out right */
+    /* the checksum over the run as it is now, with the pseudo-header sum, must be correct */
     static uint8_t finished[FRAME_MAX];
     memcpy(finished, frame, len - NC_VNET_LEN);
     frame_finish_checksum(finished, len - NC_VNET_LEN, vnet.csum_start, vnet.csum_offset);
@@ -191,7 +191,7 @@ static struct frame_spec any_spec(struct seeded *seeded)
     return spec;
 }
 
-/* A run is a super-packet again: part j of run `first` is part first + j of the whole. */
+/* A run is a super-packet, too: part j of run `first` is part first + j of the whole. */
 static void check_run_of_run(struct nc_super *super, uint32_t first, uint32_t n, size_t len)
 {
     static uint8_t outer[FRAME_MAX], direct[FRAME_MAX], nested[FRAME_MAX];
@@ -260,7 +260,7 @@ static void contradictions_are_bad(void)
     v6.ip_version = 6;
     none.gso_size = 0;
     enum { FLAGS_TYPE = 0, HDR_LEN = 2, GSO_SIZE = 4, CSUM_START = 6, CSUM_OFFSET = 8 };
-    CHECK_EQ(read_with(&tcp, HDR_LEN, 0), NC_SUPER_OK); /* not trusted, so not looked at */
+    CHECK_EQ(read_with(&tcp, HDR_LEN, 0), NC_SUPER_OK); /* not trusted, so not read */
     CHECK_EQ(read_with(&tcp, HDR_LEN, 0xffff), NC_SUPER_OK);
     CHECK_EQ(read_with(&tcp, GSO_SIZE, 0), NC_SUPER_BAD_GSO);
     CHECK_EQ(read_with(&tcp, CSUM_START, 33), NC_SUPER_BAD_GSO);

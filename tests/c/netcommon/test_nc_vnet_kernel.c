@@ -1,8 +1,8 @@
-/* nc_super_run against the kernel. A packet socket sends a super-packet out of a TAP that offers no offloads, so the
- * kernel must take it apart and checksum it before the TAP's reader gets it; our single parts, checksummed, must be the
- * same bytes. Then the TAP offers everything and the kernel must hand out, whole, the super-packet that went in; and
- * runs written into the TAP must be accepted as they are and come out at the packet socket, GSO fields and all.
- * In a network namespace of its own; skipped (77) where that is not allowed. */
+/* Compares nc_super_run with the kernel. A packet socket sends a super-packet through a TAP that offers no offloads, so
+ * the kernel must divide and checksum it before the TAP's reader gets it. Our single parts, with checksums, must be the
+ * same bytes. Then the TAP offers all offloads: the kernel must deliver the super-packet whole, and it must accept runs
+ * written into the TAP and deliver them to the packet socket with their GSO fields.
+ * The test uses its own network namespace; it is skipped (77) where that is not allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -44,7 +44,7 @@ static struct bench set_up(void)
     return bench;
 }
 
-/* The next of our own frames (the kernel says things of its own, such as router solicitations). */
+/* The next of our own frames. The kernel sends others, such as router solicitations. */
 static size_t next_frame(int fd, size_t vnet_len)
 {
     for (;;) {
@@ -66,7 +66,7 @@ static void send_whole(const struct bench *bench, size_t len)
     CHECK_EQ(n, len - NC_VNET_LEN + PACKET_VNET_HDR_BYTES);
 }
 
-/* One of our runs in `ours`; a single part is finished, because the kernel had to do it too. */
+/* One of our runs in `ours`. A single part gets its checksum, because the kernel had to fill it in, too. */
 static size_t our_run(const struct nc_super *super, uint32_t first, uint32_t n)
 {
     struct nc_run run;
@@ -117,7 +117,7 @@ static struct frame_spec any_spec(struct seeded *seeded, bool uso)
                               .gso_size = sizes[seeded_below(seeded, 4)]};
     spec.tcp_flags &= (uint16_t)~(NC_TCP_SYN | NC_TCP_RST | NC_TCP_URG);
     spec.ip_extra = spec.ip_version == 4 ? (int)seeded_below(seeded, 4) * 4 : (int)seeded_below(seeded, 3);
-    /* at least two parts: of one, the kernel makes a packet without GSO */
+    /* at least two parts: of one part, the kernel makes a packet without GSO */
     spec.payload_len =
         spec.gso_size + 1 + seeded_below(seeded, (uint32_t)(spec.gso_size > 2000 ? 5 : 40) * spec.gso_size);
     if (!spec.udp && spec.tcp_flags & NC_TCP_CWR)
@@ -134,7 +134,7 @@ static void parts_equal_the_kernels(const struct bench *bench, struct seeded *se
     }
 }
 
-/* What the kernel hands out with offloads on is read as what went in. */
+/* With offloads, what the kernel delivers is read as what was sent. */
 static void kernel_headers_are_read(const struct bench *bench, struct seeded *seeded)
 {
     taps_set_offloads(bench->tap, true);
@@ -144,7 +144,7 @@ static void kernel_headers_are_read(const struct bench *bench, struct seeded *se
         struct frame_spec spec = any_spec(seeded, bench->uso);
         spec.vlans = 0; /* TAP's VLAN features lack segmentation */
         if (spec.ip_version == 6)
-            spec.ip_extra = 0; /* nor is it offered behind extension headers */
+            spec.ip_extra = 0; /* nor is it offered after extension headers */
         size_t len = frame_build(&spec, sent, &layout);
         CHECK_EQ(nc_super_read(sent, len, &out), NC_SUPER_OK);
         send_whole(bench, len);

@@ -1,8 +1,7 @@
-/* Two namespaces, a TAP in each with all offloads, and between them a thread that takes every super-packet apart
- * into random runs. TCP and UDP between real sockets must arrive byte for byte. Single parts get their checksum here
- * and lose NEEDS_CSUM, so that the receiving kernel verifies it: the sum that its peer left in the super-packet,
- * corrected for the part, is right or the segment is dropped and counted. Skipped (77) where namespaces or TAPs are
- * not allowed. */
+/* Two namespaces, each with a TAP with all offloads, and between them a thread that divides every super-packet into
+ * random runs. TCP and UDP between real sockets must arrive byte for byte. Single parts get their checksum here and
+ * lose NEEDS_CSUM, so that the receiving kernel verifies it: if our correction of the super-packet's sum for the part
+ * is wrong, the segment is dropped and counted. Skipped (77) where namespaces or TAPs are not allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
@@ -75,7 +74,7 @@ static void *carry(void *argument)
     return NULL;
 }
 
-/* A counter of /proc/net/snmp of the thread's namespace: the value below its name in the line pair of that protocol. */
+/* A counter in /proc/net/snmp of the thread's namespace: the value below its name in the two lines of that protocol. */
 static long snmp(const char *protocol, const char *name)
 {
     char names[2048], values[2048], *save_name, *save_value;

@@ -206,11 +206,10 @@ static void what_nothing_paces_is_not_paced(void)
         {PL_CONTROL_RATE, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true, false, 0},
-        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0}, /* it has written more than is sent */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0}, /* the program may pace itself */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true,
-         0},                                                /* no more is written, and it does not pace itself */
-        {PL_CONTROL_WINDOW, 0, true, true, true, false, 0}, /* not known */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* it has written more than is sent */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0},    /* the program may pace itself */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* written no more; does not pace itself */
+        {PL_CONTROL_WINDOW, 0, true, true, true, false, 0},              /* not known */
         {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, LATER}, /* judged by the first sample */
         {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, LATER},
     };

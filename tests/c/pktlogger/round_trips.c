@@ -96,7 +96,7 @@ static void a_connection_seen_from_its_middle_needs_a_round_first(void)
 {
     struct pl_round_trips trips = {.sack = true};
     CHECK_EQ(came(&trips, 0, 1000, 0, 0), -1);
-    send(&trips, 1, 1000, 1000); /* may acknowledge the copy, or the original, which came near it */
+    send(&trips, 1, 1000, 1000); /* may be a copy, whose original is acknowledged at about this time */
     send(&trips, 2, 5000, 1000);
     CHECK_EQ(came(&trips, 3, 5000, 0, 0), -1);
     CHECK_EQ(came(&trips, 22, 6000, 0, 0), -1);

@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-static struct nc_error error; /* test programs are one thread, one run */
+static struct nc_error error; /* each test program is one thread and starts once */
 static struct cc_choice choice;
 
 static void other_names_pass(void)

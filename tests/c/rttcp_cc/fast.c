@@ -1,4 +1,4 @@
-/* lfp_fast on a fluid link in virtual time: alpha packets queued, whatever the link. */
+/* lfp_fast on a fluid link in virtual time: it queues alpha packets, whatever the link. */
 #include "world.h"
 
 #include "lfp_fast.h"
@@ -40,7 +40,7 @@ static void slow_start_ends_when_alpha_packets_are_queued(void)
 {
     struct lfp_fast_params p = {LFP_FAST_PARAMS(LFP_PARAM_DEFAULT)};
     double queued;
-    run(&p, 10000, 50000, 10, 1u << 30, 12, &queued); /* 500 in flight, 200 queued; doubling would be at 40,960 */
+    run(&p, 10000, 50000, 10, 1u << 30, 12, &queued); /* 500 in flight, 200 queued; with doubling it would be 40,960 */
     CHECK(queued < 1000);
 }
 

@@ -1,4 +1,4 @@
-/* lfp_htcp: alpha over the time since the loss, beta from the round-trip times and the rate. */
+/* lfp_htcp: alpha as a function of the time since the loss, beta from the round-trip times and the rate. */
 #include "world.h"
 
 #include "lfp_htcp.h"
@@ -21,7 +21,7 @@ static void alpha_follows_the_time_since_the_loss(void)
     }
 }
 
-/* Virtual time: a path with the given round-trip times and rate, one loss. beta of it. */
+/* The beta after one loss on a path with the given round-trip times and rate, in virtual time. */
 static double beta_after(double rate_before, u32 min_rtt_us, u32 max_rtt_us)
 {
     struct lfp_htcp s;
@@ -43,7 +43,7 @@ static void beta_is_the_ratio_of_round_trip_times_while_the_rate_is_steady(void)
     CHECK_NEAR(beta_after(10000, 60000, 100000), 0.6, 0.01);
     CHECK_NEAR(beta_after(10000, 95000, 100000), 0.8, 0.01); /* not above 0.8 */
     CHECK_NEAR(beta_after(10000, 20000, 100000), 0.5, 0.01); /* not below 0.5 */
-    CHECK_NEAR(beta_after(5000, 60000, 100000), 0.5, 0.01);  /* twice the rate of the last time */
+    CHECK_NEAR(beta_after(5000, 60000, 100000), 0.5, 0.01);  /* twice the rate of the previous time */
 }
 
 static void the_window_is_the_integral_of_alpha(void)

@@ -1,4 +1,4 @@
-/* lfp_scalable: one segment for a hundred acknowledged, 7/8 kept. */
+/* lfp_scalable: one segment for a hundred acknowledged, and 7/8 of the window after a loss. */
 #include "world.h"
 
 #include "lfp_scalable.h"

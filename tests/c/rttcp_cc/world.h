@@ -1,4 +1,4 @@
-/* User space's side of what the algorithms leave to their world, and a round trip in virtual time. */
+/* The user-space functions that the algorithms require of their environment, and a round trip in virtual time. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -12,7 +12,7 @@ typedef uint64_t u64;
 #define LFP_INLINE static inline __attribute__((unused))
 #define LFP_DIV(a, b) ((u64)(a) / (u64)(b))
 
-/* Q32 fractions, Q16 products: what is left of exactness after a long run. */
+/* tolerance after a long transfer: fractions are Q32, products Q16 */
 #define CHECK_NEAR(got, want, relative)                                                                                \
     do {                                                                                                               \
         double got_ = (double)(got), want_ = (double)(want);                                                           \

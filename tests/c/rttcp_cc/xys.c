@@ -1,4 +1,4 @@
-/* lfp_xys: the equations of lfp-1995, and the adaptive rule by epochs in virtual time. */
+/* lfp_xys: the equations of lfp-1995, and the adaptive rule epoch by epoch in virtual time. */
 #include "world.h"
 
 #include "lfp_xys.h"

@@ -1,4 +1,4 @@
-/* The witness's figures: every period counts. */
+/* The figures of the witness: every period counts. */
 #include "sleeper.h"
 
 #include "check.h"
