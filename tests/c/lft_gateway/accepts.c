@@ -1,11 +1,11 @@
-/* A gateway without free descriptors: how descriptors are shared, and that it sleeps until one is free. */
+/* A gateway without free descriptors: how sources share descriptors, and that the gateway sleeps until one is free. */
 #include <sys/resource.h>
 
 #include "proxied.h"
 
 enum { CLIENTS = 8, OTHERS = 2, ROOM = 5 };
 
-/* Runs the loop as the gateway does, and returns how often it turned. */
+/* Runs the loop as the gateway does, and returns how many turns it made. */
 static unsigned turn(struct loop *loop, struct relay *relay, uint64_t ns)
 {
     unsigned turns = 0;
@@ -28,7 +28,8 @@ static void allow_descriptors(rlim_t n)
     CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
-/* One source has all descriptors. Another source's clients get theirs from it, and its own next ones nothing. */
+/* One source has all descriptors. Clients of another source take descriptors from it, and its own further clients get
+ * none. */
 static void the_busiest_source_makes_room(void)
 {
     struct proxied proxied = proxied_open(PROXY_SOCKS5, 100);

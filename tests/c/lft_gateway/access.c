@@ -1,5 +1,5 @@
-/* A far gateway connects the peer's clients to other machines, and to its own loopback, metadata services and the like
- * only where it was told to; and never from an address that is its own. */
+/* A far gateway connects the peer's clients to other machines. It connects them to its own loopback addresses, to
+ * metadata services and the like only where its settings allow it, and never from one of its own addresses. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include "address.h"
 #include "far.h"
 
-/* What becomes of a connect to this place: LFT_RESULT_NONE when it succeeds. */
+/* The result of a connect to this destination; LFT_RESULT_NONE: it succeeds. */
 static unsigned outcome_with(const struct relay_settings *settings, const struct lft_open *where)
 {
     struct far_pair pair = far_make(settings, FAR_MEMORY);
@@ -58,8 +58,8 @@ static void loopback_is_for_this_machine(void)
     close(listener);
 }
 
-/* A service of this machine that trusts local peers. Whoever has the key asks for it with a source address that is
- * local, which reached it. */
+/* A service on this machine trusts local peers. A peer with the key asks for it with a local source address. (Such
+ * requests once reached the service.) */
 static void a_source_of_this_machine_is_nobodys(void)
 {
     static const uint8_t sources[][16] = {{127, 0, 0, 1}, {127, 1, 2, 3}, {0}, {224, 0, 0, 1}, {255, 255, 255, 255}};

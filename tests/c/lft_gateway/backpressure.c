@@ -1,5 +1,6 @@
-/* A client that sends faster than the tunnel takes it. Its queue fills up, and then nothing is read from its socket
- * until half of the queue is free: many small reads would each cost an acknowledgement to the client. */
+/* A client that sends faster than the tunnel takes the data. When its queue is full, the gateway does not read from
+ * its socket until half of the queue is free, because each of many small reads would cost an acknowledgement to the
+ * client. */
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -24,7 +25,7 @@ static void turns(const struct proxied *proxied)
     }
 }
 
-/* Runs the loop until octets are queued that were not there before. */
+/* Runs the loop until more octets are queued than before. */
 static void wait_queued(const struct proxied *proxied, size_t before)
 {
     uint64_t until_ns = nc_now_ns() + 30 * NC_NS_PER_S;
@@ -62,7 +63,7 @@ static void a_full_queue_is_filled_again_when_half_of_it_is_free(void)
         send_frame(&proxied);
         size_t sent = queued(&proxied);
         CHECK(sent < left);
-        CHECK_EQ(send(fd, "", 1, 0), 1); /* the client goes on, which wakes the gateway */
+        CHECK_EQ(send(fd, "", 1, 0), 1); /* the client goes on sending, which wakes the gateway */
         turns(&proxied);
         CHECK_EQ(queued(&proxied), sent);
     }

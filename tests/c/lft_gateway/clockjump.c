@@ -1,6 +1,6 @@
-/* LD_PRELOAD for tests: clocks that jump. $CLOCKJUMP names a file of two native 64-bit numbers, nanoseconds to add
- * to CLOCK_MONOTONIC and to CLOCK_REALTIME from now on; who writes the file makes the program's clocks jump. Sleeps
- * to a time of such a clock are corrected; waits for a duration need nothing. */
+/* LD_PRELOAD library for tests, which makes clocks jump. $CLOCKJUMP names a file of two native 64-bit numbers:
+ * nanoseconds to add to CLOCK_MONOTONIC and to CLOCK_REALTIME from now on. Writing the file makes the program's clocks
+ * jump. Sleeps until a time of such a clock are corrected; waits for a duration need no correction. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>

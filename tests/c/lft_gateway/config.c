@@ -116,7 +116,8 @@ static void test_keys_must_be_private(void)
     }
 }
 
-/* 64 hexadecimal digits and 32 octets are the key itself. A text is not, and not the same key between other names. */
+/* 64 hexadecimal digits and 32 octets are the key itself. A passphrase is stretched, and gives different keys for
+ * different gateway names. */
 static void test_forms_of_a_key(void)
 {
     static const char digits[] = "000102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F\n";

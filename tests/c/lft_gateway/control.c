@@ -1,5 +1,5 @@
-/* Where no descriptor is left one client of the control socket is served; a second one waits in the kernel's queue, and
- * the gateway sleeps. */
+/* When no descriptor is left, one client of the control socket is still served. A second one waits in the kernel's
+ * queue, and the gateway sleeps. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -87,7 +87,7 @@ static void no_descriptor_is_waited_for(void)
     CHECK(n <= 100);
     CHECK(is_answered(first));
     CHECK(!is_answered(second));
-    close(first); /* which leaves its descriptor to the second one */
+    close(first); /* the second one gets its descriptor */
     bool answered = false;
     for (uint64_t until_ns = nc_now_ns() + 30 * NC_NS_PER_S; !answered && nc_now_ns() < until_ns;) {
         turns(gateway_loop(gateway), 10 * NC_NS_PER_MS);

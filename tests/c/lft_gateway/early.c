@@ -1,5 +1,5 @@
-/* Data that a proxy's client sends after its request while no memory is left: they wait, and are sent when memory is
- * free. */
+/* Data that a proxy's client sends after its request while no memory is left: they wait, and are sent when memory
+ * becomes free. */
 #include "proxied.h"
 
 enum { STREAMS = 2000, EARLY = 500 };
@@ -11,7 +11,7 @@ static size_t queued(const struct lft_session *session)
     return state.tx_queued_bytes;
 }
 
-/* Streams that take every block; returns one of them. */
+/* Opens streams that use up all blocks; returns one of them. */
 static struct lft_stream *exhaust(struct lft_session *session)
 {
     static const uint8_t octets[8000];

@@ -1,4 +1,5 @@
-/* A far gateway's relay, and a near session, which is the test's: for tests of what servers do to a relay. */
+/* A far gateway's relay and a near session, for tests of what servers do to a relay. The test plays the near
+ * gateway. */
 #ifndef FAR_H
 #define FAR_H
 
@@ -10,7 +11,7 @@
 
 enum { FAR_ROOM = 2048, FAR_MEMORY = 8 << 20 };
 
-/* A near session, which asks, and the far gateway's relay with its session. */
+/* The near session, which opens streams, and the far gateway's relay with its session. */
 struct far_pair {
     struct lft_session *session[2];
     struct lft_pool *pool[2];

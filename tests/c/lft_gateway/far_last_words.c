@@ -1,5 +1,5 @@
-/* A server that resets its connection behind octets that the far gateway has not read: they are read all the same, also
- * when a write or the end of connect() shows the reset first. */
+/* A server sends octets and resets its connection before the far gateway has read them. The gateway must read them all
+ * the same, also when a write or the end of connect() shows the reset first. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sockios.h>
@@ -39,7 +39,7 @@ static struct bench start(void)
         .family = LFT_FAMILY_IPV4, .destination = {127, 0, 0, 1}, .destination_port = ntohs(at.sin_port)};
     bench.stream = lft_stream_open(bench.pair.session[0], &where, NULL);
     far_carry(&bench.pair, 0);
-    relay_turn(bench.pair.relay, loop_now_ns(bench.pair.loop)); /* it begins to connect, and the kernel connects */
+    relay_turn(bench.pair.relay, loop_now_ns(bench.pair.loop)); /* begins to connect; the kernel completes it */
     CHECK((bench.server = accept4(bench.listener, NULL, NULL, SOCK_CLOEXEC)) >= 0);
     return bench;
 }
@@ -95,7 +95,7 @@ static void read_to_the_end(struct bench *bench, size_t octets, bool fin)
 }
 
 /* The near side has no room for more, so most of the answer is in the far gateway's kernel when the server resets. Then
- * the client's octets come, and cannot be written. */
+ * octets of the client come, and the write fails. */
 static void a_write_shows_the_reset_first(void)
 {
     for (int fin = 0; fin < 2; fin++) {
@@ -120,7 +120,7 @@ static void a_write_shows_the_reset_first(void)
     }
 }
 
-/* A server that is full says so and resets before the far gateway knows that it is connected. */
+/* A server that is full says so and resets before the far gateway has noticed that it is connected. */
 static void connect_shows_the_reset_first(void)
 {
     for (int fin = 0; fin < 2; fin++) {

@@ -1,8 +1,8 @@
-/* lft-flood DESTINATION PORT PACKETS-A-SECOND COUNT: sends UDP datagrams with whatever source address one likes, at
- * a set rate. What to send comes on standard input, a line each and used in turn: SOURCE PORT HEX, where SOURCE is
- * an IPv4 address, or * for a new one of 10.99.0.0/16 each time. For tests of what a gateway does with it. Prints
- * one JSON line: how many went in how many nanoseconds. A raw socket with a header of our own, and sendmmsg: one
- * system call a hundred datagrams. */
+/* lft-flood DESTINATION PORT PACKETS-A-SECOND COUNT: sends UDP datagrams with any source address at a set rate, for
+ * tests of a gateway's reaction. Standard input says what to send, one datagram per line, used in turn: SOURCE PORT
+ * HEX, where SOURCE is an IPv4 address, or * for a new address of 10.99.0.0/16 each time. Prints one JSON line: the
+ * number of datagrams and the nanoseconds that they took. It uses a raw socket with its own header, and sendmmsg with a
+ * hundred datagrams per system call. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static int read_templates(struct flood *flood)
     return flood->templates_n ? 0 : -1;
 }
 
-/* The kernel fills in the IP header's length, identification and checksum; UDP's checksum 0 is none. */
+/* The kernel fills in the IP header's length, identification and checksum. A UDP checksum of 0 means none. */
 static size_t make(struct flood *flood, uint64_t number, uint8_t *out)
 {
     const struct template *template = &flood->templates[number % flood->templates_n];

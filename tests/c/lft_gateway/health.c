@@ -4,7 +4,7 @@
 #include "pmtu.h"
 #include "health.h"
 
-/* A path that takes `passes` octets: what the search settles at. */
+/* The result of the search on a path that carries `passes` octets. */
 static uint32_t search(uint32_t passes, uint32_t limit)
 {
     struct pmtu pmtu;
@@ -30,10 +30,10 @@ static void test_search_finds_what_the_path_takes(void)
         CHECK(found + 16 >= most);
     }
     CHECK_EQ(search(1438, 1438), 1438);
-    CHECK_EQ(search(600, 1438), 1136); /* the base stays in use even where it no longer passes */
+    CHECK_EQ(search(600, 1438), 1136); /* the base size is used even where it does not pass */
 }
 
-/* A path that shrinks behind a search: nothing changes while the size in use is answered; then a new one is found
+/* A path that shrinks after a search: nothing changes while the size in use is acknowledged. Then a new size is found
  * below it. */
 static void test_a_doubted_size_is_confirmed_or_given_up(void)
 {
@@ -59,8 +59,8 @@ static void test_a_doubted_size_is_confirmed_or_given_up(void)
     CHECK(pmtu.good <= 1238 && pmtu.good + 16 >= 1238);
 }
 
-/* Small frames come and go while one of full size is stuck: its size is doubted, after a second and four round trips.
- * */
+/* Small frames come and go while one of full size is not acknowledged: after a second and four round trips its size is
+ * tested. */
 static void test_a_stuck_frame_shows_among_small_ones(void)
 {
     struct pmtu pmtu;
@@ -71,7 +71,7 @@ static void test_a_stuck_frame_shows_among_small_ones(void)
     CHECK_EQ(pmtu_poll(&pmtu, now_ns), 1438);
     CHECK(pmtu_answered(&pmtu, 1438, now_ns));
     for (int second = 0; second < 20; second++, now_ns += NC_NS_PER_S) {
-        bool stuck = second >= 10; /* until then all is well: the oldest number moves */
+        bool stuck = second >= 10; /* until then all is well: the oldest number advances */
         state.next_number += 50;
         state.oldest_number += stuck ? 0 : 50;
         state.unacknowledged_frames = 1 + (uint64_t)second % 3; /* the stuck one and a few of the small ones */
@@ -85,8 +85,8 @@ static void test_a_stuck_frame_shows_among_small_ones(void)
     CHECK(now_ns - stuck_ns <= 4 * NC_NS_PER_S);
 }
 
-/* What was found is tried again every ten minutes, also when it is the most that the device takes. A path that has
- * shrunk meanwhile, with nothing sent, is found out. */
+/* The size in use is tested again every ten minutes, even if it is the largest that the device takes. So a path that
+ * has shrunk while nothing was sent is noticed. */
 static void test_a_size_at_its_limit_is_confirmed_again(void)
 {
     struct pmtu pmtu;
@@ -120,7 +120,7 @@ static void test_new_connections_bypass_at_once_and_return_when_steady(void)
     CHECK(!health_step(&health, true, 1, now_ns + 2 * NC_NS_PER_S));
 }
 
-/* A time that is over would keep the gateway's loop from sleeping. */
+/* A deadline in the past would keep the gateway's loop from sleeping. */
 static void test_time_matters_only_before_the_return(void)
 {
     struct health health = {.bypassed = true};

@@ -1,6 +1,6 @@
-/* A server that answers early and closes while octets of its client are unread or on their way: its kernel sends RST
- * behind the answer. The client reads the whole answer and then learns of the reset, as it would without gateways.
- * Near and far side are those of one relay that is bypassed. */
+/* A server that answers early and closes while octets of its client are unread or under way: its kernel sends the
+ * answer and then RST. The client must read the whole answer and then learn of the reset, as it would without gateways.
+ * One bypassed relay has both the near and the far side. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +25,9 @@ enum { ANSWER_MAX = 400000, PATIENCE_S = 30 };
 
 struct trial {
     size_t answer;     /* octets */
-    int client_buffer; /* of the client's receive queue; 0: the kernel's default */
-    bool fin;          /* the server ends its half before it closes */
-    bool client_waits; /* reads nothing before the server has closed */
+    int client_buffer; /* size of the client's receive queue; 0: the kernel's default */
+    bool fin;          /* the server sends FIN before it closes */
+    bool client_waits; /* the client reads nothing before the server has closed */
 };
 struct world {
     const struct trial *trial;
@@ -39,7 +39,7 @@ struct world {
     struct sockaddr_in proxy_at;
     int listener, client, server; /* -1: none, or closed */
     size_t answered, got;
-    int error; /* the client's; 0: it read an end of data */
+    int error; /* the client's errno; 0: it read the end of the data */
     bool over;
 };
 
@@ -106,7 +106,7 @@ static void connect_client(struct world *world)
     CHECK_EQ(fcntl(world->client, F_SETFL, O_NONBLOCK), 0);
 }
 
-/* Reads one octet, answers, and closes when the far gateway's kernel has the answer. */
+/* The server reads one octet, answers, and closes when the far gateway's kernel has the answer. */
 static void act_server(struct world *world, bool *closed)
 {
     uint8_t octet;

@@ -1,5 +1,5 @@
-/* Look-ups of names that nobody answers hold up no other, and end: at their deadline, or when their client has gone.
- * The name server is the test: it knows names that begin with "known", and is silent about all others. */
+/* Look-ups that get no answer do not delay others, and they end at their deadline or when their client has gone. The
+ * test is the name server: it answers for names that begin with "known", and is silent for all others. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -39,7 +39,7 @@ static int open_server(char servers[32])
     return fd;
 }
 
-/* Answers what is known: 192.0.2.7 to a question for an IPv4 address, and nothing more to others. */
+/* Answers for known names: 192.0.2.7 to a question for an IPv4 address, and no record to other questions. */
 static void serve(int fd)
 {
     uint8_t question[512], answer[512 + ANSWER];
@@ -55,7 +55,7 @@ static void serve(int fd)
             continue;
         memcpy(answer, question, end);
         answer[2] = 0x81, answer[3] = 0x80;
-        memset(answer + 6, 0, 6); /* the question alone: no other records */
+        memset(answer + 6, 0, 6); /* only the question is copied, without other records */
         answer[7] = a;
         const uint8_t record[ANSWER] = {0xc0, HEADER, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, 192, 0, 2, 7};
         memcpy(answer + end, record, sizeof record);
@@ -80,7 +80,7 @@ static void slow_names_hold_up_nobody(void)
     uint64_t began_ns = nc_now_ns();
     while (!known.answers && nc_now_ns() < began_ns + RESOLVER_MOST_NS) {
         loop_turn(loop, nc_now_ns(), nc_now_ns() + 10 * NC_NS_PER_MS);
-        resolver_tick(resolver, nc_now_ns()); /* the server's queue may have been too short for all at once */
+        resolver_tick(resolver, nc_now_ns()); /* repeats: the server's queue may have been too short for all */
         serve(fd);
     }
     CHECK(known.answers == 1 && known.known == 1 && known.address.s_addr == htonl(0xc0000207));

@@ -1,4 +1,4 @@
-/* All places for connections are taken by one client: another gets one, and the one client gets no more. */
+/* One client has all places for connections: another client still gets one, and the first client gets no more. */
 #include "proxied.h"
 
 enum { PLACES = 20, OTHERS = 8 };

@@ -1,4 +1,4 @@
-/* A relay with one proxy of the near side, without a tunnel: for tests of what a proxy's clients do to it. */
+/* A relay with one proxy on the near side and without a tunnel, for tests of what a proxy's clients do to it. */
 #ifndef PROXIED_H
 #define PROXIED_H
 
@@ -58,7 +58,7 @@ static inline int proxied_connect(const struct proxied *proxied)
     return fd;
 }
 
-/* A client with an address of its own. */
+/* A client with its own address. */
 static inline int proxied_client(const char *address)
 {
     struct sockaddr_in from = {.sin_family = AF_INET};

@@ -1,10 +1,10 @@
-/* What clients of the proxies say, octet by octet. */
+/* What clients of the proxies send, octet by octet. */
 #include <string.h>
 
 #include "check.h"
 #include "proxy_request.h"
 
-/* Feeds a dialogue one octet at a time; replies are thrown away. */
+/* Passes in a dialogue one octet at a time; replies are discarded. */
 static enum proxy_parsed feed(struct proxy_request *request, enum proxy_kind kind, const void *at, size_t n)
 {
     enum proxy_parsed parsed = PROXY_MORE;

@@ -1,4 +1,4 @@
-/* Packets made in answer to a SYN: well formed, with the checksums that a receiver verifies. */
+/* Packets made in answer to a SYN: well formed, with checksums that a receiver accepts. */
 #include <string.h>
 
 #include "check.h"
@@ -58,7 +58,7 @@ static void check_version(int version)
     CHECK_EQ(out[ip + 1], version == 6 ? 3 : 1);
     CHECK(memcmp(out + ip + 8, syn, n) == 0);
     CHECK(sums_to_zero(&made, 58, out + ip, length - ip, version == 6));
-    CHECK(memcmp(made.src, decoded.dst, 16) == 0); /* who sent it is not known */
+    CHECK(memcmp(made.src, decoded.dst, 16) == 0); /* the reporting router is not known */
     const uint8_t code = version == 6 ? 1 : 13, type = version == 6 ? 1 : 3;
     const struct lft_result told = {
         .code = LFT_RESULT_ICMP, .icmp_type = type, .icmp_code = code, .from = {9, 8, 7, 6}};

@@ -1,4 +1,5 @@
-/* Two engines with endless data in both directions: the acknowledgements of both still leave in time. */
+/* Two engines with endless data in both directions: the acknowledgements of both directions must still leave in
+ * time. */
 #include <string.h>
 
 #include "check.h"
@@ -41,7 +42,7 @@ static struct lft_engine *engine_with_data(void)
     return lft_engine_create(&config, &source, 0);
 }
 
-/* Hands a frame over as a network without loss or delay would. */
+/* Delivers a frame as a network without loss or delay would. */
 static void carry(struct lft_engine *to, const struct lft_frame *frame, uint64_t now_ns)
 {
     uint8_t opened[2048];

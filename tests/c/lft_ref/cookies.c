@@ -1,4 +1,4 @@
-/* Recorded INITs that an observer repeats all the time, and INITs that are new. */
+/* Recorded INITs that an observer repeats all the time, and new INITs. */
 #include "cookies.h"
 
 #include "../seeded.h"

@@ -1,4 +1,4 @@
-/* What a handshake must refuse, and what it must survive: another key, name, version or cipher; older, reordered, cut,
+/* What a handshake must refuse: another key, name, version or cipher. What it must survive: older, reordered, cut,
  * changed, reflected and repeated messages; restarts in each state; clocks that were set. */
 #include "handshake.h"
 
@@ -88,7 +88,7 @@ static void version_1_is_refused_by_name(void)
     world_free(world);
 }
 
-/* --- messages that somebody has changed, held back or turned round --- */
+/* --- messages that somebody has changed, held back or reflected --- */
 
 struct record {
     size_t n;
@@ -116,8 +116,8 @@ static struct world *recorded(struct record *records)
 
 static struct record records;
 
-/* Every handshake message cut at every length and with every bit changed, back to sender and to both ends, while the
- * handshake is under way and after it. */
+/* Every handshake message is cut at every length and changed in every bit, and sent to both ends and back to its
+ * sender, while the handshake is under way and after it. */
 static void tamper(struct world *world)
 {
     for (size_t i = 0; i < records.n; i++) {
@@ -127,7 +127,7 @@ static void tamper(struct world *world)
                 world_inject(world, node, seen.from, seen.at, n);
             for (size_t bit = 0; bit < 8 * seen.n; bit++) {
                 if (bit / 8 >= 104 && seen.at[8] == INIT_TYPE)
-                    break; /* mac2 vouches for the address alone; without it an INIT is as good as before */
+                    break; /* mac2 only proves the address; an INIT with a wrong one is as good as one without */
                 seen.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
                 world_inject(world, node, seen.from, seen.at, seen.n);
                 seen.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -170,7 +170,7 @@ static void a_response_from_another_address_does_not_count(void)
     world_free(world);
 }
 
-/* A second RESPONSE to one INIT, and the RESPONSE to an INIT of another time. */
+/* A second RESPONSE to one INIT, and a late RESPONSE to an earlier INIT. */
 static void a_repeated_response_does_not_count(void)
 {
     struct world *world = recorded(&records);
@@ -187,7 +187,7 @@ static void a_repeated_response_does_not_count(void)
     world_free(world);
 }
 
-/* Two INITs arrive in the wrong order: the older one gets a cookie, not keys. */
+/* Two INITs arrive in the wrong order: the older one gets a cookie and no keys. */
 static void an_older_init_does_not_count(void)
 {
     struct world *world = recorded(&records);
@@ -209,7 +209,7 @@ static void an_older_init_does_not_count(void)
 
 /* --- restarts --- */
 
-/* Either end starts again at each millisecond of a handshake, with and without load at the responder. */
+/* Either end restarts at each millisecond of a handshake, with and without load at the responder. */
 static void either_end_restarts_in_each_state(void)
 {
     for (int who = 0; who < 2; who++)
@@ -219,7 +219,7 @@ static void either_end_restarts_in_each_state(void)
             world_start(world, who, NULL);
             world_run(world, 4 * NC_NS_PER_S);
             CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
-            world_start(world, who, NULL); /* and once more, out of a tunnel that is up */
+            world_start(world, who, NULL); /* and once more, while the tunnel is up */
             world_run(world, 4 * NC_NS_PER_S);
             CHECK(world_up(world, 0, 1) && world_carries(world, 0, 1, NC_NS_PER_S));
             world_free(world);
@@ -233,7 +233,8 @@ static void start_with_clock(struct world *world, uint64_t clock_ns)
     world_start(world, 0, &config);
 }
 
-/* The initiator starts again with its clock an hour forth, an hour back, and at 0: it is in within two round trips. */
+/* The initiator restarts with its clock an hour ahead, an hour behind, and at 0: it is accepted within two round
+ * trips. */
 static void a_clock_that_was_set_keeps_nobody_out(void)
 {
     struct world *world = world_create();
@@ -255,8 +256,8 @@ static bool repeat_everything(struct world *world, const struct seen *seen)
     return false;
 }
 
-/* Both ends start again, the initiator with a clock that had been an hour ahead. The INITs recorded before have larger
- * timestamps than its new ones, and the responder remembers none. They come again just when the responder has
+/* Both ends restart, the initiator after its clock was an hour ahead. So the INITs recorded before have larger
+ * timestamps than its new ones, and the responder remembers none. They are sent again just when the responder has
  * answered. */
 static void recordings_of_a_clock_ahead_keep_nobody_out(void)
 {
@@ -274,8 +275,8 @@ static void recordings_of_a_clock_ahead_keep_nobody_out(void)
     world_free(world);
 }
 
-/* A recorded INIT is the first thing that a responder hears after its start. It makes keys that nobody confirms; the
- * genuine initiator needs one round trip more. */
+/* A recorded INIT is the first message that a responder receives after its start. It makes keys that nobody confirms,
+ * and the genuine initiator needs one round trip more. */
 static void a_recording_that_comes_first_costs_one_round_trip(void)
 {
     struct world *world = recorded(&records);

@@ -1,4 +1,4 @@
-/* How old keys may become, and where the peer is. */
+/* How old keys may become, and where the peer's address is learned. */
 #include "link.h"
 #include "world.h"
 
@@ -37,8 +37,8 @@ static void overdue_keys_are_rejected(void)
     world_free(world);
 }
 
-/* Keys grow older while the machine is suspended, for which its clock stands: after rekey + 60 s no frame goes under
- * the old ones, before that new ones are made. The association goes on. */
+/* Keys age while the machine is suspended, although its clock stands still. After rekey + 60 s no frame is sent under
+ * the old keys; before that, new ones are made. The association continues. */
 static void keys_age_while_the_machine_is_suspended(void)
 {
     for (int late = 0; late < 2; late++) {
@@ -75,7 +75,7 @@ static void the_shorter_interval_counts(void)
     world_free(world);
 }
 
-/* The initiator's frames begin to come from elsewhere: the responder follows the newest. */
+/* The initiator's frames begin to come from another address: the responder follows the newest frame. */
 static void a_peer_that_moves_is_followed(void)
 {
     struct world *world = world_create();

@@ -10,9 +10,9 @@ static bool lose_some(struct pair *pair, int to, uint8_t *at, size_t n)
     return to == 0 && pair->seen % 3 == 0;
 }
 
-/* A server that answers and fails while the client still sends. The answer is lost in parts and overtaken by the RESET,
- * and the client's gateway reads slowly. It gets every octet, in order, and then learns of the failure. Nobody reads
- * the client's octets any more. */
+/* A server answers and fails while the client still sends. Parts of the answer are lost, the RESET overtakes it, and
+ * the client's gateway reads slowly. It must get every octet, in order, and then learn of the failure. Nobody reads the
+ * client's octets any more. */
 static void last_words_arrive_before_the_reset(void)
 {
     static const size_t sizes[] = {0, 100, 200000};

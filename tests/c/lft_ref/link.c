@@ -47,7 +47,7 @@ static void other_key_gets_nothing(void)
     pair_free(pair);
 }
 
-/* Everything seen is kept and sent again later, from the right address and another; as it was, cut, and with a bit
+/* Every datagram seen is kept and sent again later, from the right address and another: as it was, cut, and with a bit
  * changed. */
 static struct datagram kept[200];
 static size_t kept_n;
@@ -102,8 +102,8 @@ static void attacks_change_nothing(void)
     pair_free(pair);
 }
 
-/* A handshake that was recorded, from 100,000 addresses within a second: no state, and no more answers than a dozen and
- * the share of INITs that are known as stale (FORMAT.md, "What the responder does", 2). */
+/* A recorded handshake, sent from 100,000 addresses within a second: it leaves no state, and gets at most a dozen
+ * answers plus the share of INITs that are known to be stale (FORMAT.md, "What the responder does", 2). */
 static void recorded_handshakes_from_everywhere(void)
 {
     struct pair *pair = pair_create(LFT_AES_128_GCM);
@@ -160,7 +160,7 @@ static void expect_reset(struct lft_link *link, unsigned code)
     CHECK_EQ(state.streams, 0);
 }
 
-/* Either end dies and comes back: the other end's streams fail with the reason, and new ones work. */
+/* Either end dies and restarts: the other end's streams fail with the reason, and new ones work. */
 static void restart_is_noticed(void)
 {
     for (int dead = 0; dead < 2; dead++) {
@@ -217,7 +217,7 @@ static void long_outage_fails_streams(void)
     pair_free(pair);
 }
 
-/* By default streams outlast what a direct connection outlasts: Linux gives up after 924.6 s without an ACK, RFC 9293
+/* By default streams outlast what a direct connection survives: Linux gives up after 924.6 s without an ACK, RFC 9293
  * (3.8.3) after 100 s at the earliest. */
 static void streams_outlast_what_tcp_outlasts(void)
 {

@@ -1,4 +1,5 @@
-/* What an observer can do who has recorded everything, has no key, and sends from any address: nothing that lasts. */
+/* An observer has recorded everything, has no key, and sends from any address. Nothing that it does has a lasting
+ * effect. */
 #include "link.h"
 
 #include "world.h"
@@ -58,7 +59,7 @@ static void a_copied_response_redirects_nobody(void)
     end(world);
 }
 
-/* Copies whatever comes from the responder, so that it seems to be elsewhere, and counts where INITs go. */
+/* Copies what comes from the responder, so that it seems to be at another address, and counts where INITs go. */
 static bool copy_all(struct world *world, const struct seen *seen)
 {
     struct kept *kept = kept_of(world);
@@ -89,7 +90,7 @@ static void after_an_outage_the_configured_address_is_tried(void)
     end(world);
 }
 
-/* Whenever the responder has answered, all older INITs come again, from the initiator's address. */
+/* Whenever the responder has answered, all older INITs are sent again, from the initiator's address. */
 static bool repeat_inits(struct world *world, const struct seen *seen)
 {
     struct kept *kept = kept_of(world);
@@ -117,7 +118,7 @@ static void recorded_inits_do_not_replace_pending_keys(void)
     end(world);
 }
 
-/* An initiator that starts again `n` times leaves that many INITs to record, and a COOKIE for each that is repeated. */
+/* An initiator that restarts `n` times leaves that many INITs to record, and a COOKIE for each that is repeated. */
 static void record_inits(struct world *world, unsigned n)
 {
     const struct kept *kept = kept_of(world);
@@ -129,8 +130,8 @@ static void record_inits(struct world *world, unsigned n)
     }
 }
 
-/* Copies of an INIT under way arrive before it does: `copies` of them, from one address or from many. Before them come
- * as many INITs of earlier starts as it takes for the responder to ask for cookies. */
+/* Copies of an INIT arrive before the INIT itself: `copies` of them, from `addresses` addresses. With `load`, enough
+ * INITs of earlier starts come before them to make the responder ask for cookies. */
 struct ahead {
     struct kept kept; /* first: keep() finds it there */
     unsigned copies, addresses;
@@ -155,7 +156,7 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
 {
     static const struct {
         unsigned copies, addresses;
-        bool load, set_back; /* the initiator's clock, so that its INIT is stale */
+        bool load, set_back; /* the initiator's clock is set back, so its INIT is stale */
     } cases[] = {{0, 1, false, false},     {11, 1, false, false}, {12, 1, false, false}, {500, 1, false, false},
                  {500, 150, false, false}, {12, 1, true, false},  {500, 1, true, false}, {100, 100, true, false},
                  {0, 1, false, true},      {12, 1, false, true},  {100, 5, false, true}};
@@ -172,7 +173,7 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
         config.handshake.clock_ns -= cases[i].set_back * 3600 * NC_NS_PER_S;
         world_start(world, 1, NULL);
         world_start(world, 0, NULL);
-        if (cases[i].set_back) { /* the responder has answered this one, and knows no peer */
+        if (cases[i].set_back) { /* the responder has answered this INIT, but has no peer */
             ahead->kept.cut = true;
             world_run(world, 15 * NC_NS_PER_MS);
             ahead->kept.cut = false;
@@ -191,7 +192,7 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
     }
 }
 
-/* A COOKIE for the last INIT, of the observer's own making: in the layout of version 1, or in that of version 2. */
+/* A COOKIE for the last INIT, forged by the observer: in the layout of version 1, or in that of version 2. */
 static void forge_cookie(struct world *world, const struct seen *init)
 {
     uint8_t forged[84];
@@ -228,7 +229,7 @@ static void flood(struct world *world, uint64_t ns, uint64_t third_starts_ns, ui
                 continue;
             const struct seen *seen = &kept->at[type][turn * 7919 % kept->n[type]];
             uint8_t from = turn % 3 ? (uint8_t)(100 + turn % 150) : seen->from;
-            bool other = turn % 16 == 15; /* the end that it was not for */
+            bool other = turn % 16 == 15; /* every 16th goes to the wrong end */
             world_inject(world, (seen->to == 2) != other, from, seen->at, seen->n);
         }
         if (third_up_ns && !world->link[2] && world->now_ns >= began_ns + third_starts_ns)

@@ -2,7 +2,7 @@
 #include "pair.h"
 #include "session.h"
 
-/* Every transmission of one LFT number, the first after `held_from` was set, is lost until `held_until_ns`. */
+/* The LFT number of the first data frame after hold_next_frame. Every transmission of it is lost until `until_ns`. */
 static struct {
     bool armed, known;
     uint32_t number;
@@ -39,8 +39,8 @@ static struct lft_stream *open_here(struct pair *pair)
     return stream;
 }
 
-/* A RESET, or data, before the OPEN. The RESET ends the stream at once. With data the OPEN never comes, and the stream
- * ends with the association. */
+/* A RESET or data arrive before the OPEN. The RESET ends the stream at once. In the case with data the OPEN never
+ * comes, and the stream ends with the association. */
 static void what_comes_before_its_open_leaves_nothing(void)
 {
     for (int never = 0; never < 2; never++) {
@@ -69,7 +69,8 @@ static void what_comes_before_its_open_leaves_nothing(void)
     }
 }
 
-/* Six streams at once: the last has little credit. It gets more when the others have gone, before its OPEN arrives. */
+/* Six streams at once: the last one gets little credit. When the others have ended it gets more, before its OPEN
+ * arrives. */
 static void credit_that_overtakes_its_open_counts(void)
 {
     enum { ANSWER = 1000000 };
@@ -105,7 +106,7 @@ static void credit_that_overtakes_its_open_counts(void)
     }
 }
 
-/* No buffer is left for the peer's retransmissions: the peer still counts as heard, and its CLOSE is accepted. */
+/* No buffer is left for the peer's retransmissions: the peer still counts as alive, and its CLOSE is accepted. */
 static void full_memory_is_no_outage(void)
 {
     struct pair *pair = pair_start();

@@ -1,5 +1,5 @@
-/* Two links back to back in virtual time, for tests: a one-way delay of 10 ms, a switch that cuts the path, and a
- * hook that sees every datagram (true: swallowed). */
+/* Two links back to back in virtual time, for tests: a one-way delay of 10 ms, a switch that cuts the path, and a hook
+ * that sees every datagram (it returns true to drop it). */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -137,7 +137,7 @@ static inline struct pair *pair_start(void)
     return pair;
 }
 
-/* Ends the pair, in which no stream, no octet and no buffer may be left. */
+/* Ends the pair. No stream, no octet and no buffer may be left. */
 static inline void pair_nothing_left(struct pair *pair)
 {
     pair_run(pair, NC_NS_PER_S);
@@ -154,7 +154,7 @@ static inline void pair_nothing_left(struct pair *pair)
     pair_free(pair);
 }
 
-/* The next stream with events at one end, which must have this one. */
+/* The next stream with events at one end; it must have this event. */
 static inline struct lft_stream *pair_event(struct pair *pair, int i, unsigned want)
 {
     unsigned events;

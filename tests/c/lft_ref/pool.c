@@ -1,5 +1,5 @@
-/* Buffers keep what was put into them whatever order they come and go in; memory that is not needed any more is
- * given back. */
+/* Buffers keep their contents in whatever order they are taken and released. Unused memory is returned to the
+ * kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void the_last_ones_are_for_urgent_callers(void)
     lft_pool_destroy(pool);
 }
 
-/* A peak is given back at the second trim after it; what is used between two trims is not. */
+/* Unused memory is returned at the second trim after a peak. Memory that is used between two trims is not. */
 static void memory_follows_the_use(void)
 {
     enum { PEAK = 40000 };
@@ -89,7 +89,7 @@ static void memory_follows_the_use(void)
     CHECK(peak - before > (size_t)PEAK * BUFFER * 9 / 10);
     for (int i = 1; i < PEAK; i++)
         lft_pool_release(pool, held[i]);
-    lft_pool_trim(pool); /* they were in use since the last one */
+    lft_pool_trim(pool); /* the buffers were in use since the previous trim */
     CHECK(resident_bytes() > peak - MB);
     lft_pool_trim(pool);
     CHECK(resident_bytes() < before + 2 * MB);

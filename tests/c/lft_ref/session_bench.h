@@ -12,7 +12,7 @@ enum { MEMORY = 4 << 20, ROOM = 1400, PEERS_ID = 4, OWN_ID = 5, STREAMS_MAX = 4 
 struct bench {
     struct lft_session *session;
     struct lft_pool *pool;
-    struct lft_stream *stream; /* what the relay has of it; NULL: nothing */
+    struct lft_stream *stream; /* the relay's handle of it; NULL: none */
 };
 
 static inline struct bench bench_start(void)
@@ -46,7 +46,7 @@ static inline void say_about(struct bench *bench, unsigned type, uint32_t id, ui
     lft_pool_release(bench->pool, buffer);
 }
 
-/* A chunk of each type as a peer would send it that has sent nothing before. */
+/* Sends a chunk of the given type, as a peer would that has sent nothing before. */
 static inline void say(struct bench *bench, unsigned type, uint32_t id)
 {
     static const struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination_port = 80};
@@ -66,7 +66,8 @@ static inline void say(struct bench *bench, unsigned type, uint32_t id)
     say_about(bench, type, id, value, body, n);
 }
 
-/* Takes all that the session wants to say. Returns the last chunk about a stream, type 0: none; *code: its result. */
+/* Takes everything that the session sends. Returns the type of the last chunk about the stream, 0: none; *code: its
+ * result. */
 static inline unsigned heard(struct bench *bench, uint32_t id, unsigned *code)
 {
     uint8_t at[ROOM];

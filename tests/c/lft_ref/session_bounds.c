@@ -1,12 +1,12 @@
-/* A peer that holds the key can make a session store and compute only bounded amounts. */
+/* A peer that has the key can make a session store and compute only bounded amounts. */
 #include <sys/resource.h>
 #include <time.h>
 
 #include "nc_clock.h"
 #include "session_bench.h"
 
-/* As many chunks as a frame holds, each for a stream far ahead: none begins, and none makes the session forget what has
- * begun. The furthest that an honest opener may use does. */
+/* As many chunks as a frame holds, each for a stream far ahead: no stream begins, and the session does not forget which
+ * have begun. The furthest stream that an honest opener may use does begin. */
 static void identifiers_far_ahead_begin_nothing(void)
 {
     struct bench bench = bench_start();
@@ -21,8 +21,8 @@ static void identifiers_far_ahead_begin_nothing(void)
     bench_end(&bench);
 }
 
-/* Every second octet of each stream, in a chunk of its own, until no stream takes more. All of them go when the
- * association ends, in a time that grows with the number of pieces and not with its square: it was 58 s for 4 MB. */
+/* Every second octet of each stream comes in a separate chunk, until no stream takes more. When the association ends,
+ * all pieces are freed in linear time; in quadratic time it took 58 s for 4 MB. */
 static void holes_of_one_octet_have_a_bound(void)
 {
     enum { STREAMS = 2000, CHUNKS = ROOM / (LFT_CHUNK_HEADER + 1) };
@@ -59,8 +59,8 @@ static void holes_of_one_octet_have_a_bound(void)
     bench_end(&bench);
 }
 
-/* Streams whose OPEN does not come, as many as there may be: the peer hears that they have ended, and others may begin.
- */
+/* As many streams as are allowed, but without their OPEN: the peer is told that they have ended, and others may
+ * begin. */
 static void early_streams_expire(void)
 {
     struct bench bench = bench_start();
@@ -79,7 +79,8 @@ static void early_streams_expire(void)
     bench_end(&bench);
 }
 
-/* Uses up all memory: nothing more can be mapped. It is not undone, so this is the last test of this program. */
+/* Uses up all memory, so that nothing more can be mapped. This cannot be undone, so it must be the last test of this
+ * program. */
 static void exhaust_memory(void)
 {
     const struct rlimit nothing = {1, RLIM_INFINITY};
@@ -89,11 +90,12 @@ static void exhaust_memory(void)
         }
 }
 
-/* As many streams as there may be come, are accepted and carry octets, in order and not, when no memory is left. */
+/* With no memory left, as many streams as are allowed can begin, be accepted and carry octets, in order and out of
+ * order. */
 static void streams_need_no_memory_that_is_not_reserved(void)
 {
 #ifdef __SANITIZE_ADDRESS__
-    return; /* it ends a program that is out of memory */
+    return; /* AddressSanitizer ends a program that is out of memory */
 #endif
     struct bench bench = bench_start();
     static const uint8_t octets[7] = {0};

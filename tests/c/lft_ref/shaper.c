@@ -1,5 +1,5 @@
-/* The limit at the wire: at most rate x T + burst in every interval of length T, however the thread is delayed, and the
- * full rate when it is not. */
+/* The limit on the wire: at most rate x T + burst in every interval of length T, whatever delays the thread, and the
+ * full rate when nothing does. */
 #include "check.h"
 #include "nc_clock.h"
 #include "../seeded.h"
@@ -8,8 +8,8 @@
 #define US NC_NS_PER_US
 #define MS NC_NS_PER_MS
 
-/* Worst of all intervals at once: the fill of a queue that is emptied at the limit is the largest excess over rate x
- * T so far. */
+/* The worst of all intervals: the largest fill so far of a queue that is emptied at the limit is the largest excess
+ * over rate x T. */
 struct wire {
     double fill, worst, octets;
     uint64_t at_ns;
@@ -30,7 +30,7 @@ struct load {
     uint64_t rate_bps, burst_ns, length_ns;
     unsigned stop_in;          /* one of this many wake-ups and batches is delayed by 0.1 to 50 ms; 0: none */
     uint32_t late_ns;          /* of each wake-up, at most */
-    bool smaller_frames, idle; /* ACKs between full frames; now and then nothing to send */
+    bool smaller_frames, idle; /* ACKs between full frames; sometimes nothing to send */
 };
 enum { FRAME = 1500, BATCH = 44, TURN_BATCHES = 64 };
 
@@ -97,7 +97,7 @@ static void no_interval_exceeds_rate_and_burst_whatever_stops_the_thread(void)
                                          .idle = i & 8});
 }
 
-/* What the fullest 100 ms may hold is what `1 % above for 100 ms` allows, from 96 Mbit/s on. */
+/* From 96 Mbit/s on, the fullest 100 ms hold at most what `1 % above for 100 ms` allows. */
 static void the_burst_is_a_hundredth_of_a_hundred_milliseconds(void)
 {
     struct seeded seeded = seeded_start();
@@ -128,7 +128,7 @@ static void nothing_is_lost_where_nothing_stops_the_thread(void)
         }
 }
 
-/* A stopped gateway loses that time, less the burst, and no more than that. */
+/* A stopped gateway loses the time of the stop minus the burst, and no more. */
 static void a_stop_costs_its_own_time(void)
 {
     struct seeded seeded = seeded_start();
@@ -149,7 +149,7 @@ static void a_stop_costs_its_own_time(void)
     }
 }
 
-/* Idle time is not saved up: after it 16 frames leave at once, not the whole burst. */
+/* Idle time is not saved up: after it, 16 frames leave at once and not the whole burst. */
 static void a_burst_after_idle_time_is_short(void)
 {
     struct lft_shaper shaper;

@@ -1,5 +1,6 @@
-/* A third gateway with the same key comes and goes. The pair works while it is there or, where it has taken the peer,
- * within the time that FORMAT.md states after it has gone; and no end is "up" while nothing arrives. */
+/* A third gateway with the same key comes and goes. The pair works while it is there. If it has taken over the peer,
+ * the pair works again within the time that FORMAT.md states after the stranger has gone. No end is "up" while nothing
+ * arrives. */
 #include "link.h"
 
 #include "world.h"
@@ -14,7 +15,7 @@ static const struct lft_handshake_counters *counted(const struct world *world, i
     return lft_link_handshake_counters(world->link[i]);
 }
 
-/* How long the pair may take after the stranger was killed, or has ended in order. */
+/* How long the pair may take after the stranger was killed, or has closed its association. */
 static uint64_t within_ns(const struct world *world, bool in_order)
 {
     return (in_order ? 0 : DEAD_NS) + RETRY_NS + 5 * 2 * world->delay_ns;
@@ -78,7 +79,8 @@ static void the_pair_works_on_beside_a_stranger(void)
     world_free(world);
 }
 
-/* The far gateway names the stranger and its address; the stranger says why it does not come up. That ends with it. */
+/* The far gateway reports the stranger and its address; the stranger says why it does not come up. Both stop when the
+ * stranger has gone. */
 static void each_end_says_that_there_is_another(void)
 {
     struct world *world = pair_up();
@@ -107,8 +109,8 @@ static void expect_the_pair_back(struct world *world, uint64_t within)
     CHECK(world_carries(world, FAR, NEAR, NC_NS_PER_S));
 }
 
-/* The stranger has the tunnel: the near gateway is not up and says why. When the stranger has gone, killed or in
- * order, the pair is up again in time. */
+/* The stranger has the tunnel: the near gateway is not up and says why. When the stranger has gone, killed or closed,
+ * the pair is up again in time. */
 static void a_stranger_that_had_the_tunnel_leaves_it(void)
 {
     for (int in_order = 0; in_order < 2; in_order++) {
@@ -128,7 +130,7 @@ static void a_stranger_that_had_the_tunnel_leaves_it(void)
     }
 }
 
-/* The same at each 17 ms of both ends' retries, on a short path and on a long one. */
+/* The same, shifted in steps of 17 ms over both ends' retries, on a short path and on a long one. */
 static void it_may_leave_at_any_time(void)
 {
     for (unsigned turn = 0; turn < 250; turn++) {
@@ -144,7 +146,7 @@ static void it_may_leave_at_any_time(void)
     }
 }
 
-/* Another gateway at the address of either end, for some seconds, while the one that belongs there stands still. */
+/* Another gateway takes the address of either end for some seconds, while the gateway of that address is stopped. */
 static void another_at_the_same_address(void)
 {
     for (int who = 0; who < 2; who++)
@@ -162,7 +164,8 @@ static void another_at_the_same_address(void)
         }
 }
 
-/* A peer that has restarted is let in: at its address at once, elsewhere when its old association is silent. */
+/* A peer that has restarted is accepted: at its address at once, at another address when its old association is
+ * silent. */
 static void a_restarted_peer_is_no_stranger(void)
 {
     struct world *world = pair_up();
@@ -177,7 +180,7 @@ static void a_restarted_peer_is_no_stranger(void)
     world_free(world);
 }
 
-/* --- somebody without the key has recorded what the stranger said --- */
+/* --- somebody without the key has recorded the stranger's messages --- */
 
 static struct {
     size_t n;
@@ -192,7 +195,7 @@ static bool keep(struct world *world, const struct seen *seen)
     return false;
 }
 
-/* None of it names another address, makes keys or holds up new keys, while the peer is heard. */
+/* While the peer is alive, none of these messages makes keys, delays new keys or reports another address. */
 static void recordings_of_a_refused_stranger_are_worth_nothing(void)
 {
     struct world *world = world_create();
@@ -228,7 +231,7 @@ static void recordings_of_a_refused_stranger_are_worth_nothing(void)
     world_free(world);
 }
 
-/* They come while the peer is silent: keys that nobody confirms. The peer is in again in time. */
+/* They come while the peer is silent, and make keys that nobody confirms. The peer is accepted again in time. */
 static void recordings_do_not_take_the_tunnel_of_a_silent_peer(void)
 {
     struct world *world = pair_up();
@@ -248,7 +251,8 @@ static void recordings_do_not_take_the_tunnel_of_a_silent_peer(void)
     world_free(world);
 }
 
-/* Its clock is at the end of all timestamps, or just before and after what differs by half of them. */
+/* The stranger's clock is at the largest timestamp, or just before and after the timestamp that differs by half of the
+ * range. */
 static void no_timestamp_is_the_last(void)
 {
     static const uint64_t last[] = {UINT64_MAX, INT64_MAX, (uint64_t)INT64_MAX + 1, 1,

@@ -1,12 +1,12 @@
-/* Which identifiers of streams have begun: once a lap, in any order, and not too far ahead. */
+/* Which stream identifiers have begun: each once per lap, in any order, and not too far ahead. */
 #include "stream_ids.h"
 
 #include "../seeded.h"
 #include "check.h"
 #include "wire.h"
 
-/* Three laps of all 2^23 numbers of a kind, out of order by up to 999, some in use and skipped: each begins once a
- * lap. */
+/* Three laps of all 2^23 numbers of a kind, out of order by up to 999, with some in use and skipped: each begins once
+ * per lap. */
 static void identifiers_begin_once_a_lap(void)
 {
     enum { LAP = 1 << 23, MIXED = 1000 };
@@ -31,11 +31,11 @@ static void identifiers_begin_once_a_lap(void)
     lft_stream_ids_free(&ids);
 }
 
-/* Jumps of any length against a plain table of what is to be remembered. */
+/* Jumps of any length, compared with a plain table of the numbers that have begun. */
 static void identifiers_jump_so_far_and_no_further(void)
 {
     enum { LAP = 1 << 23 };
-    static uint64_t begun[LAP]; /* the number that has begun, counted without wrapping, plus 1 */
+    static uint64_t begun[LAP]; /* 1 + the last number that has begun here, counted without wrapping */
     struct seeded seeded = seeded_start();
     struct lft_stream_ids ids;
     CHECK(lft_stream_ids_init(&ids));

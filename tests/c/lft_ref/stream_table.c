@@ -1,4 +1,4 @@
-/* Every chunk in every state of a stream, as the table of FORMAT.md says. */
+/* Every chunk in every state of a stream, against the table of FORMAT.md. */
 #include "session_bench.h"
 
 static void nothing(struct bench *bench)
@@ -59,7 +59,7 @@ static void given_up(struct bench *bench)
     CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_RESET);
 }
 
-/* Its host has failed, and the peer has no credit left for what it sent before. */
+/* The stream's host has failed, and the peer has no credit left for what the host sent before. */
 static void failing(struct bench *bench)
 {
     opened(bench);
@@ -69,7 +69,7 @@ static void failing(struct bench *bench)
     lft_stream_release(bench->stream);
     bench->stream = NULL;
 }
-/* A RESET that stands behind `value` octets; `flags` besides LFT_RESET_BEHIND. */
+/* A RESET that comes after `value` octets; `flags` in addition to LFT_RESET_BEHIND. */
 static void say_failed(struct bench *bench, uint32_t id, uint64_t value, uint8_t flags)
 {
     uint8_t body[LFT_RESULT_BYTES];
@@ -85,8 +85,8 @@ static void failed(struct bench *bench)
 }
 
 /* The state afterwards, a letter for each of DATA FIN OPEN ACCEPT REFUSE RESET CREDIT RETURN: - none, e early, p
- * opening, a asked, o open, g failing, f failed, d ended by the peer, s has said RESET and waits for the peer's, ! a
- * protocol error, r refused for want of room, x ended before as well. */
+ * opening, a asked, o open, g failing, f failed, d ended by the peer, s has sent RESET and waits for the peer's, ! a
+ * protocol error, r refused because there is no room, x had already ended. */
 struct row {
     const char *state;
     void (*make)(struct bench *);
@@ -130,7 +130,7 @@ static char outcome(struct bench *bench, uint32_t id, bool ended_before)
     return state == 'x' && !ended_before ? 'd' : state;
 }
 
-/* The relay lets go of a stream that the peer has ended; then nothing of it may be left. */
+/* The relay releases a stream that the peer has ended; then nothing of it may be left. */
 static void relay_lets_go(struct bench *bench, uint32_t id)
 {
     unsigned code;
@@ -186,7 +186,7 @@ static void a_closed_half_takes_what_is_missing(void)
     }
 }
 
-/* FIN and RESET cannot stand before octets that have come, in order or not. */
+/* FIN and RESET must not have an offset below octets that have come, in order or out of order. */
 static void an_end_before_octets_is_wrong(void)
 {
     static const uint8_t octets[10];
@@ -213,7 +213,7 @@ static void an_end_before_octets_is_wrong(void)
     bench_end(&bench);
 }
 
-/* The next event of the bench's stream must be this. */
+/* Checks that the next event of the bench's stream is this one. */
 static void expect(struct bench *bench, unsigned want)
 {
     unsigned events = 0;
@@ -221,8 +221,8 @@ static void expect(struct bench *bench, unsigned want)
     CHECK_EQ(events, want);
 }
 
-/* The octets before a RESET come in any order around it, and the ACCEPT after it. The relay reads all of them, then it
- * learns of the end of data, if there was one, and of the failure. */
+/* The octets before a RESET arrive in any order around it, and the ACCEPT after it. The relay reads all of them, then
+ * it learns of the end of data, if there is one, and of the failure. */
 static void what_stands_before_a_reset_is_read(void)
 {
     static const uint8_t octets[10];
@@ -254,8 +254,8 @@ static void what_stands_before_a_reset_is_read(void)
         }
 }
 
-/* Streams without room, even ten times as many: whichever chunk comes first, each stream is refused once, and its late
- * chunks are ignored. */
+/* There is no room for these streams, up to ten times the number of places. Whichever chunk comes first, each stream is
+ * refused once, and its late chunks are ignored. */
 static void what_has_no_room_is_refused(void)
 {
     enum { MANY = 10 * STREAMS_MAX };

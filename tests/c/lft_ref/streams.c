@@ -1,4 +1,4 @@
-/* Streams as a relay sees them: refusal, reset, half-close, backpressure, and no leftovers. */
+/* Streams as a relay sees them: refusal, reset, half-close, backpressure, and that nothing is left over. */
 #include "session_internal.h"
 
 #include "nc_range.h"
@@ -68,7 +68,7 @@ static void reset_arrives_with_its_reason(void)
     }
 }
 
-/* A reader that does not read stops its writer with bounded memory, and does not stop another stream. */
+/* If a reader does not read, its writer is stopped with bounded memory in use, and other streams are not. */
 static void slow_reader_stops_only_its_own(void)
 {
     struct pair *pair = pair_start();
@@ -98,7 +98,7 @@ static void slow_reader_stops_only_its_own(void)
     pair_free(pair);
 }
 
-/* As pair_stream, beside others that make events too; `client` is the number of whose it is. */
+/* As pair_stream, next to other streams that make events, too; `client` is the number of the stream's client. */
 static void open_for(struct pair *pair, struct lft_stream *stream[2], uint16_t client)
 {
     struct lft_open where = {
@@ -118,7 +118,7 @@ static void open_beside(struct pair *pair, struct lft_stream *stream[2])
     open_for(pair, stream, 0);
 }
 
-/* Writes as much as fits to n streams for a while, and reads one stream (NULL: none) at its other end. Returns the
+/* For a while writes as much as fits to n streams, and reads one stream (NULL: none) at its other end. Returns the
  * number of octets read. */
 static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, int ms, struct lft_stream *reader)
 {
@@ -133,7 +133,8 @@ static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, i
     return read;
 }
 
-/* One stream was read at full rate, and others are new: their credit leaves memory for a stream that is read. */
+/* One stream was read at full rate, and others are new. The credit of all these must leave memory for a stream that is
+ * read. */
 static void readers_that_stand_still_leave_room(void)
 {
     enum { STILL = 4 };
@@ -146,7 +147,7 @@ static void readers_that_stand_still_leave_room(void)
     carry(pair, still, STILL, 3000, NULL);
     CHECK_EQ(pair_dropped_for_memory(pair), 0);
     open_beside(pair, other[0]);
-    CHECK(carry(pair, other, 1, 2000, other[0][1]) > 50 * 65536); /* the least credit in most of the 80 round trips */
+    CHECK(carry(pair, other, 1, 2000, other[0][1]) > 50 * 65536); /* the least credit, in most of the 80 round trips */
     CHECK_EQ(pair_dropped_for_memory(pair), 0);
     pair_free(pair);
 }
@@ -180,8 +181,9 @@ static void flow(struct pair *pair, struct lft_stream *streams[][2], int n)
         pair_read_all(pair, streams[i][1]);
 }
 
-/* 12,000 octets of one client, in two parts as an answer's may come, next to a client with 30 bulk streams. Before the
- * last of them leave, the other client has a turn for each of theirs, and what leaves in the two milliseconds. */
+/* 12,000 octets of one client, in two parts as an answer may come, next to a client with 30 bulk streams. Before the
+ * last of them leave, the other client may send a turn of each of its streams, and what leaves in the two
+ * milliseconds. */
 static void a_client_waits_for_clients_and_not_for_their_streams(void)
 {
     enum { MANY = 30, PART = 6000, PARTS = 2, MS_BYTES = 12500 };
@@ -209,7 +211,8 @@ static void a_client_waits_for_clients_and_not_for_their_streams(void)
     pair_free(pair);
 }
 
-/* How many octets a bulk stream may send beyond what was read of it, beside a few octets now and then. */
+/* How many octets a bulk stream may send beyond what was read of it, next to a stream with a few octets now and then
+ * (`some`). */
 static uint64_t bulk_beside(bool some, int read_ms)
 {
     struct pair *pair = pair_start();
@@ -234,7 +237,8 @@ static uint64_t bulk_beside(bool some, int read_ms)
 }
 
 /* A few octets now and then, as on a control connection, do not take credit from a bulk stream. Credit is raised in
- * steps of an eighth, so what is left of it when the reader stops depends on when that is: the most counts. */
+ * steps of an eighth, so the credit left when the reader stops depends on that moment. So the maximum over several
+ * moments is compared. */
 static void a_trickle_takes_no_share(void)
 {
     uint64_t alone = 0, beside = 0;
@@ -246,7 +250,7 @@ static void a_trickle_takes_no_share(void)
     CHECK(beside > alone * 9 / 10);
 }
 
-/* A stream that carried a lot and became quiet holds little of the peer's memory when its reader stops. */
+/* A stream that carried a lot and then became quiet uses little of the peer's memory when its reader stops. */
 static void credit_of_a_quiet_stream_is_given_back(void)
 {
     struct pair *pair = pair_start();
@@ -267,7 +271,8 @@ static void credit_of_a_quiet_stream_is_given_back(void)
     pair_free(pair);
 }
 
-/* A sender that is done with its credit gives it back, and its stream goes on when it has something to send again. */
+/* A sender that does not need its credit any more returns it, and its stream continues when it has something to send
+ * again. */
 static void idle_credit_is_given_back(void)
 {
     enum { MANY = 20 };
@@ -288,7 +293,7 @@ static void idle_credit_is_given_back(void)
     pair_free(pair);
 }
 
-/* Octets that nobody reads, each in a frame full of another stream's, do not keep those frames. */
+/* Octets that nobody reads, each in a frame full of another stream's data, must not keep those frames in memory. */
 static void small_chunks_do_not_keep_whole_frames(void)
 {
     struct pair *pair = pair_start();
@@ -340,8 +345,8 @@ static void many_come_and_go(void)
     pair_nothing_left(pair);
 }
 
-/* A client that closed its half, took little of the answer and resets when the far gateway is done with the stream:
- * nothing comes to life again. */
+/* A client closed its half, read little of the answer, and resets when the far gateway is done with the stream. The
+ * stream must not begin again. */
 static void a_reset_of_a_finished_stream_ends_it(void)
 {
     enum { CLIENTS = 100, ANSWER = 8000 };

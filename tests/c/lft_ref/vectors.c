@@ -1,4 +1,4 @@
-/* The test vectors of FORMAT.md, and frames that were changed on the way, which must be refused. `vectors print` writes
+/* The test vectors of FORMAT.md, and frames that were changed on the way and must be refused. `vectors print` prints
  * the vectors. */
 #include <openssl/evp.h>
 #include <stdio.h>
@@ -153,7 +153,7 @@ static size_t seal(enum lft_cipher cipher, uint8_t *frame)
     return n;
 }
 
-/* The vector of this name as it comes out now. */
+/* The vector of this name as the present code computes it. */
 static const char *compute(const char *name)
 {
     static char hex[2 * 200 + 1];
@@ -217,7 +217,7 @@ static void nothing_changed_is_accepted(void)
     }
 }
 
-/* OpenSSL's opinion of a sealed frame: decrypts it, or fails. */
+/* Decrypts a sealed frame with OpenSSL, or fails. */
 static int opened_by_openssl(enum lft_cipher cipher, const uint8_t block[LFT_KEY_BLOCK], const uint8_t *frame, size_t n,
                              uint8_t *out)
 {

@@ -73,11 +73,11 @@ static void opens_survive(void)
     n = lft_open_put(at, &in);
     CHECK_EQ(lft_open_get(at, at + n, &out), 0);
     CHECK_STR(out.name, "example.org");
-    at[10] = 0; /* a name with a NUL in it would be another name for us than for the peer */
+    at[10] = 0; /* C code would read a name with a NUL in it as another name than the peer */
     CHECK_EQ(lft_open_get(at, at + n, &out), -1);
 }
 
-/* Against a plain set: a counter passes once, within the window, in whatever order. */
+/* Compared with a plain set: each counter within the window is accepted once, in any order. */
 static void replay_window_is_exact(void)
 {
     static struct lft_replay replay;

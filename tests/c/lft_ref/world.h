@@ -1,5 +1,6 @@
-/* Some links with addresses in virtual time, for tests: datagrams take `delay_ns` each way, some are lost, and somebody
- * watches them all and sends what he likes. Node i has the address {i + 1}. Time moves from event to event. */
+/* Some links with addresses in virtual time, for tests: datagrams take `delay_ns` each way, some are lost, and an
+ * attacker sees them all and sends datagrams of its own. Node i has the address {i + 1}. Time advances from event to
+ * event. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -55,7 +56,7 @@ static inline unsigned world_type(const uint8_t *at, size_t n)
     return n > 8 && memcmp(at, marker, sizeof marker) == 0 ? at[8] : 0;
 }
 
-/* Delivers a datagram at once, from any address: the sender is nearer than the path is long. */
+/* Delivers a datagram at once, from any address, as from a sender that is nearer than the other end. */
 static inline void world_inject(struct world *world, int node, uint8_t from, const uint8_t *at, size_t n)
 {
     struct lft_address address = {.at = {from}, .n = 1};
@@ -97,7 +98,7 @@ static inline void world_deliver(struct world *world)
     }
 }
 
-/* Until `until_ns`, in steps from event to event. */
+/* Runs until `until_ns`, in steps from event to event. */
 static inline void world_until(struct world *world, uint64_t until_ns)
 {
     while (world->now_ns < until_ns) {
@@ -119,7 +120,7 @@ static inline void world_run(struct world *world, uint64_t ns)
     world_until(world, world->now_ns + ns);
 }
 
-/* A node starts, or starts again, with another configuration than world_config's where `config` is not NULL. */
+/* Starts or restarts a node, with `config` instead of world_config's if it is not NULL. */
 static inline void world_start(struct world *world, int i, const struct lft_link_config *config)
 {
     struct lft_link_config own = world_config(i);
@@ -153,7 +154,7 @@ static inline bool world_up(const struct world *world, int a, int b)
     return lft_link_ready(world->link[a]) && lft_link_ready(world->link[b]);
 }
 
-/* Opens a stream from node `a`, sends octets there and sees them arrive at `b` within `ns`. */
+/* Opens a stream from node `a` and sends octets. Returns whether they arrive at `b` within `ns`. */
 static inline bool world_carries(struct world *world, int a, int b, uint64_t ns)
 {
     static const struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination = {10, 0, 0, 1}};

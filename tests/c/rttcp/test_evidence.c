@@ -1,5 +1,5 @@
-/* Each end judges by its own evidence: the other end's claim must be complete and must agree, and the worse of the two
- * verdicts wins. */
+/* Each end judges by its own evidence. The other end's claim must be complete and must agree, and the worse of the two
+ * verdicts counts. */
 #include "check.h"
 #include "report.h"
 
@@ -15,7 +15,8 @@ static json_t *row(uint64_t stream, uint64_t bytes, const char *digest)
     return rttcp_stream_encode(&account);
 }
 
-/* A verified transfer of 100 bytes on each of two streams forward and one in reverse, as both ends' accounts say. */
+/* A verified transfer of 100 bytes on each of two streams forward and on one in reverse, in the accounts of both
+ * ends. */
 static void make_report(bool serving)
 {
     rttcp_report_release(&report);

@@ -1,4 +1,4 @@
-/* The parameters of request and response: what they exclude is named, and so is an answer that changes them. */
+/* The parameters of request and response. An error names the one that is excluded, or that an answer changes. */
 #include "check.h"
 #include "message.h"
 

@@ -1,4 +1,4 @@
-/* The file of --key: whose it may be, what it may hold, and the key that is made of it. */
+/* The file of --key: who may own it, what it may contain, and the key that is derived from it. */
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -36,9 +36,9 @@ static void hexadecimal_digits_are_the_key(void)
     CHECK(memcmp(again.octets, key.octets, sizeof key.octets) == 0);
 }
 
-/* Both ends stretch in the same way, and one other character makes another key. The value is Python's
- * hashlib.scrypt(b"correct horse battery staple", salt=b"rttcp --key, protocol version 4", n=32768, r=8, p=1,
- * maxmem=1 << 26, dklen=32). */
+/* Both ends derive the same key, and a change of one character gives another key. The value is Python's
+ * hashlib.scrypt(b"correct horse battery staple", salt=b"rttcp --key, protocol version 4", n=32768, r=8, p=1, maxmem=1
+ * << 26, dklen=32). */
 static void a_text_is_stretched(void)
 {
     static const uint8_t wanted[] = {0x06, 0x73, 0x22, 0x83, 0xcf, 0xef, 0x97, 0x2e, 0x4e, 0xa8, 0x62,

@@ -1,4 +1,4 @@
-/* Every message comes back as it was; what is missing, of another type or out of range is named. */
+/* Every message is decoded as it was encoded. Errors name what is missing, of another type or out of range. */
 #include "check.h"
 #include "report.h"
 
@@ -152,8 +152,7 @@ static void an_answer_that_changes_a_parameter_is_named(void)
     json_t *object = rttcp_params_encode(&proposed);
     CHECK_EQ(rttcp_params_decode(object, &answered, &error), 0);
     CHECK_EQ(rttcp_params_compare(&proposed, &answered, &error), 0);
-    CHECK_EQ(json_object_size(object),
-             4 + sizeof changes / sizeof changes[0]); /* and duration_ns, two sizes and a burst, which others rule */
+    CHECK_EQ(json_object_size(object), 4 + sizeof changes / sizeof changes[0]); /* and 4 that follow from others */
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
         char wanted[60];
         json_t *changed = json_copy(object);
@@ -270,7 +269,7 @@ static void summary_is_bytes_over_connect_to_confirmation(void)
     rttcp_report_release(&report);
 }
 
-/* Whether a complete transfer is valid in which the receiver offered so much of a granted window. */
+/* Whether a complete transfer is valid if the receiver offered this much of the granted window. */
 static bool is_valid(uint64_t granted_bytes, uint64_t mss_bytes, uint64_t seen_bytes)
 {
     struct rttcp_report report = {0};

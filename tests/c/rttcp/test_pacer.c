@@ -1,4 +1,4 @@
-/* Paced writes, in virtual time: the rate is kept, and a late wake-up is made up for by one burst at most. */
+/* Paced writes, in virtual time: the rate is kept, and one burst at most makes up for a late wake-up. */
 #include "check.h"
 #include "nc_clock.h"
 #include "pacer.h"
@@ -7,7 +7,7 @@
 #define BURST UINT64_C(1000000)
 #define WRITE UINT64_C(128000)
 
-/* Writes at once what may be written at once, and returns the bytes; *now moves over the sleep, and `late_ns` more. */
+/* Writes what may be written at once, and returns the bytes; *now advances by the sleep, and by `late_ns`. */
 static uint64_t burst(struct rttcp_pacer *pacer, uint64_t *now, uint64_t late_ns)
 {
     uint64_t bytes = WRITE, until;

@@ -1,5 +1,4 @@
-/* The content of --verify: any piece at any offset is the same, errors are found where they are, and nothing
- * repeats. */
+/* The content of --verify: any piece at an offset is the same, errors are found at their place, and nothing repeats. */
 #include "check.h"
 #include "verify.h"
 
@@ -19,7 +18,7 @@ static void pieces_are_the_whole(void)
         }
 }
 
-/* PROTOCOL.md, "Content", written down once more and slowly; vectors must give the same. */
+/* A second, slow implementation of "Content" in PROTOCOL.md; the vectorised one must give the same. */
 static void content_is_as_specified(void)
 {
     struct rttcp_pattern pattern = rttcp_pattern_create(42, 3);

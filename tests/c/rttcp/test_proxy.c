@@ -1,4 +1,4 @@
-/* The way through a proxy: which texts name one, what is said to it, and what its answers mean. */
+/* Connections through a proxy: which texts name one, what is sent to it, and what its answers mean. */
 #include "check.h"
 #include "proxy.h"
 
@@ -58,7 +58,7 @@ static void words_are_those_of_the_protocols(void)
     says(&http, 1, "rcv", "", 0);
 }
 
-/* Octet by octet: `n` octets are a whole answer, and any part of them is one that goes on. */
+/* Octet by octet: `n` octets are a complete answer, and fewer are an incomplete one. */
 static void whole_at(const struct rttcp_proxy *proxy, int step, const char *octets, size_t n)
 {
     struct nc_error error;

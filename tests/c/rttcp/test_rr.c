@@ -1,4 +1,4 @@
-/* Request and response: the turns of both ends as rows, and their calls over a connection to a peer that keeps or
+/* Request and response: the turns of both ends as rows, and their calls over a connection to a peer that obeys or
  * breaks the rules. */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -59,7 +59,7 @@ static void a_server_answers_a_whole_request(void)
     struct rttcp_params params = exchange(100, 30, 2);
     struct rttcp_rr *rr = rttcp_rr_create(&params, false);
     CHECK(!rttcp_rr_sends(rr) && rttcp_rr_moved(rr, 99, 1) && !rttcp_rr_sends(rr));
-    CHECK(!rttcp_rr_moved(rr, 2, 2)); /* an octet of a request that was not due */
+    CHECK(!rttcp_rr_moved(rr, 2, 2)); /* an octet of a request that is not due */
     CHECK(rttcp_rr_moved(rr, 1, 2) && rttcp_rr_sends(rr));
     CHECK_EQ(rr->exchanges, 0);
     CHECK(rttcp_rr_moved(rr, 30, 3) && rttcp_rr_between(rr));
@@ -121,7 +121,7 @@ static void a_client_ends_after_its_exchanges(void)
 {
     uint8_t got[64];
     struct end *end = make_end(exchange(8, 4, 3), true);
-    say(end, 4); /* the pair holds one response; the next ones are written when their requests have come */
+    say(end, 4); /* the pair holds one response; each further one is written after its request has come */
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(rttcp_rr_once(&end->transfer, &error), ENDED_N);
         CHECK_EQ(read(end->peer, got, sizeof got), 8);
@@ -138,7 +138,7 @@ static void a_client_ends_after_its_exchanges(void)
     free_end(end);
 }
 
-/* What a peer says before it closes or falls silent, and what this end makes of it. */
+/* What a peer sends before it closes or falls silent, and what this end concludes. */
 static const struct {
     bool client;
     size_t says;

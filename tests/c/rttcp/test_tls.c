@@ -1,5 +1,5 @@
-/* TLS on the control connection: two ends with one key talk and agree on the key of the tokens; everything else ends in
- * one line that says which end lacks what. */
+/* TLS on the control connection: two ends with the same key can talk, and agree on the key of the tokens. Everything
+ * else ends with one line that says which end lacks what. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -77,7 +77,7 @@ static void messages_cross_both_ways(void)
         json_t *hello = rttcp_control_connection_expect(&to[i]->control, "hello", deadline, &error);
         CHECK(hello != NULL);
         json_decref(hello);
-        json_t *abort = NULL; /* both frames may have come in one record: nothing must stay behind unseen */
+        json_t *abort = NULL; /* both frames may have come in one record: none may remain unread inside TLS */
         CHECK_EQ(rttcp_control_connection_poll(&to[i]->control, deadline, &abort, &error), GOT_MESSAGE);
         json_decref(abort);
     }
@@ -163,7 +163,7 @@ static void a_forged_record_is_no_message(void)
     close_pair();
 }
 
-/* A message that the socket does not take before the deadline goes out whole, before the next one. */
+/* A message that the socket does not take before the deadline is completed before the next one is sent. */
 static void a_late_message_is_not_torn(void)
 {
     int small = 4096;
@@ -175,7 +175,7 @@ static void a_late_message_is_not_torn(void)
     json_t *big = json_array();
     for (int i = 0; i < 500; i++)
         json_array_append_new(big, json_pack("[i,i,i]", i, i + 1, 1 << 30));
-    for (int i = 0; i < 20; i++) /* nobody reads: at some point the socket is full */
+    for (int i = 0; i < 20; i++) /* nobody reads, so the socket becomes full */
         sent += rttcp_control_connection_send(&near_end.control,
                                               rttcp_message("intervals", json_pack("{s:O}", "rows", big)), nc_now_ns(),
                                               &error) == 0;

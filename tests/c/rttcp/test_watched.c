@@ -1,4 +1,4 @@
-/* Answers of sock_diag: those of this kernel against what the sockets say of themselves, and malformed ones. */
+/* Answers of sock_diag: those of this kernel compared with what the sockets themselves report, and malformed ones. */
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -46,7 +46,7 @@ static void end(struct answer *answer)
     memcpy(answer->at, &len, sizeof len);
 }
 
-/* TCP_INFO with an state of 1 and nothing else, and the send queue's memory. */
+/* TCP_INFO with a state of 1 and nothing else, and the send queue's memory. */
 static void whole(struct answer *answer, uint32_t cookie)
 {
     uint8_t info[104] = {1};
@@ -94,8 +94,8 @@ static void an_answer_becomes_a_sample(void)
     CHECK_EQ(of(line, "sndbuf_bytes"), 900);
     CHECK_EQ(of(line, "cc_0"), 5);
     CHECK_EQ(of(line, "cc_1"), 6);
-    CHECK_EQ(of(line, "bytes_acked"), -1);   /* a kernel that fills 104 octets does not know it */
-    CHECK_EQ(of(line, "waiting_bytes"), -1); /* nor does anybody know of another program */
+    CHECK_EQ(of(line, "bytes_acked"), -1);   /* a kernel that fills only 104 octets does not have it */
+    CHECK_EQ(of(line, "waiting_bytes"), -1); /* nor does anything outside another program */
     CHECK_EQ(of(line, "opening_bytes"), -1);
     json_decref(line);
     rttcp_samples_release(&watched->samples);
@@ -121,7 +121,8 @@ static void connections_have_numbers_of_their_own_up_to_a_bound(void)
     free(watched);
 }
 
-/* Cut anywhere, an answer gives no sample, and nothing behind its end is read: each part is memory of its own. */
+/* An answer that is cut anywhere gives no sample, and nothing after its end is read: each part is allocated
+ * separately. */
 static void a_part_of_an_answer_gives_nothing(void)
 {
     struct rttcp_watched *watched = calloc(1, sizeof *watched);
@@ -157,7 +158,7 @@ static void wrong_lengths_are_dropped(void)
     memset(answer.at, 0, 4); /* a message of no length */
     rttcp_watched_read(watched, NOW_NS, answer.at, answer.at + answer.n, &refused);
     CHECK_EQ(watched->malformed, sizeof(struct rtattr) + 2);
-    begin(&answer, 1); /* well made, of a socket without TCP_INFO: neither wrong nor a sample */
+    begin(&answer, 1); /* well formed, of a socket without TCP_INFO: neither an error nor a sample */
     end(&answer);
     rttcp_watched_read(watched, NOW_NS, answer.at, answer.at + answer.n, &refused);
     CHECK_EQ(watched->malformed, sizeof(struct rtattr) + 2);
@@ -181,7 +182,7 @@ static void a_refusal_has_its_reason(void)
     free(watched);
 }
 
-/* The kernel takes the question and gives both ends of a connection over loopback, and none of another port. */
+/* The kernel answers the request with both ends of a connection over loopback, and none of another port. */
 static void this_kernel_answers(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

@@ -1,4 +1,4 @@
-/* The window against a kernel with limits: the socket calls below stand in for it. */
+/* The window with a kernel that limits it: the functions below stand in for the socket calls. */
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@ static struct {
     int limit; /* net.core.rmem_max and wmem_max */
     int rcvbuf, sndbuf, unsent, clamp, locks;
 } kernel;
-static int other_socket; /* of any but descriptor 0: one buffer is all that is asked of it */
+static int other_socket; /* for any descriptor but 0, which has the only buffer asked for */
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {
@@ -69,7 +69,7 @@ static void root_is_bound_by_the_largest_buffer_only(void)
     CHECK(strstr(error.text, "--window 1GB: beyond the kernel's largest socket buffer"));
 }
 
-/* Begins small, so that little is offered at first, and gets room and its clamp after accept. */
+/* It begins small, so that the first offer is small, and gets its size and its clamp after accept. */
 static void small_first_then_room(void)
 {
     struct nc_error error = {0};
@@ -85,7 +85,8 @@ static void small_first_then_room(void)
     CHECK_EQ(kernel.clamp, 1 << 20);
 }
 
-/* A namespace may begin its sockets with more than an ordinary user could set: that is kept, and not tuned. */
+/* The sockets of a namespace may begin with more than an ordinary user could set: then the buffer is kept, and not
+ * tuned. */
 static void a_buffer_from_the_namespace_is_kept(void)
 {
     struct nc_error error = {0};
@@ -96,7 +97,7 @@ static void a_buffer_from_the_namespace_is_kept(void)
     kernel.clamp = kernel.locks = 0;
     CHECK_EQ(rttcp_window_reserve(0, 1 << 20, &error), 0);
     CHECK_EQ(kernel.rcvbuf, 4 << 20);
-    CHECK_EQ(kernel.clamp, 1 << 20); /* or else the first offer would be 2 MB */
+    CHECK_EQ(kernel.clamp, 1 << 20); /* otherwise the first offer would be 2 MB */
     CHECK_EQ(kernel.locks, SOCK_RCVBUF_LOCK);
     CHECK_EQ(rttcp_window_set(0, 1 << 20, &error), 0);
     CHECK_EQ(kernel.rcvbuf, 4 << 20);
@@ -106,7 +107,7 @@ static void a_buffer_from_the_namespace_is_kept(void)
     CHECK_EQ(kernel.locks, SOCK_RCVBUF_LOCK | SOCK_SNDBUF_LOCK);
 }
 
-/* What can be set is set, as ever: the first offer is small whatever the socket began with. */
+/* Where the size can be set, it is set as usual: the first offer is small whatever the socket began with. */
 static void a_window_below_the_limit_is_set(void)
 {
     struct nc_error error = {0};
