@@ -4,13 +4,13 @@
  *
  * The cost is counted and not timed, so that a busy machine changes nothing. A unit of work is a basic block of our
  * code (the compiler calls __sanitizer_cov_trace_pc in each) or 64 octets that memcpy, memmove, memset, memchr, memmem
- * or strlen touch. Memory is what malloc and its like have given out at most at one time. An input of n octets may cost
- * base + n × octet of each.
+ * or strlen touch. Memory is the maximum that malloc and similar functions have allocated at a time. An input of n
+ * octets may cost base + n × octet of each.
  *
- * Every input of the corpus is measured, then inputs that are made of the most costly ones so far: changed, put
- * together, and repeated, since cost that grows faster than length shows in long inputs. The seed is the same each time
- * unless SECONDS are given. An input beyond the bound, or one that crashes, is written to cost-finding. What
- * libraries do inside and what is mapped by mmap is not counted. */
+ * Every input of the corpus is measured, then inputs made from the most costly ones so far: changed, combined, and
+ * repeated, because long inputs show a cost that grows faster than the length. The seed is the same each time unless
+ * SECONDS are given. An input beyond the bound, or one that crashes, is written to cost-finding. Work inside libraries
+ * and memory from mmap are not counted. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -229,7 +229,7 @@ static void repeat(uint8_t *at, size_t *n)
         put(at, n, from, piece, piece_n);
 }
 
-/* One change. `other` is another input. */
+/* Makes one change. `other` is another input. */
 static void change(uint8_t *at, size_t *n, const struct input *other)
 {
     static const uint8_t edges[] = {0, 1, 2, 4, 8, 16, 0x7f, 0x80, 0xfe, 0xff};
@@ -261,7 +261,7 @@ struct search {
     struct input corpus[POOL], best[BEST];
     size_t corpus_n, best_n;
     uint64_t work_all;
-    struct found most[SIZES]; /* by the size of the input: up to 256, 1,024, 4,096, 16,384 octets */
+    struct found most[SIZES]; /* classes of size: up to 256, 1,024, 4,096, 16,384 octets */
 };
 
 static void keep_best(struct search *search, const uint8_t *at, size_t n, double score)
@@ -360,7 +360,7 @@ int main(int argc, char **argv)
     }
     time_t until = argc == 7 ? time(NULL) + atoi(argv[6]) : 0;
     state = until ? (uint64_t)until : 1;
-    for (size_t i = 0; i < search.corpus_n; i++) /* what is made once is not this input's */
+    for (size_t i = 0; i < search.corpus_n; i++) /* so that what is made only once does not count for an input */
         measure(&bound, search.corpus[i].at, search.corpus[i].n);
     bool good = true;
     for (size_t i = 0; good && i < search.corpus_n; i++)

@@ -1,5 +1,5 @@
-/* Runs a fuzz target over every file of the corpus folder given as the only argument: what libFuzzer does with
- * -runs=0, for builds without it. */
+/* Runs a fuzz target over every file of the corpus folder given as the only argument, as libFuzzer does with -runs=0,
+ * for builds without libFuzzer. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ static int replay(const char *folder, const char *name)
     fseek(file, 0, SEEK_END);
     long size = ftell(file);
     rewind(file);
-    /* exactly as large as the input, so that a sanitizer sees one byte too far */
+    /* allocated exactly, so that a sanitizer sees a read beyond the end */
     uint8_t *data = malloc(size > 0 ? (size_t)size : 1);
     size_t got = size > 0 ? fread(data, 1, (size_t)size, file) : 0;
     fclose(file);

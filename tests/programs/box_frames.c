@@ -1,6 +1,6 @@
-/* lfp-box-frames SEED COUNT A B: sends frames into two interfaces at random times, so that a delay box between them has
- * something to decide: super-packets and single ones of TCP, acknowledgements, datagrams, of a few flows, with and
- * without ECN. Nobody answers them. */
+/* lfp-box-frames SEED COUNT A B: sends frames into two interfaces at random times, as input for a delay box between
+ * them: super-packets and single packets of TCP, acknowledgements, datagrams, of a few flows, with and without ECN.
+ * Nobody answers them. */
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>
 #include <net/ethernet.h>

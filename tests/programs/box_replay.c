@@ -1,6 +1,6 @@
-/* lfp-box-replay RECORD OPTIONS…: gives the arrivals of a record to the delay box's own code once more, at the same
- * times, under the options of `comet-delay run` that made the record, and compares what is decided, packet by packet.
- * It prints how many packets were equal and what was counted, as JSON; status 1, with the first difference, if any. */
+/* lfp-box-replay RECORD OPTIONS…: passes the arrivals of a record to the delay box's own code again, at the same times,
+ * with the options of `comet-delay run` that made the record, and compares the decisions packet by packet. It prints
+ * the number of equal packets and the counts as JSON; status 1, with the first difference, if there is one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +72,7 @@ static struct all fates(const uint8_t *at, const uint8_t *end)
     return all;
 }
 
-/* Lets all leave that is due by `until_ns`, each at its time. */
+/* Lets everything leave that is due by `until_ns`, each packet at its time. */
 static void run_until(struct direction *d, uint64_t until_ns)
 {
     uint64_t next_ns;
@@ -92,7 +92,7 @@ static void take(struct direction *d, const struct comet_record *frame)
     run_until(d, frame->t_ns);
 }
 
-/* When the parameters came into force: the first thing that a box records. */
+/* When the parameters took effect: the first thing that a box records. */
 static uint64_t started_ns(const uint8_t *at, const uint8_t *end)
 {
     struct comet_record record;

@@ -1,9 +1,10 @@
-/* One end of the gateway's handshake, spoken to over stdin and stdout by a test that has an implementation of its own:
+/* One end of the gateway's handshake. A test with an independent implementation of the handshake talks to it over stdin
+ * and stdout:
  *
  *     lft-handshake initiator|responder PSK NAME PEER-NAME
  *
  * PSK is 64 hexadecimal digits. Each line of stdin is one datagram in hexadecimal digits. The program prints `message`
- * and a handshake message to send, `frame` and a frame to send, and `payload` and what a frame that arrived carried;
+ * and a handshake message to send, `frame` and a frame to send, `payload` and the payload of a frame that arrived, or
  * `nothing` when a datagram had no effect. */
 #include <openssl/crypto.h>
 #include <stdio.h>

@@ -1,11 +1,10 @@
 /* lfp-noise: a machine that is busy at random, for tests that must not fail because of it. One thread on each
- * processor, at a real-time priority above the delay box's (10), computes for --busy and then sleeps for a random
- * time, exponential, so that it is busy in --busy of every --period on average. It ends after --duration, at a
- * signal, and with its parent.
+ * processor, at a real-time priority above the delay box's (10), computes for --busy and then sleeps for a random time,
+ * exponential, so that it is busy in --busy of every --period on average. It ends after --duration, at a signal, and
+ * with its parent.
  *
- * Invariant: what the threads do follows from the seed alone, which is printed; when a hypervisor stops the machine,
- * that adds to it.
- * Rejected: stress-ng, whose load does not come in short stretches at a real-time priority. */
+ * Invariant: what the threads do follows from the seed alone, which is printed. A hypervisor may stop the machine in
+ * addition. Rejected: stress-ng, which cannot make short loads at a real-time priority. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
-/* lfp-udp-sender HOST PORT OCTETS SECONDS [MESSAGE]: the simplest fast sender, a measure for `pktlogger push --pps 0`.
- * It sends the same zeros with sendmmsg, 64 messages a call, for that long, and prints how many packets a second went
- * out. With MESSAGE each message is so many packets, which the kernel takes apart (UDP_SEGMENT). */
+/* lfp-udp-sender HOST PORT OCTETS SECONDS [MESSAGE]: the simplest fast sender, to compare `pktlogger push --pps 0`
+ * with. It sends the same zeros with sendmmsg, 64 messages per call, for that long, and prints the packets per second.
+ * With MESSAGE each message has this many packets, which the kernel splits (UDP_SEGMENT). */
 #include <arpa/inet.h>
 #include <netinet/udp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Any bytes as the text form of queue management: what is refused is explained in one line; what is accepted survives
- * formatting and parsing again, and its algorithm runs. Input: text, up to a zero byte; what follows drives a queue. */
+/* Any bytes as the text of queue management. A refused text is explained in one line. An accepted one survives
+ * formatting and parsing again, and its algorithm runs. Input: text, up to a zero byte; the rest drives a queue. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,7 +65,7 @@ static bool depart(struct driven *d, uint64_t now_ns)
     return true;
 }
 
-/* Each byte is an arrival and perhaps a departure at some time, with some bytes on the line. */
+/* Each byte is an arrival and perhaps a departure at some time, with a number of bytes on the line. */
 static void drive(const struct aqm_params *params, const uint8_t *data, size_t size)
 {
     static struct driven d;

@@ -1,4 +1,4 @@
-/* Any bytes as a request line: an answer, with "ok", and parameters that stay within their ranges. */
+/* Any bytes as a request line: there is an answer with "ok", and parameters stay within their ranges. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "control.h"
 #include "models.h"
 
-/* The box behind the socket is two sets of parameters here: these stand in for box.c. */
+/* Two sets of parameters and these functions stand in for the box (box.c). */
 static struct params current[2];
 
 json_t *box_json(struct box *box)

@@ -1,6 +1,6 @@
-/* Any bytes as packets from a port, through a direction with loss, rate and queue: what comes out is accounted for, and
- * every run lies within the packet it was cut from. A recorder of little room looks on, its reader now
- * and then asleep. Input: 2-byte length, packet, … */
+/* Any bytes as packets from a port, through a direction with loss, rate and queue. Everything that comes out is
+ * accounted for, and every run lies within the packet it was cut from. A recorder with little room records it, and its
+ * reader sometimes pauses. Input: 2-byte length, packet, … */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void drain(struct direction *d, uint64_t now_ns)
     }
 }
 
-/* Every stage is at work; the input's size chooses between two kinds where there are two. */
+/* Every stage is in use. The input's size chooses the kind of a stage that has two kinds. */
 static struct params params_for(size_t size)
 {
     struct params params = {.delay_ns = 1000,

@@ -1,4 +1,4 @@
-/* Any bytes as the text of a filter: what is refused is explained in one line; what is accepted survives formatting and
+/* Any bytes as the text of a filter. A refused text is explained in one line. An accepted one survives formatting and
  * parsing again, and no packet matches a term both plain and negated. Input: text, up to a zero byte; the rest is a
  * frame. */
 #include <stdint.h>

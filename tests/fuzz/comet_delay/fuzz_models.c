@@ -1,5 +1,5 @@
-/* Texts of loss, jitter and rate models, and files of numbers. Input: what it is (1 byte), text. What is taken must
- * come back the same through formatting, and work; what is refused must say why in one line. */
+/* Texts of loss, jitter and rate models, and files of numbers. Input: the kind (1 byte), text. An accepted text
+ * survives formatting and parsing, and the model works. A refused one is explained in one line. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static void try_jitter(const char *text)
     char first[MODEL_TEXT_MAX], second[MODEL_TEXT_MAX];
     struct jitter_model model, again;
     struct jitter_state state = {0};
-    if (strchr(text, '/') || strstr(text, ".")) /* stay away from files, but for names that are not there */
+    if (strchr(text, '/') || strstr(text, ".")) /* never open existing files */
         return;
     if (jitter_model_parse(text, &model, &error) < 0) {
         refused(error.text);
@@ -116,7 +116,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size < 1)
         return 0;
-    char *text = malloc(size); /* exactly as long as it is */
+    char *text = malloc(size); /* allocated exactly */
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     switch (data[0] % 6) {

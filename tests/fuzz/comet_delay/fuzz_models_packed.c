@@ -1,6 +1,6 @@
 /* Parameters and models as a block for the kernel: the lengths of tables at its head, then the tables. Parameters and
- * models themselves are the box's own, so they are zeros here. Input: 4 lengths (4 octets each) and the octets of the
- * tables. Checked: what is taken holds the tables as they were, and nothing is left of what is refused. */
+ * models are the box's own, so they are zeros here. Input: 4 lengths (4 octets each) and the octets of the tables.
+ * Checked: an accepted block has the tables unchanged, and a refused one leaves nothing behind. */
 #include "models_packed.h"
 
 #include <assert.h>
@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(lengths, data, used);
     for (int i = 0; i < TABLES; i++)
         head[2 + i] = lengths[i] >= UINT32_MAX - 255 ? UINT64_MAX - i : lengths[i];
-    uint8_t *block = calloc(1, own + size - used); /* exactly as long as it is */
+    uint8_t *block = calloc(1, own + size - used); /* allocated exactly */
     if (!block)
         return 0;
     memcpy(block, head, sizeof head);

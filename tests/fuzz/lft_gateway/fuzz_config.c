@@ -1,4 +1,5 @@
-/* Configuration files: either one line with the file's name in it, or options that each begin with two dashes. */
+/* Configuration files: the result is either one line with the file's name in it, or options that each begin with two
+ * dashes. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Any client of the control socket, on a real gateway without other traffic: the first octet is the size of the pieces
- * in which the rest is sent, so that lines come split and joined; after 64 pieces they are long. Every line is answered
- * by one line of JSON with "ok" in it, or the client is dropped. Only the first answers of a run are parsed, because
- * parsing all took a third of the time. At most 64 lines are sent, because further lines cost the same again. */
+/* Any client of the control socket, on a real gateway without other traffic. The first octet is the size of the pieces
+ * in which the rest is sent, so that lines are split and joined; after 64 pieces they are long. Every line is answered
+ * by one line of JSON with "ok" in it, or the client is dropped. Only the first answers are parsed, because parsing all
+ * of them took a third of the time. At most 64 lines are sent, because further lines cost the same again. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,7 +71,7 @@ static void check_answer(const char *at, size_t n)
     json_decref(answer);
 }
 
-/* Whole lines of JSON; returns how many there are with those before. */
+/* Reads whole lines of JSON; returns their number, with those before. */
 static size_t take_answers(int fd, size_t lines)
 {
     static char text[1 << 20];

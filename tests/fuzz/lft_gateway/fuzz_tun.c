@@ -1,5 +1,5 @@
-/* What clients' packets look like on the TUN: the first octets choose the result and its ICMP error, the rest is a
- * packet. Whatever is answered is a whole packet to whom the first one came from. */
+/* Any packets of clients on the TUN: the first octets choose the result and its ICMP error, the rest is a packet. Every
+ * answer is a complete packet to the sender of the first one. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Stand-ins for OpenSSL's key exchange and key derivation in the targets that run handshakes. They took half of a run,
- * and no octet of an input reaches more of them than its length. The linker puts them in the place of the real ones
+/* Stand-ins for OpenSSL's key exchange and key derivation in the targets that run handshakes. They took half of the
+ * time, and the octets of an input hardly affect what they do. The linker puts them in the place of the real ones
  * (--wrap) in fuzz builds; the replay of the corpus in every test run has the real ones. Equal inputs give equal keys
  * at both ends, and a point of zeros is refused, as by the real ones. */
 #include <string.h>

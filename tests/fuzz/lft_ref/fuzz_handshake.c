@@ -1,6 +1,6 @@
-/* Datagrams from anywhere to both roles' links: as they are, with a good mac1, and as a holder of the key would make
- * them around any payload. Rows of (how, length, octets). Without the key they must have no effect; with it nothing may
- * break. */
+/* Datagrams from anywhere to links of both roles: as they are, with a correct mac1, and as a holder of the key would
+ * make them around any payload. Input: rows of (how, length, octets). Without the key they must have no effect; with it
+ * nothing may break. */
 #include <assert.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ enum { TO_RESPONDER = 1, SIGNED = 2, WHOLE = 4, COOKIE_INSTEAD = 8, ELSEWHERE = 
 
 struct world {
     struct lft_link *links[2];
-    struct lft_handshake *own[2]; /* of the holder of the key: [0] speaks to the initiator, [1] to the responder */
+    struct lft_handshake *own[2]; /* the attacker with the key: [0] talks to the initiator, [1] to the responder */
     uint8_t init[LFT_INIT_BYTES]; /* the last of the initiator */
     uint64_t now_ns;
     bool whole_any;
@@ -99,7 +99,7 @@ static size_t make_cookie(struct world *world, struct lft_span plain, uint8_t *m
     return LFT_COOKIE_MESSAGE_BYTES;
 }
 
-/* A message that only a holder of the key can make; the row's octets, with zeros behind them, are its payload. */
+/* A message that only a holder of the key can make. Its payload is the row's octets, followed by zeros. */
 static size_t make_whole(struct world *world, uint8_t how, const uint8_t *at, size_t n, uint8_t *message)
 {
     uint8_t payload[LFT_INIT_PAYLOAD] = {0};
@@ -140,7 +140,7 @@ static void row(struct world *world, uint8_t how, const uint8_t *at, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct lft_handshake_config sides[2] = {side(false), side(true)};
-    static struct lft_handshake *own[2]; /* they only make messages, and nothing of a message stays in them */
+    static struct lft_handshake *own[2]; /* they only make messages, and keep nothing of a message */
     for (int i = 0; i < 2; i++)
         if (!own[i])
             assert((own[i] = lft_handshake_create(&sides[i], 0)));

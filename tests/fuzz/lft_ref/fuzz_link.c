@@ -1,7 +1,7 @@
-/* Two gateways that know each other, one of them, or somebody on the way, hostile: rows of (what, length, octets)
- * while a stream goes both ways. What: datagrams from anywhere; frames of any content under the right key; the
- * peer's own datagrams again, cut or with a bit changed; time. The first octet chooses cipher and recovery. Nothing
- * crashes, nothing is left, and without the key nothing is believed. */
+/* Two gateways that know each other. One of them, or somebody on the way, is hostile, while a stream carries data both
+ * ways. Input: rows of (what, length, octets). What: datagrams from anywhere; frames of any content under the right
+ * key; the peer's own datagrams again, cut or with a bit changed; time. The first octet chooses cipher and recovery.
+ * Nothing may crash or be left over, and without the key nothing may be accepted. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +54,7 @@ static void keep(struct world *world, const uint8_t *at, size_t n)
     memcpy(world->kept[place].at, at, n);
 }
 
-/* What both have to send now, delivered; true: there was something. */
+/* Delivers what both have to send now. Returns true if there was something. */
 static bool exchange(struct world *world)
 {
     bool any = false;
@@ -77,7 +77,7 @@ static bool exchange(struct world *world)
     return any;
 }
 
-/* The relay of either end: takes what comes and says something now and then. */
+/* The relay of either end: reads what comes and sometimes writes. */
 static void relay(struct lft_session *session, uint64_t now_ns)
 {
     struct lft_stream *stream;
@@ -108,8 +108,8 @@ static void pass_time(struct world *world, uint64_t ns, unsigned steps)
     }
 }
 
-/* Under the key with which the other one sends, if there is one: command, number, what to add to the counter, then
- * the payload. */
+/* A frame under the key that the other end uses for sending, if there is one. Input: command, number, increment of the
+ * counter, then the payload. */
 static void forge(struct world *world, int to, const uint8_t *at, size_t n)
 {
     struct lft_link *peer = world->links[!to];

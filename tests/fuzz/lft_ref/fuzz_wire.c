@@ -1,6 +1,6 @@
-/* A peer that has the key and says anything: rows of (command, number, counter step, length, payload) go into an
- * engine and its session, with the peer's strategy from the first octet; a relay accepts, reads, resets, and its hosts
- * fail. Nothing may crash, and nothing may stay behind. */
+/* A peer that has the key and sends anything: rows of (command, number, counter step, length, payload) go into an
+ * engine and its session, with the peer's strategy from the first octet. A relay accepts, reads and resets, and its
+ * hosts fail. Nothing may crash or be left over. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* The quantity parser. Input: unit (1 byte), text. What it accepts must survive formatting and parsing again. */
+/* The quantity parser. Input: unit (1 byte), text. An accepted text must survive formatting and parsing again. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

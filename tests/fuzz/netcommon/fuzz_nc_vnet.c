@@ -1,5 +1,5 @@
-/* vnet header and frame as a port hands them over; then every run of the super-packet, of which each is read and taken
- * apart again. */
+/* vnet header and frame as a port delivers them, then every run of the super-packet. Each run is read and split
+ * again. */
 #include <linux/virtio_net.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define REQUIRE(condition) ((condition) ? (void)0 : abort())
-enum { PARTS_MAX = 24 }; /* all runs of a packet: parts squared */
+enum { PARTS_MAX = 24 }; /* all runs of a packet: the square of its parts */
 
-/* The run in one piece, exactly as large, so that a sanitizer sees one byte too far. */
+/* The run in one piece, allocated exactly, so that a sanitizer sees a read beyond its end. */
 static uint8_t *join(const struct nc_run *run)
 {
     REQUIRE(run->head_len <= sizeof run->head);

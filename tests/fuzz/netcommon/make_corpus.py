@@ -2,7 +2,8 @@
 
 The inputs are in tests/corpora.
 
-Run by hand when a kind is added; the files are committed. Findings are added to the same folders by hand.
+Run it by hand when a kind is added; the files are committed. Inputs that the fuzzers find are added to the same folders
+by hand.
 """
 
 import struct
@@ -22,7 +23,7 @@ def ethernet(ether_type: int, payload: bytes, tags: tuple[tuple[int, int], ...] 
 
 
 def ipv4(proto: int, payload: bytes, options: bytes = b"", fragment: int = 0x4000) -> bytes:
-    """IPv4 packet; the header checksum is left 0, no decoder looks at it."""
+    """IPv4 packet; the header checksum is left 0, because no decoder reads it."""
     words, total = (20 + len(options)) // 4, 20 + len(options) + len(payload)
     return struct.pack("!BBHHHBBH", 0x40 | words, 2, total, 7, fragment, 64, proto, 0) + SRC4 + DST4 + options + payload
 

@@ -1,4 +1,4 @@
-/* Runs a whole analysis into a temporary folder, and checks its results for each transfer. */
+/* Runs a whole analysis into a temporary folder, and checks the results for each transfer. */
 #ifndef PL_FUZZ_ANALYSIS_H
 #define PL_FUZZ_ANALYSIS_H
 
@@ -14,7 +14,7 @@
 #include "transfer_verdict.h"
 #include "xplot.h"
 
-/* Names the line that does not hold. */
+/* Names the line of the check that fails. */
 #define check(good)                                                                                                    \
     do {                                                                                                               \
         if (!(good)) {                                                                                                 \
@@ -23,12 +23,12 @@
         }                                                                                                              \
     } while (0)
 
-/* Sums over the rows of a transfer, which its figures must equal. */
+/* Sums over the rows of a transfer. Its figures must equal them. */
 struct sums {
     uint64_t parts, octets, again, spurious, lost, lost_octets, unseen, in_flight, arrived_octets;
 };
 
-/* Every part lies within what was sent, arrivals follow sending, each part has one fate. */
+/* Every part lies within the data that were sent, arrivals follow sending, and each part has one fate. */
 static inline struct sums check_parts(const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
@@ -97,8 +97,8 @@ static inline void check_transfer(const struct pl_transfer *t, const struct pl_t
     }
 }
 
-/* Where the receiver's capture is all there is, the rows are what arrived, and losses are the holes in it, which have
- * no rows. */
+/* With the receiver's capture alone, the rows are the data that arrived. The losses are the holes between them, which
+ * have no rows. */
 static inline void check_arrived(const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
@@ -118,7 +118,7 @@ static inline void check_arrived(const struct pl_transfer *t, const struct pl_ta
     check(!t->box && t->stops.n == 0);
 }
 
-/* True when no packet of the captures has an earlier time than the one before it, by the clock of the tables. */
+/* True when no packet of the captures has an earlier time than the previous one, by the clock of the tables. */
 static inline bool in_order(const struct pl_analysis *analysis)
 {
     bool good = analysis->clock.kind != PL_CLOCK_TWO;
@@ -162,7 +162,7 @@ static inline void check_verdict(const struct pl_transfer *t)
     check(!v.known || (strlen(v.text) > 0 && strlen(v.text) + 1 < sizeof v.text));
 }
 
-/* The rows of a table that a folder has. */
+/* The rows of a table, if the folder has it. */
 struct sheet {
     struct pl_table_form form;
     struct pl_column_map maps[PL_SEGMENT_COLUMNS];
@@ -199,7 +199,7 @@ static inline void read_row(const struct sheet *sheet, uint64_t number, void *ro
     }
 }
 
-/* The spans of a transfer lie end to end, and add up to its limits and its packets. */
+/* The spans of a transfer are contiguous, and add up to its limits and its packets. */
 static inline void check_limits(const struct pl_analysis *analysis, const struct pl_tables *tables, bool ordered)
 {
     struct sheet sheet = open_sheet(tables, PL_CHAINED_N + 1);
@@ -232,7 +232,7 @@ static inline void check_limits(const struct pl_analysis *analysis, const struct
     close_sheet(&sheet);
 }
 
-/* Every lost part has a row, of a cause that exists, and lies in a run. */
+/* Every lost part has a row with an existing cause, and lies in a run. */
 static inline void check_losses(const struct pl_analysis *analysis, const struct pl_tables *tables)
 {
     struct sheet sheet = open_sheet(tables, PL_CHAINED_N + 2);
@@ -302,7 +302,7 @@ static inline void check_trips(const struct pl_analysis *analysis, const struct 
     close_sheet(&sheet);
 }
 
-/* No value of the summary is missing; a NaN would be. */
+/* No value of the summary is missing. A NaN would be missing. */
 static inline void check_summary(const struct pl_analysis *analysis)
 {
     json_t *summary = pl_summary(analysis);
@@ -318,7 +318,7 @@ static inline void check_summary(const struct pl_analysis *analysis)
     json_decref(summary);
 }
 
-/* The end at which a transfer was captured is a question of each connection: one capture may have both kinds. */
+/* Each connection has its own end at which it was captured: one capture may have both kinds. */
 static inline void check_all(const struct pl_analysis *analysis, const struct pl_tables *tables)
 {
     FILE *null = fopen("/dev/null", "w");
@@ -344,7 +344,7 @@ static inline void check_all(const struct pl_analysis *analysis, const struct pl
     check_summary(analysis);
 }
 
-/* Returns the number of transfers; 0 when a capture is none. */
+/* Returns the number of transfers; 0 when an input is not a capture. */
 static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const struct pl_box *box)
 {
     struct pl_folder folder = {.temporary = "/dev/shm/pktlogger-fuzz-XXXXXX"};
@@ -362,7 +362,8 @@ static inline uint32_t analyse(const struct pl_source captures[PL_END_N], const 
               pl_tables_create(&tables, folder.fd, pl_analysis_count(&analysis, PL_SENDER_ALONE), box) == 0);
         bool done = pl_analysis_run(&analysis, &tables, &error) == PL_OK;
         check(done || analysis.reversed);
-        if (done && pl_analysis_count(&analysis, PL_RECEIVER_ALONE) == analysis.n) /* nothing has read the rows again */
+        if (done &&
+            pl_analysis_count(&analysis, PL_RECEIVER_ALONE) == analysis.n) /* no later reading has mapped the rows */
             check(pl_tables_map(&tables, &error) == 0);
         check(pl_tables_close(&tables) == 0);
         if (done)

@@ -1,4 +1,4 @@
-/* Any bytes as the capture of one end alone: of the sender where the first byte is even, else of the receiver. */
+/* Any bytes as the only capture: the sender's if the first byte is even, else the receiver's. */
 #include "analysis.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

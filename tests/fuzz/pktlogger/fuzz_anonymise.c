@@ -1,5 +1,5 @@
-/* Any bytes as frames of a capture that is anonymised. What is written decodes to the same packet but for addresses and
- * ports, and has no octet behind the TCP header. */
+/* Any bytes as frames of a capture that is anonymised. The result decodes to the same packets except for addresses and
+ * ports, and has no octet after the TCP header. */
 #include <stdlib.h>
 #include <string.h>
 

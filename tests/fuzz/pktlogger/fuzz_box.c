@@ -1,7 +1,7 @@
-/* What `pktlogger analyse --box` reads, a folder from elsewhere. The first octet says which file of it the rest is;
- * 0: the rows of the table, so many octets of each column. All other files are as `pktlogger record -o` writes them,
- * and so are the two captures that the record is joined with: one connection, ten parts sent, the fourth lost and
- * sent again. */
+/* A folder from elsewhere as `pktlogger analyse --box` reads it. The first octet says which of its files the rest of
+ * the input is; 0: the rows of the table, with a fixed number of octets for each column. All other files are as
+ * `pktlogger record -o` writes them, and so are the two captures that the record is joined with: one connection with
+ * ten parts, of which the fourth is lost and sent again. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static const char record_text[] =
 struct folder {
     char path[64];
     int fds[FILES];
-    int spoiled; /* the file that may not be as it should be; -1: columns */
+    int spoiled; /* number of the file that comes from the input; -1: columns */
 };
 
 static void put_file(const struct folder *folder, int file, const void *at, size_t n)
@@ -65,7 +65,7 @@ static void put_file(const struct folder *folder, int file, const void *at, size
     assert(ftruncate(folder->fds[file], 0) == 0 && pwrite(folder->fds[file], at, n, 0) == (ssize_t)n);
 }
 
-/* The rows' parts of column `c`, as one file. */
+/* Column `c` of the rows, as one file. */
 static void put_column(const struct folder *folder, int c, const uint8_t *rows, size_t n)
 {
     size_t offset = 0, bytes = NPY_HEADER + n * columns[c].size;
@@ -87,7 +87,7 @@ static void put_column(const struct folder *folder, int c, const uint8_t *rows, 
 /* What the box saw of the connection in the captures: every part, and an acknowledgement of each. */
 static void put_good(const struct folder *folder)
 {
-    assert(columns[COLUMNS - 1].name); /* every column that is read is there */
+    assert(columns[COLUMNS - 1].name); /* every column that is read exists */
     struct row rows[2 * PARTS];
     for (uint32_t i = 0; i < 2 * PARTS; i++) {
         bool back = i % 2, lost = i == 6;
@@ -146,7 +146,7 @@ static void make_folder(void)
     folder.spoiled = -1;
 }
 
-/* A packet in a classic capture with nanoseconds, its payload left out. Returns the place behind. */
+/* Writes a packet of a classic capture with nanoseconds, without its payload. Returns the position after it. */
 static uint8_t *put_packet(uint8_t *at, int64_t t_ns, bool back, uint32_t seq, uint32_t ack, uint8_t flags,
                            uint16_t payload)
 {

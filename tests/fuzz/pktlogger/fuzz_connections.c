@@ -1,5 +1,5 @@
 /* Any bytes as TCP packets of a few connections, 12 bytes each: ends, flags, sequence and acknowledgement numbers,
- * lengths captured and sent. Checked: every direction is delivered without a hole and without an overlap from 0 to its
+ * captured and sent lengths. Checked: every direction is delivered without a hole and without an overlap from 0 to its
  * end, nothing comes after the end, and the memory stays within its limit. */
 #include <stdlib.h>
 
@@ -16,7 +16,7 @@ static void check(bool good)
         abort();
 }
 
-/* `user` counts what was delivered, plus 1 with the first call. */
+/* `user` is the number of octets delivered, plus 1 from the first call on. */
 static void move(struct pl_connection *connection, unsigned dir, uint64_t from, uint64_t to)
 {
     uintptr_t known = (uintptr_t)connection->dir[dir].user;

@@ -1,5 +1,5 @@
-/* Any bytes as a capture that is divided into a file for each flow. No name leaves the folder, and the files together
- * have the TCP packets of the capture, and are captures that can be read to their end. */
+/* Any bytes as a capture that is divided into a file for each flow. No name leaves the folder. The files together have
+ * the TCP packets of the capture, and can be read to their end. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* Any bytes as a file of departure times and as a mix of sizes. Checked: times do not fall, sizes are within their
+/* Any bytes as a file of departure times and as a mix of sizes. Checked: times do not decrease, sizes are within their
  * bounds, and an error is one line. */
 #include <stdbool.h>
 #include <stdlib.h>

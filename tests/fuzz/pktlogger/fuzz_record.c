@@ -1,5 +1,5 @@
-/* Any bytes as a delay box's record: slots of 64 bytes, the first half one direction, the second the other. Frames
- * are done with once each and in order of number, and every part of one can be cut out. */
+/* Any bytes as a delay box's record: slots of 64 bytes, the first half for one direction, the second half for the
+ * other. Each frame gets `done` once and in order of number, and every part of it can be extracted. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Everything a peer may say: a stream of frames, each message given to every decoder there is. What is decoded and
+/* Everything a peer may send: a stream of frames, with each message passed to every decoder. What is decoded and
  * encoded again must decode again. */
 #include <assert.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* The first octets of a connection, which anybody may send: of a control connection a frame or a record of TLS, of a
- * data connection a token. Octets that arrive one after another are judged as those that arrive at once: a part never
- * becomes less than a part, and only this session's token is valid. */
+ * data connection a token. The result does not depend on whether octets arrive one by one or at once: octets that are
+ * invalid stay so when more arrive. Only this session's token is valid. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

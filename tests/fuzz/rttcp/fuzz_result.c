@@ -1,6 +1,6 @@
 /* A peer's accounts at the end of a transfer, and what is printed of them. The first octet chooses the role, the
- * streams, `verify`, whether the transfer had failed, and request and response; every line of the rest is sent as one
- * message. Whatever the peer says, each format gets its whole document, and nothing is valid that failed. */
+ * streams, `verify`, whether the transfer failed, and request and response; every line of the rest is sent as one
+ * message. Whatever the peer sends, each format prints its whole document, and a failed transfer is never valid. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +74,7 @@ static struct rttcp_session *make_session(uint8_t choice, int fd)
     return s;
 }
 
-/* As rttcp_session_settle does it. */
+/* Judges the transfer as rttcp_session_settle does. */
 static void settle(struct rttcp_session *s)
 {
     struct nc_error late = {0};
@@ -83,7 +83,7 @@ static void settle(struct rttcp_session *s)
     rttcp_session_judge(s, s->error.text[0] ? -1 : 0);
 }
 
-/* Whatever the peer said: without all of its digests, equal to ours, nothing is verified. */
+/* Whatever the peer sent: if not all of its digests are there and equal to ours, the transfer is not verified. */
 static void check_verdict(struct rttcp_report *report, int direction)
 {
     const struct rttcp_summary *summary = &report->ways[direction].summary;

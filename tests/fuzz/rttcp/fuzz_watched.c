@@ -1,5 +1,5 @@
-/* Any bytes as what the kernel answers about connections. Checked: numbers of connections are within their bound, each
- * sample names its ports, and a reason to refuse is an error's number. */
+/* Any bytes as the kernel's answers about connections. Checked: numbers of connections are within their bound, each
+ * sample names its ports, and a reason for refusal is an errno. */
 #include <assert.h>
 #include <stdlib.h>
 

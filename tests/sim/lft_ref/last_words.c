@@ -1,5 +1,5 @@
-/* A host that fails behind its last octet: the other end reads every octet and then learns of the failure, whatever is
- * lost or overtaken on the way. */
+/* A host that fails right after its last octet: the other end reads every octet and then learns of the failure,
+ * whatever is lost or overtaken on the way. */
 #include "check.h"
 #include "nc_clock.h"
 #include "sim.h"

@@ -1,5 +1,5 @@
-/* A gateway that finds its rate by itself, round by round: it doubles, yields to queue and loss, and goes on
- * carefully. */
+/* A gateway that finds its rate by itself, round by round: it doubles the rate, yields to queue and loss, and then
+ * continues carefully. */
 #include "rate_auto.h"
 
 #include <math.h>
@@ -13,7 +13,7 @@ enum { RTT_MS = 40, FRAME = 1500 };
 struct world {
     struct lft_rate_auto rate;
     struct lft_rate_round round;
-    uint64_t base_us; /* of the one-way delay, as the rate control has raised it */
+    uint64_t base_us; /* of the one-way delay, as raised by the rate control */
 };
 
 static void start(struct world *world, uint64_t most_bps)
@@ -22,8 +22,7 @@ static void start(struct world *world, uint64_t most_bps)
     lft_rate_auto_init(&world->rate, most_bps, 0);
 }
 
-/* One round trip in which `arrived_bps` came through behind a queue of `queue_ms`, and a share was lost. Returns the
- * next rate. */
+/* One round trip: `arrived_bps` arrived, behind a queue of `queue_ms`, and a share was lost. Returns the next rate. */
 static uint64_t next(struct world *world, uint64_t arrived_bps, uint64_t queue_ms, double lost)
 {
     uint64_t bytes = arrived_bps / 8 * RTT_MS / 1000, frames = bytes / FRAME;
@@ -48,7 +47,7 @@ static void it_doubles_until_something_is_in_the_way(void)
     CHECK_EQ(world.rate.rate_bps, 1000 * MBIT); /* and not beyond the limit */
 }
 
-/* Below what came through, or the queue would stay. */
+/* Below what arrived; otherwise the queue would stay. */
 static void a_long_queue_makes_it_yield(void)
 {
     struct world world;
@@ -104,7 +103,7 @@ static uint64_t next_delay(struct world *world, uint64_t arrived_bps, uint64_t d
     return world->rate.rate_bps;
 }
 
-/* A queue of its own would shrink with the rate. */
+/* A queue of the gateway's own would shrink with the rate. */
 static void a_delay_that_no_lower_rate_shortens_is_the_paths(void)
 {
     for (uint64_t rise_us = 4000; rise_us <= 400000; rise_us = rise_us * 3 / 2) {
@@ -123,7 +122,8 @@ static void a_delay_that_no_lower_rate_shortens_is_the_paths(void)
     }
 }
 
-/* The queue of a line of `line_bps` that it fills alone: it shrinks by what the rate is below the line's. */
+/* The queue of a line of `line_bps` that only this gateway fills: it shrinks by the difference between the line's rate
+ * and the gateway's. */
 static void its_own_queue_is_never_the_paths(void)
 {
     for (uint64_t line_bps = 5 * MBIT; line_bps <= 500 * MBIT; line_bps *= 3) {
@@ -140,8 +140,8 @@ static void its_own_queue_is_never_the_paths(void)
     }
 }
 
-/* Beside a flow with a window, as CUBIC has it, in a drop-tail queue: the line is full, and what LFT leaves, the other
- * takes. Returns the other's share of the line over two minutes. */
+/* Next to a flow with a window, like CUBIC's, in a drop-tail queue. The line is full, and the other flow takes what LFT
+ * leaves. Returns the other's share of the line over two minutes. */
 static double share_of_a_competitor(double line_bps, double buffer_s, double *base_most_us)
 {
     struct world world;

@@ -1,5 +1,5 @@
-/* Seeded simulations: whatever the path does, every octet arrives once and in order, the cap holds, and rates are
- * what theory says. */
+/* Seeded simulations: whatever the path does, every octet arrives once and in order, the limit holds, and rates are as
+ * theory says. */
 #include "check.h"
 #include "nc_clock.h"
 #include "../../c/seeded.h"
@@ -66,7 +66,7 @@ static void everything_arrives_once_and_in_order(void)
                                   .limit_bps = s.rate_bps,
                                   .recovery = (enum lft_recovery)(i % LFT_RECOVERIES),
                                   .seed = seeded_next(&seeded)};
-        if (trial.recovery == LFT_GBN_STRICT) { /* a frame an RTT at most: bounded time */
+        if (trial.recovery == LFT_GBN_STRICT) { /* at most a frame per RTT, so the time is bounded */
             s.bytes = 20000;
             trial.loss_ppb /= 4;
         }
@@ -95,7 +95,7 @@ static void a_limit_above_the_line_wastes_nothing_that_arrives(void)
     CHECK(100 * b->rx_duplicates < b->rx_delivered);
 }
 
-/* The erasure channel's limit: (1 - p) of the line less framing. */
+/* The erasure channel's limit: (1 - p) of the line, minus framing. */
 static void selective_reaches_the_bound(void)
 {
     const uint64_t losses_ppb[] = {0, 1000000, 10000000, 100000000};
@@ -138,8 +138,8 @@ static void textbook_go_back_n_is_as_bad_as_its_formula(void)
     CHECK(r.steady_bps > 0.6 * formula && r.steady_bps < 1.2 * formula);
 }
 
-/* Processes that are stopped a fiftieth of the time, wake-ups that are late: the limit's formula holds (run checks
- * it), no other time is lost. */
+/* Processes are stopped for a fiftieth of the time, and wake-ups are late. The formula of the limit still holds (`run`
+ * checks it), and no other time is lost. */
 static void a_stopped_gateway_loses_that_time(void)
 {
     struct sim_settings s = defaults();
@@ -158,8 +158,9 @@ static void a_stopped_gateway_loses_that_time(void)
     }
 }
 
-/* A frame sent x before the end of the source arrives by its copy x after it, or by a retransmission one round trip
- * after itself: half a round trip after the end at most. Copies of the oldest first would take a whole one. */
+/* A frame that is sent x before the end of the source arrives by its copy x after the end, or by a retransmission one
+ * round trip after it was sent: at most half a round trip after the end. If the oldest frames were copied first, it
+ * would take a whole round trip. */
 static void copies_repair_the_end_in_half_a_round_trip(void)
 {
     struct sim_settings s = defaults();
@@ -179,7 +180,7 @@ static void copies_repair_the_end_in_half_a_round_trip(void)
     }
 }
 
-/* Textbook Go-Back-N takes the next frame alone, so copies of the newest would only keep the line from it. */
+/* Textbook Go-Back-N accepts only the next frame, so copies of the newest frames would only use the line. */
 static void copies_do_not_delay_what_a_strict_receiver_waits_for(void)
 {
     struct sim_settings s = defaults();
@@ -225,8 +226,8 @@ static void a_thousand_streams_share_alike(void)
     CHECK(r.steady_bps >= 0.9 * r.bound_bps);
 }
 
-/* `auto` finds a bottleneck far below its limit, in spite of 1 % loss that is not congestion, with a queue that
- * stays short. */
+/* `auto` finds a bottleneck far below its limit, with a queue that stays short, although 1 % is lost without
+ * congestion. */
 static void auto_finds_the_bottleneck(void)
 {
     struct sim_settings s = defaults();

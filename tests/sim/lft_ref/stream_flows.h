@@ -1,4 +1,4 @@
-/* The model of stream_model.c: what it knows of each stream, and what the relays at both ends do with streams. */
+/* The model of stream_model.c: its state of each stream, and what the relays at both ends do with streams. */
 #ifndef STREAM_FLOWS_H
 #define STREAM_FLOWS_H
 
@@ -8,11 +8,11 @@
 
 enum { FLOWS = 64, FLIGHT = 96, ROOM = 1400 };
 
-/* What the test knows of one end of a stream. */
+/* The test's state of one end of a stream. */
 struct half {
     struct lft_stream *stream; /* NULL: not known here yet, or released */
     bool known, accepted, finished, gave_up, saw_end, saw_reset;
-    bool failed; /* its host failed while the stream was open at both ends */
+    bool failed; /* its host failed while both ends had the stream open */
     uint64_t written, read;
 };
 struct flow {
@@ -23,7 +23,7 @@ struct flow {
 };
 struct frame {
     unsigned association;
-    uint64_t not_before; /* step; later for one that was lost and is repeated */
+    uint64_t not_before; /* arrives at this step; later if it was lost and is repeated */
     size_t n;
     uint8_t at[ROOM];
 };
@@ -31,7 +31,7 @@ struct model {
     struct seeded seeded;
     struct lft_session *session[2];
     struct lft_pool *pool[2];
-    unsigned association[2]; /* of each end; frames of another one do not arrive */
+    unsigned association[2]; /* association of each end; frames of another association do not arrive */
     bool down[2];
     struct flow flow[FLOWS];
     struct frame flight[2][FLIGHT]; /* by destination */
@@ -106,7 +106,7 @@ static inline void finish(struct flow *flow, unsigned end)
     lft_stream_finish(flow->half[end].stream);
 }
 
-/* Accepts or refuses; a relay does neither for some time. */
+/* Accepts or refuses the stream; for some time the relay does neither. */
 static inline void answer(struct model *m, struct flow *flow, unsigned end)
 {
     const struct lft_result refused = {.code = LFT_RESULT_REFUSED};
@@ -150,7 +150,7 @@ static inline void act(struct model *m, struct flow *flow, unsigned end, bool dr
 
 /* --- events --- */
 
-/* The flow of a stream that the peer has opened; NULL: it has given the stream up meanwhile. */
+/* The flow of a stream that the peer has opened; NULL: the peer has given the stream up by now. */
 static inline struct flow *greet(unsigned end, struct model *m, struct lft_stream *stream)
 {
     const struct lft_open *where = lft_stream_where(stream);
@@ -175,18 +175,18 @@ static inline void take_event(struct model *m, unsigned end, struct lft_stream *
     }
     struct half *half = &flow->half[end], *other = &flow->half[1 - end];
     CHECK(half->stream == stream);
-    if (events & LFT_EVENT_END) { /* the peer says that this was all, and it was */
+    if (events & LFT_EVENT_END) { /* the peer says that this was all, which must be true */
         CHECK(other->finished);
         CHECK_EQ(half->read, other->written);
         half->saw_end = true;
     }
     unsigned code = lft_stream_result(stream)->code;
-    if (events & LFT_EVENT_FAILED) { /* behind all that the peer had written before */
+    if (events & LFT_EVENT_FAILED) { /* after everything that the peer had written before */
         CHECK(other->failed && code == LFT_RESULT_RESET);
         CHECK_EQ(half->read, other->written);
         m->failed++;
     }
-    if (events & LFT_EVENT_RESET) /* no other reset gets before those octets, unless the association ends */
+    if (events & LFT_EVENT_RESET) /* no other reset overtakes those octets, unless the association ends */
         CHECK(!other->failed || code == LFT_RESULT_OUTAGE || code == LFT_RESULT_PEER_RESTARTED);
     if (events & (LFT_EVENT_RESET | LFT_EVENT_FAILED)) {
         half->saw_reset = true;
@@ -202,7 +202,7 @@ static inline void collect(struct model *m, unsigned end)
         take_event(m, end, stream, events);
 }
 
-/* A stream is over when neither relay has it any more. Then each end has all octets, or one has given up, or it was
+/* A stream is over when neither relay has it any more. Then each end has all octets, or one has given up, or has been
  * told of a reset. */
 static inline void settle(struct model *m, struct flow *flow)
 {

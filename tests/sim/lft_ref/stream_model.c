@@ -1,21 +1,21 @@
-/* Two sessions under random interleavings: streams open, write, end and reset at both ends, readers are slow, frames
- * are overtaken and come late as those that had to be repeated, memory runs out, either end restarts. Every chunk that
- * arrives is held against the table of FORMAT.md. At the end every stream has ended, every octet has arrived or its
- * stream has said that it did not, and no memory is in use. LFP_STEPS: steps, 1,000,000 by default. LFP_SEED: the seed.
- * `lfp bench lft.streams` runs a hundred seeds. */
+/* Two sessions with random interleavings: streams open, write, end and reset at both ends, readers are slow, frames are
+ * overtaken or, if they had to be repeated, late, memory runs out, either end restarts. Every chunk that arrives is
+ * checked against the table of FORMAT.md. At the end every stream has ended, every octet has arrived or its stream has
+ * reported that it did not, and no memory is in use. LFP_STEPS: number of steps, 1,000,000 by default. LFP_SEED: the
+ * seed. `lfp bench lft.streams` runs a hundred seeds. */
 #include "nc_clock.h"
 #include "nc_range.h"
 #include "session_internal.h"
 #include "stream_flows.h"
 
 enum { MEMORY = 3 << 20, STEPS = 1000000 };
-static const uint32_t streams_max[2] = {90, 28}; /* they differ, so that one end refuses streams that the other opens */
+static const uint32_t streams_max[2] = {90, 28}; /* they differ, so one end refuses streams that the other opens */
 
 /* --- frames, and the table --- */
 
 /* FORMAT.md, "Chunks": the states that a chunk may lead to, by letters: - none, e early, p opening, a asked, o open, g
- * failing, f failed, x ended. A chunk that is wrong in a state has no letters, because two sessions that keep to the
- * rules never send it. */
+ * failing, f failed, x ended. A chunk that is wrong in a state has no letters, because sessions that obey the rules
+ * never send it. */
 static const char *const table[LFT_STREAM_STATES + 1][LFT_CHUNK_TYPES] = {
     /*                       END DATA  FIN   OPEN  ACCEPT REFUSE RESET CREDIT RETURN */
     [LFT_STREAM_EARLY] = {"", "e", "e", "a", "", "", "x-", "e", ""},
@@ -34,7 +34,7 @@ static unsigned state_of(const struct lft_session *session, uint32_t id)
     return stream ? (unsigned)lft_stream_state(stream) : (unsigned)LFT_STREAM_STATES;
 }
 
-/* Delivers a frame chunk by chunk, and looks at the stream's state before and after each. */
+/* Delivers a frame chunk by chunk, and checks the stream's state before and after each. */
 static void deliver(struct model *m, unsigned end, struct lft_buffer *buffer, size_t n)
 {
     static const char letters[LFT_STREAM_STATES + 1] = {'e', 'p', 'a', 'o', 'g', 'f', 'x', '-'};
@@ -98,7 +98,7 @@ static void send_one(struct model *m, unsigned from)
     m->flight_n[to] += frame->n > 0;
 }
 
-/* An end loses its association, by an outage or because it is restarted. For a while it has none. */
+/* An end loses its association, by an outage or a restart. For some time it has none. */
 static void fail_one(struct model *m)
 {
     unsigned end = m->down[0] || m->down[1] ? m->down[1] : seeded_below(&m->seeded, 2);
@@ -142,7 +142,7 @@ static void step(struct model *m, bool draining)
         fail_one(m);
 }
 
-/* From here on nothing new begins: what is open is read and closed, until nothing is left. */
+/* From here on no new stream begins: open ones are read and closed, until none is left. */
 static void drain(struct model *m)
 {
     unsigned latest = (unsigned)nc_max(m->association[0], m->association[1]);
@@ -199,7 +199,7 @@ static void every_stream_ends(void)
            (unsigned long long)m->ended_reset, (unsigned long long)m->failed, (unsigned long long)m->refused,
            (unsigned long long)m->restarts, (unsigned long long)m->no_memory);
     nothing_is_left(m);
-    CHECK(m->ended_whole > steps / 10000 && m->ended_reset > steps / 10000); /* all ways to end were taken */
+    CHECK(m->ended_whole > steps / 10000 && m->ended_reset > steps / 10000); /* all ways to end have occurred */
     CHECK(m->failed > steps / 100000);
     free(m);
 }
