@@ -71,7 +71,8 @@ def mean_frame_bytes(net_dev: str, interface: str) -> float:
 
 
 def _check_size(made: Lab, size: Size) -> None:
-    """LfpError when packets reached the near gateway joined, so that the figure would not be one of this size."""
+    """LfpError when packets were joined before they reached the near gateway, so that the figure would not be for this
+    size."""
     mean = mean_frame_bytes(Path(f"/proc/{made.near}/net/dev").read_text(encoding="ascii"), "lan0")
     if mean > size.packet_bytes + ETHERNET_BYTES:
         raise LfpError(f"{NAME}: packets of {size.packet_bytes} bytes came as frames of {mean:.0f} on average")

@@ -1,4 +1,4 @@
-"""Every file of this tree that a document or a comment names exists, so that a moved file takes its mentions along.
+"""Every file of this tree that a document or a comment names exists, so that mentions of a moved file are corrected.
 
 Documents are the Markdown and manual pages; comments are those of C and Python, docstrings included. A name counts when
 its suffix is one of a source or document. With a folder in it, it is a path from the root, from the folder of the
@@ -24,7 +24,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _C_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _FENCE = re.compile(r"^```.*?^```$|^    .*$", re.DOTALL | re.MULTILINE)
 SYSTEM = ("include/", "linux/", "net/", "sys/")  # folders of the kernel's and the C library's headers
-# Files that are not of this tree, by whose they are.
+# Files outside this tree, by owner.
 ELSEWHERE = {
     "tcp_highspeed.c": "the kernel's",
     "vmlinux.h": "made from a kernel",

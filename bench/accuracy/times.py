@@ -104,8 +104,8 @@ def line_rate_bps(packets: Packets, skip_s: float, seconds: float) -> tuple[floa
 
 
 def spacing(pair: Hosts, place: Place) -> Iterator[Row]:
-    """The spacing of a super-packet's wire packets at 10 Mbit/s, where they arrive one by one, each as late as the line
-    takes to send it."""
+    """The spacing of a super-packet's wire packets at 10 Mbit/s, where they arrive one by one, each after the time that
+    the line takes to send it."""
     trains = 60 if (place.seconds or 60) >= 10 else 10
     path: dict[str, int | str] = {"rate_bps": SPACING_BPS, "framing": "l2"}
     with (

@@ -18,7 +18,7 @@ from scenarios.trial import clock
 LATE_ECN = (0, 2, 5)  # values of net.ipv4.tcp_ecn with which an opened connection does not ask for ECN
 JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
 SPAN_NS = 100_000_000
-CALL_NS = 10_000  # a program is between two of its calls for no longer
+CALL_NS = 10_000  # the longest time of a program between two of its calls
 IPERF3_COOKIE = 37
 RTO = 1  # a kind of pktlogger's events
 NOT_DROPPED = ("sent", "held", "unseen")  # in the box's account of a flow

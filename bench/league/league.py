@@ -116,7 +116,7 @@ def _is_done(row: Mapping[str, Any]) -> bool:
 
 
 def measure(form: Form, place: Place) -> Iterator[Result]:
-    """One result. Where the kernel for virtual time is not built there is none, and a line says why."""
+    """One result. Without a built kernel for virtual time there is none, and a line says why."""
     if form.virtual and (why := kernel.missing()):
         place.say(f"{form.name}: left out: {why}")
         return

@@ -59,7 +59,7 @@ class Tally:
     wrong: int = 0
 
     def add(self, what: str, ours: int, theirs: int, because: str = "") -> None:
-        """Compares two totals. `because` explains a difference; without an explanation it is wrong."""
+        """Compares two totals. `because` explains a difference; a difference without an explanation is wrong."""
         self.compared += 1
         self.agree += ours == theirs
         if ours != theirs:

@@ -5,8 +5,8 @@ captures are at the receiver's interface, with the same snap length, ring and di
 removed. In each round the stream runs without a capture, with tcpdump and with pktlogger, in turns that rotate; the
 ratio compares the rates of the last two.
 
-A first, longer run of pktlogger counts drops: 60 s, or ``--seconds``. The rounds are a fifth of that each. The number
-of packets in the file is compared with the interface's own counters.
+A first, longer run of pktlogger counts drops: 60 s, or ``--seconds``. Each round takes a fifth of that. The number of
+packets in the file is compared with the interface's own counters.
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ def _counted(place: Place, looks: Mapping[str, float], price_ns: float, **costs:
 
 
 def _fit(real: Mapping[str, float], calls: Mapping[str, float], moved: Mapping[str, float]) -> tuple[float, float]:
-    """The cost of a call and that of a byte, in ns. All arguments are for a byte of payload; each case weighs the
-    same."""
+    """The cost of a call and that of a byte, in ns. All arguments are per byte of payload; each case has the same
+    weight."""
     rows = [[calls[case] / real[case], moved[case] / real[case]] for case in FITTED]
     (call_ns, byte_ns), _ = nnls(rows, [1.0] * len(FITTED))
     return float(call_ns), float(byte_ns)
@@ -80,7 +80,7 @@ def _spoken_rate(byte_ns: float) -> str:
 
 
 def _real_ns(one: Trial, place: Place) -> float:
-    """Processor time of both gateways for a byte, the median of some trials."""
+    """Processor time of both gateways per byte, the median of some trials."""
     return statistics.median(
         _byte_ns(in_real_time(one, place.scratch / f"real-{one.number}-{n}", place.ledger), one, place)
         for n in range(place.pairs or _TIMES)

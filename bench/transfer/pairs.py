@@ -24,5 +24,5 @@ def alternating(
 
 
 def cpu_ns_a_byte(side: rttcp.Side) -> float:
-    """The CPU time that one end's process used for a byte, ns."""
+    """The CPU time per byte that one end's process used, ns."""
     return (side.cpu_user_ns + side.cpu_system_ns) / side.bytes

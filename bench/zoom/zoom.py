@@ -2,9 +2,10 @@
 
 The trial is made up (columns.py): ``--packets`` segments, a million by default; a hundred million need 18 GB of memory
 and 40 GB below ``/var/tmp``. ``--pairs`` zooms (default 100) go to random places and widths, from the whole transfer to
-a ten-thousandth of it. A zoom's time is that from the end of a drag to the end of drawing, in the browser. It begins
-once the view before it is on the screen, where a reader could drag. Chromium runs without a GPU, as on a server. The
-server's memory is its own: the kernel can reclaim pages of mapped files, whose greatest size is printed separately.
+a ten-thousandth of it. A zoom's time is the time from the end of a drag to the end of drawing, in the browser. A drag
+begins after the previous view is on the screen, when a reader could begin it. Chromium runs without a GPU, as on a
+server. The server's memory is its own: the kernel can reclaim pages of mapped files, whose greatest size is printed
+separately.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 def _reported(run: Path) -> None:
-    """The run's report, as at the end of each run. It makes the files of which a long timeline is read. Waits until
+    """The run's report, as at the end of each run. It makes the files from which a long timeline is read. Waits until
     they are on the disk: writing 20 GB would hold up the views."""
     subprocess.run([sys.executable, "-m", "lfp", "report", str(run)], stdout=subprocess.DEVNULL, check=True)
     os.sync()

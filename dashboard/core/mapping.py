@@ -31,7 +31,7 @@ def mapped(path: Path, whole: bool) -> NDArray[Any]:
 
 def taken(values: NDArray[Any], rows: slice | I64) -> NDArray[Any]:
     """`values[rows]`, after the kernel was asked for all of these rows. `rows`: their numbers, or a slice without a
-    step; a row is what the first index gives."""
+    step; a row is the part of the array at one value of the first index."""
     file = _file_of(values)
     if file is not None and len(file) > LARGE_FROM:
         for first, last in _pages(values, rows, np.frombuffer(file, np.uint8)):

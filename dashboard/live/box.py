@@ -1,5 +1,5 @@
 """A running delay box as its page sees it, and what the page may ask of it (comet_delay/CONTROL.md). The box checks
-values; its own line is the error.
+values; the error that is shown is the box's own line.
 """
 
 from __future__ import annotations

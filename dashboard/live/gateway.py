@@ -1,5 +1,5 @@
 """A running gateway as its page sees it, and what the page may ask of it: what lft_ref/CONTROL.md offers, and nothing
-else. The gateway checks values; its own line is the error.
+else. The gateway checks values; the error that is shown is the gateway's own line.
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def render(run: Run) -> str:
 
 
 def _results_part(run: Run) -> dict[str, Any]:
-    """The figure of all trials, whichever the run has, with its tables and notes."""
+    """The figure of all trials, of whichever kind the run has, with its tables and notes."""
     grids, lines = matrix.build(run), curves.build(run)
     built = None if grids or lines else sweep.build(run)
     return {

@@ -111,7 +111,7 @@ def _parts(run: Run) -> list[Part]:
 
 
 def _result_parts(run: Run) -> list[Part]:
-    """The figure of all trials, whichever the run has, with its tables and notes."""
+    """The figure of all trials, of whichever kind the run has, with its tables and notes."""
     if grids := matrix.build(run):
         heading = f"{grids.value_name} by {grids.x.name.lower()} and {grids.y.name.lower()}"
         notes = ["Each cell: the median over the valid trials; in brackets what the paper has there."]

@@ -25,7 +25,7 @@ from netcommon.errors import LfpError, MissingError
 
 WIDTH, HEIGHT, SCALE = 1100, 620, 1.5  # of a page of text, at the resolution of print
 FLAGS = "CHROMIUM_FLAGS"  # read by Debian's /usr/bin/chromium
-START_S, EACH_S = 60.0, 20.0  # a busy machine takes seconds to start Chromium, and one for a picture
+START_S, EACH_S = 60.0, 20.0  # a busy machine takes seconds to start Chromium, and one more for a picture
 NO_BROWSER = 3  # exit status of the process that draws
 MISSING = (
     "--markdown: {what} is missing, which draws the pictures; "

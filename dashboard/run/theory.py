@@ -2,7 +2,7 @@
 
 A line has a point where all trials of a series have one value. Series that agree share one line. Lines that a bare TCP
 sender obeys (window ÷ RTT, Mathis) leave out trials behind gateways, and end at the line's rate, above which they say
-nothing. Rejected: lines by the measured RTT, which has the queue in it that theory is to explain.
+nothing. Rejected: lines by the measured RTT, which includes the queue that theory is to explain.
 """
 
 from __future__ import annotations

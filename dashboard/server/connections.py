@@ -16,7 +16,7 @@ from waitress.channel import HTTPChannel
 MOST = 128
 SHARE = 32  # of one source; a browser opens 6
 SETTINGS: dict[str, Any] = {
-    "connection_limit": 2 * MOST,  # never reached: beyond it the server would stop to accept
+    "connection_limit": 2 * MOST,  # never reached: beyond it the server would stop accepting
     "channel_timeout": 30,  # seconds without an octet
     "cleanup_interval": 5,
     "max_request_body_size": 1 << 20,  # the largest request of a page has 20 KB

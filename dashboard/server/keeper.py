@@ -155,7 +155,7 @@ def keep(channel: socket.socket, allowed: TypeAdapter[Any], act: Act) -> None:
 
 
 def main() -> None:
-    """The argument says where things are, and the descriptor of each channel."""
+    """The argument has the runs directory, the tools' sockets and the descriptor of each channel."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(
             number, lambda *_: None

@@ -70,7 +70,7 @@ def serve(
         with contextlib.suppress(KeyboardInterrupt):
             http.run()
         ended.set()
-        preparing.join(_PATIENCE_S)  # Python's end aborts the process while Arrow is being loaded in a thread
+        preparing.join(_PATIENCE_S)  # at exit Python aborts the process if a thread is still loading Arrow
 
 
 def _client(app: Application, cookie: str, token: str) -> FlaskClient:

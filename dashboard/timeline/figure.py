@@ -38,7 +38,7 @@ BAND: dict[str, Any] = {
     "zeroline": False,
     "automargin": False,
 }
-SEQUENCE = ".12~s"  # 10.00002G: d3's own six digits write many ticks of a close zoom alike
+SEQUENCE = ".12~s"  # 10.00002G: with d3's six digits many ticks of a close zoom would look the same
 
 
 def timeline_figure(

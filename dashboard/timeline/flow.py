@@ -137,7 +137,8 @@ class Flow:
 
     @property
     def program_known(self) -> bool:
-        """Whether more than the captures says when the sender's program had nothing to send. Older runs do not say."""
+        """Whether anything besides the captures shows when the sender's program had nothing to send. True for older
+        runs, which do not record it."""
         return bool(self.summary.get("samples", 1) or self.summary.get("always_data"))
 
     @kept

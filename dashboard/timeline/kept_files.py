@@ -26,8 +26,7 @@ def folder(trial: Path) -> Path:
 
 
 def found(trial: Path, name: str, mark: str) -> Path:
-    """The folder of a name within a trial's timelines: where it has the mark of a whole one, else where it is
-    written."""
+    """The folder of a name within a trial's timelines: the one that is marked as complete, or else the one to write."""
     own = folder(trial) / name
     users = cache_directory() / "timelines" / _name(trial) / name
     return users if os.path.isfile(users / mark) and not (own / mark).is_file() else own  # noqa: PTH113 - may be closed

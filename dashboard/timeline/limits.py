@@ -43,7 +43,7 @@ class Limits:
 
     def band(self, t0: int, t1: int, bins: int) -> tuple[I64, I64, NDArray[np.uint8], bool]:
         """Spans that a screen can show, with their causes: those of the view, or, where they are more than `bins`, the
-        cause that had most of the time in each of `bins` equal parts. The last value says which of both."""
+        cause that had most of the time in each of `bins` equal parts. The last value says which of the two it is."""
         first = int(np.searchsorted(self.t1_ns, t0, side="right"))
         last = int(np.searchsorted(self.t0_ns, t1, side="left"))
         if last - first <= bins:

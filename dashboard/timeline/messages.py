@@ -30,8 +30,8 @@ def fate_words(say: Messages, name: str, *, long: bool = False) -> str:
 
 
 def stop_said(stop: Json) -> Said | None:
-    """The text of a stop of pktlogger's summary by keys: in English it is pktlogger's own. None where an older one has
-    written no values, and for a cause that a later one has."""
+    """The text of a stop in pktlogger's summary, by keys; in English it equals pktlogger's own text. None if an older
+    pktlogger wrote no values, and for a cause that only a later one knows."""
     if "waited_ns" not in stop:
         return None
     key = f"stop.{stop['cause']}"

@@ -1,6 +1,7 @@
 """A figure of panels over each other on one time axis, as plain values: what plotly.js reads, without plotly's objects.
 
-The panels share one x axis of plotly's. One for each panel, all moving together, made a zoom take a quarter longer.
+The panels share one x axis of plotly's. With an x axis for each panel, all moving together, a zoom took a quarter
+longer.
 
 Every zoom makes the figure again. Plotly's objects check and copy each value several times, which took more than half
 of a zoom's time. `plain` is for a browser, with arrays as base64; `figure` is for everything else. Hover texts of lines

@@ -33,8 +33,8 @@ class Store:
         self._whole = whole
 
     def get(self, name: str, make: Callable[[], T]) -> T:
-        """The value of a name: an array, a tuple of arrays, or a series with its index. It is made and written where it
-        is not there yet."""
+        """The value of a name: an array, a tuple of arrays, or a series with its index. It is made and written if it
+        does not exist yet."""
         found: Any = self._found(name)
         if found is None:
             self.put(name, make())
@@ -52,7 +52,7 @@ class Store:
         return mapped(self.folder / f"{name}.ndarray.0.npy", self._whole)
 
     def arrays(self, name: str) -> tuple[NDArray[Any], ...]:
-        """A tuple of arrays that was put; empty when none was."""
+        """A stored tuple of arrays; empty if none is stored."""
         found: tuple[NDArray[Any], ...] = self._found(name) or ()
         return found
 
@@ -88,7 +88,7 @@ class Store:
 
 
 def kept(make: Callable[[Any], T]) -> cached_property[T]:
-    """A property of a flow that is worked out once: kept with the flow, and, for a flow that has a store, there."""
+    """A property of a flow that is computed once: kept with the flow, and also in its store if it has one."""
 
     def through(flow: Any) -> T:
         store: Store | None = flow.store

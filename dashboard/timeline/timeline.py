@@ -116,7 +116,7 @@ def _load(run_path: Path, number: int, back: bool, flow: int, _mtime_ns: int) ->
 
 
 def is_long(trial: Trial) -> bool:
-    """Whether a timeline is kept on disk, because the server's memory would not hold many such."""
+    """Whether a timeline is kept on disk, because the server's memory would not hold many of them."""
     return trial_tables.row_count(trial.path / "segments.parquet") >= STORED_FROM
 
 
@@ -128,7 +128,7 @@ def stores_of(trial: Trial, flow: int, whole: bool = False) -> tuple[Store, Stor
 
 
 def joined(trial: Trial, flow: int, leg: Callable[[Trial, int, Timeline | None, int], Timeline]) -> Timeline:
-    """A flow with all that belongs to it. `leg`: gives one connection; see `read_leg`."""
+    """A flow with all that belongs to it. `leg`: returns one connection; see `read_leg`."""
     timeline = leg(trial, flow, None, flow)
     origin, other = timeline.origin_ns, pktlogger.pair_flows(trial.summary, trial.server_summary).get(flow)
     server = None if other is None else leg(trial, other, timeline, flow)

@@ -115,7 +115,7 @@ class Views:
 
     def view(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> Json:
         """What plotly.js draws. Each of these raises LfpError for a run, trial or connection that does not exist, and
-        for a query that says nothing."""
+        for a malformed query."""
         with self._lock:
             return self._drawn(*self._asked(name, number, query, back)).plain()
 

@@ -124,8 +124,8 @@ def command(
 
 
 def _check_gateways(base: Path, old: Path | None, plan: Plan, new: Path | None) -> None:
-    """UsageError when the baseline's gateways were another program than ``old``, or when those of the plan are another
-    one than ``new``."""
+    """UsageError when the baseline's gateways were not the program ``old``, or when the plan's gateways are not
+    ``new``."""
     if old and (why := ran.objection("--baseline-gateway", old, base)):
         raise UsageError(why)
     if new:

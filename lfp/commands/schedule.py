@@ -1,4 +1,4 @@
-"""``lfp schedule``: who ran when in virtual time, and where two records part."""
+"""``lfp schedule``: who ran when in virtual time, and the first difference between two records."""
 
 from __future__ import annotations
 

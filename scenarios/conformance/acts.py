@@ -706,7 +706,7 @@ async def _writable(sock: socket.socket) -> None:
 
 
 async def idle(lab: Lab) -> str:
-    """A connection rests for 10 minutes and is used again."""
+    """A connection is idle for 10 minutes and is used again."""
     client, server = await lab.connected()
     data = lab.data(10_000)
     with client, server:

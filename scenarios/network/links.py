@@ -245,8 +245,8 @@ def offloads(pid: int, name: str) -> dict[str, bool]:
 def transmit_queue(pid: int, name: str, rate_bps: int, packets: int) -> None:
     """Gives an interface a rate and a transmit queue of ``packets`` wire packets, with segmentation offloads off. A
     packet that does not fit is refused. TCP takes that for congestion, keeps the packet and sends it later. The queue
-    is netem's, because netem takes packets off the socket's account: else TCP would keep its own queue below this one
-    (small-queue limit). LfpError where the kernel has no netem."""
+    is netem's, because packets in netem no longer count for the socket. Otherwise TCP would keep its own queue below
+    this one (small-queue limit). LfpError where the kernel has no netem."""
 
     def inside() -> None:
         from pyroute2 import IPRoute

@@ -128,7 +128,7 @@ def _rate_bps(setting: Scenario) -> float:
 
 
 def _line_bps(setting: Scenario, line: Direction) -> float:
-    """The bottleneck's rate; of a trace the mean of its first seconds, as long as the transfer takes."""
+    """The bottleneck's rate; for a trace, its mean over the time that the transfer takes."""
     trace = line.trace
     if not trace:
         return line.all_channels_bps

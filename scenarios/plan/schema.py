@@ -56,7 +56,7 @@ def schema() -> dict[str, Any]:
 
 
 def settings() -> dict[str, list[str]]:
-    """Every setting that ``--set`` takes, as TABLE.KEY, with its words where it has a choice of them."""
+    """Every setting that ``--set`` takes, as TABLE.KEY, with the allowed words if it takes one of a few."""
     made = Scenario.model_json_schema(by_alias=True)
     return _settings(made["properties"], made["$defs"])
 

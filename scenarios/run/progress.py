@@ -210,7 +210,7 @@ def _rate(bps: float | None) -> str:
 
 def together(row: dict[str, Any]) -> str:
     """``all for 10.5 s: 96.52 Mbit/s, Jain 0.71``: the flows of a trial over the span in which all of them ran. Their
-    own averages are over spans of their own, so these have no sum."""
+    own averages are over different spans, so they must not be added."""
     if not (lasted_ns := row.get("flows_common_ns")):
         return "shares not known"  # SCENARIO.md, flows_common_ns, has the reasons
     if row.get("flows_bps") is None:

@@ -207,8 +207,8 @@ def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> tup
 
 
 def _of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> dict[str, Any]:
-    """The CPU time of the gateways that a flow's pair is behind, and which share of the octets that the near one sent
-    each of LFT's classes of packets has."""
+    """The CPU time of the gateways that a flow's pair is behind, and the share of each class of LFT's packets in the
+    octets that the near one sent."""
     site = str((gateways.get("behind") or {}).get(str(flow.get("pair", 1)), gateways.get("pair", 1)))
     other = (gateways.get("others") or {}).get(site)
     behind = not gateways.get("behind") or str(flow.get("pair", 1)) in gateways["behind"]

@@ -37,7 +37,7 @@ MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object tha
 
 def jain(shares: Sequence[float]) -> float:
     """Jain's fairness index: 1 when all shares are equal, 1/n when one has everything; 0 when there is nothing."""
-    squares = math.fsum(share * share for share in shares)  # sum() of Python 3.12 and later rounds in another way
+    squares = math.fsum(share * share for share in shares)  # sum() of Python 3.12 and later rounds differently
     return math.fsum(shares) ** 2 / (len(shares) * squares) if squares else 0.0
 
 

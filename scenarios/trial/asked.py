@@ -80,7 +80,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class _Question:
-    """What is asked of one flow. ``asked``: values by setting; ``tool`` and ``gateways`` choose what helps."""
+    """What is asked of one flow. ``asked``: values by setting; ``tool`` and ``gateways`` determine the remedy."""
 
     asked: Mapping[str, str]
     tool: str

@@ -1,5 +1,5 @@
-"""The round-trip time of an empty path over time: that at the beginning, and what each ``change`` of its delays makes
-of it. Smoothed RTTs are compared with it (RFC 6349's buffer delay)."""
+"""The round-trip time of an empty path over time: at the beginning, and after each ``change`` of its delays. Smoothed
+RTTs are compared with it (RFC 6349's buffer delay)."""
 
 from __future__ import annotations
 

@@ -345,7 +345,7 @@ def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str
 
 
 def _listens_at(net: Topology, site: Site, pair: int) -> str:
-    """The address at which a proxy listens; of the other models the receiver's."""
+    """The address at which a proxy listens; in the other models the receiver's."""
     proxy = site.setting.gateway.is_proxy
     return net.address_of(site.nodes[0], "left") if proxy else net.receiver_address(pair)
 

@@ -110,7 +110,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     try:
         with senders.told(trial.setting, folder) as known:
             analysis.analyse(trial.setting, folder, ledger, known)
-    finally:  # from the captures' tables where there are any, from what the tools counted otherwise
+    finally:  # from the captures' tables where there are any, otherwise from the tools' counts
         sharing.write(folder)
         dwell.write(folder)
         recovery.write(folder)

@@ -239,7 +239,7 @@ def _path() -> str:
 
 
 def environment_of_tools() -> dict[str, str]:
-    """Our environment variables that the tools in the guest heed, and the paths of the tools: a search from inside the
+    """Our environment variables that the tools in the guest use, and the paths of the tools: a search from inside the
     guest would not find all places."""
     variables = {name: value for name, value in os.environ.items() if name.startswith("LFP_")}
     if program := gateway_commands.named():

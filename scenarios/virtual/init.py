@@ -176,8 +176,8 @@ def _command(argv: list[str], folder: str, machine: Machine | None, recorded: bo
 
 
 def _hand_over(share: int) -> None:
-    """Writes the data that this kernel still holds. If some of it did not reach the host's disk, of which no program
-    here learns, the job's file gets another name: renaming needs no room on the disk."""
+    """Writes the data that this kernel still holds. If some of it did not reach the host's disk, which no program here
+    notices, the job's file gets another name: renaming needs no room on the disk."""
     if share >= 0 and _libc.syncfs(share):
         (SHARE / JOB).rename(SHARE / UNWRITTEN)
 

@@ -31,7 +31,7 @@ class Machine:
 
     @contextmanager
     def entered(self, argv: list[str], share: str) -> Iterator[list[str]]:
-        """Sets the machine up, in the guest. Gives the command line that runs ``argv`` in its node. ``share``: the
+        """Sets the machine up, in the guest. Returns the command line that runs ``argv`` in its node. ``share``: the
         folder that stays where it is."""
         mounts.own_root(self.writable, share)
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)

@@ -38,8 +38,8 @@ _SHM, _LEAST_SHM_BYTES = Path("/dev/shm"), 2**30
 
 def scratch() -> Path:
     """The folder where guests' memory is mapped: a tmpfs if it serves, so that the memory is not written to a disk. In
-    a container it often does not: engines give it 64 MB and mount it so that nothing in it may be executed, which the
-    code of a guest's programs is."""
+    a container it often does not serve: engines give it 64 MB and mount it noexec, but the memory holds the code of a
+    guest's programs."""
     if os.access(_SHM, os.W_OK):
         about = os.statvfs(_SHM)
         if about.f_blocks * about.f_frsize >= _LEAST_SHM_BYTES and not about.f_flag & os.ST_NOEXEC:

@@ -1,4 +1,5 @@
-"""Who ran when in a guest: reads the record that ``lfp virtual --record`` keeps, and finds where two records part.
+"""Who ran when in a guest: reads the record that ``lfp virtual --record`` keeps, and finds the first difference between
+two records.
 
 The guest's kernel writes it (patches/7/who-ran-when.patch): each switch to another task and each system call with its
 result, with the time on the guest's clock. Tasks are threads; task 0 means that all of them wait. Two runs of one seed
@@ -49,7 +50,7 @@ Records = NDArray[Any]
 @dataclass(frozen=True)
 class Task:
     """A thread of a record. ``runs``: how often it got the processor; ``calls``: how many system calls it made;
-    ``most``: the one that it made most often; ``last_ns``: when it was last heard of, since the record's beginning."""
+    ``most``: the one that it made most often; ``last_ns``: the time of its last entry, since the record's beginning."""
 
     number: int
     name: str
@@ -183,7 +184,7 @@ def _result(value: int) -> str:
 
 @cache
 def call_name(number: int) -> str:
-    """The name of a system call of x86-64; of a number that has none, the number in words."""
+    """The name of a system call of x86-64; for an unknown number, the number in words."""
     try:
         return str(syscalls().get_name(number, "x86_64"))
     except NoSuchSystemCall:

@@ -1,9 +1,9 @@
 """The source of the virtual-time kernel: the newest of Debian's packages that this machine has.
 
-Linux 7 learns of a guest's system call by seccomp and a word in shared memory. This is several times as fast as ptrace.
-Debian 12 has no such source, but backports have. So `fetch` takes the package from there by apt, which checks its
-signature, and puts it into our own folder: nothing is installed, and the machine's package lists stay as they are.
-Rejected: making that change one of our own patches, because it is a quarter of the architecture's code.
+User-mode Linux 7 intercepts a guest's system calls by seccomp and a word in shared memory, which is several times as
+fast as ptrace. Debian 12 has no such source, but backports have. So `fetch` takes the package from there by apt, which
+checks its signature, and puts it into our own folder: nothing is installed, and the machine's package lists stay as
+they are. Rejected: making that change one of our own patches, because it is a quarter of the architecture's code.
 """
 
 from __future__ import annotations
