@@ -72,7 +72,7 @@ def two_hosts() -> Iterator[Hosts]:
 
 
 def introduce(hosts: Hosts) -> None:
-    """Each host knows the other's address: none is resolved, so no packet of that is lost or counted."""
+    """Gives each host a permanent ARP entry for the other, so no ARP packet is lost or counted."""
     for netns, other, address in ((hosts.left, hosts.right, RIGHT), (hosts.right, hosts.left, LEFT)):
         mac = in_netns(other, "cat", "/sys/class/net/wan/address").strip()
         ip("-n", netns, "neigh", "replace", address, "lladdr", mac, "dev", "wan", "nud", "permanent")

@@ -1,5 +1,5 @@
 """A tiny gateway for the tests of `lfp conformance`: two of these relays forward TCP connections, and can be wrong on
-purpose (`FAULTS`). It runs by any Python, alone.
+purpose (`FAULTS`). Any Python runs it, without other modules.
 
 usage: conformance_relay.py near|far LISTEN CONNECT PORTS [--fault NAME]
 """

@@ -15,7 +15,8 @@ import sys
 from pathlib import Path
 
 LIBRARY = ctypes.util.find_library("seccomp")
-# In front of a program, as an ordinary user: no further namespaces, /dev/shm as engines mount it, and the filter.
+# Words in front of a command, which then runs as an ordinary user in a container: without further namespaces, with
+# /dev/shm as engines mount it, and under the filter.
 CONTAINER = (
     "unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
     'mount -t tmpfs -o size=64m,noexec,nosuid,nodev shm /dev/shm; exec unshare --user --map-user=1000 '

@@ -1,8 +1,8 @@
 """ICMP echo requests whose round-trip times are in CLOCK_MONOTONIC, the clock of the delay box, to the nanosecond.
 
-The time of an echo is read before the request is given to the kernel and after the answer has come, so a round trip is
-never shorter than it was. ping reads CLOCK_REALTIME, which may be set meanwhile, at microseconds, and prints 8.39 ms
-for up to 10 us more.
+The clock is read before the request is given to the kernel and after the answer has come, so a measured round trip is
+never shorter than the real one. ping reads CLOCK_REALTIME in microseconds, which may be set meanwhile, and prints
+8.39 ms for anything up to 10 us longer.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ _IDENTIFIER = 0x1F9
 
 
 def round_trips_ms(netns: str, target: str, count: int, interval_s: float) -> list[float]:
-    """Of ``count`` echoes, each sent ``interval_s`` after the answer to the one before. OSError without an answer."""
+    """Round-trip times of ``count`` echoes, each sent ``interval_s`` after the answer to the one before. OSError
+    without an answer."""
     with call_in(netns, socket.socket, socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP) as sock:
         sock.settimeout(ANSWER_S)
         sock.connect((target, 0))

@@ -31,7 +31,7 @@ class Lfp:
         self.out = self.err = ""
 
     def finish(self, timeout_s: float = 120) -> int:
-        """Waits; the exit status. Output is in ``out`` and ``err``."""
+        """Waits for the end of `lfp`; returns its exit status. Its output is in ``out`` and ``err``."""
         try:
             self.out, self.err = self.process.communicate(timeout=timeout_s)
         except subprocess.TimeoutExpired:

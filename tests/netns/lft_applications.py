@@ -48,7 +48,7 @@ def through(lab: Lab, application: Application, by: str, folder: Path) -> None:
 
 
 def program(name: str) -> str:
-    """Its path; empty when it is not there."""
+    """The program's path; empty if the program is not installed."""
     return shutil.which(name, path=PATH) or ""
 
 
@@ -170,7 +170,7 @@ def ssh_and_rsync_over_it(lab: Lab, host: str, folder: Path) -> None:
             assert digest(folder / "copy") == wanted
 
 
-# What is run, and the programs that it needs.
+# The applications, and the programs that each of them needs.
 APPLICATIONS: dict[str, tuple[Application, tuple[str, ...]]] = {
     "python http.server and curl": (python_http_server_and_curl, ("curl",)),
     "iperf3 both ways": (iperf3_both_ways, ("iperf3",)),

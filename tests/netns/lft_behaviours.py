@@ -47,8 +47,8 @@ REJECT_PORTS, DROP_PORT, REFUSED_PORT = 9100, 9090, 9091
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table: its name, what it does with a port of its own, whether that takes long, how many connects it
-    has, and whether it wants an empty line."""
+    """A row of the table: its name, its function of a port, whether that takes long, how many connects it has, and
+    whether it needs a line without other traffic."""
 
     name: str
     act: Callable[[Lab, int, int], str]
@@ -239,7 +239,7 @@ def answer_and_end_before_the_end(client: socket.socket, server: socket.socket) 
 
 
 def _upload_is_under_way(client: socket.socket, server: socket.socket) -> None:
-    """The server has octets that it has not read."""
+    """Makes the client send; returns when the server has unread octets."""
     client.sendall(bytes(100_000))
     server.recv(1, socket.MSG_WAITALL)
 

@@ -1,4 +1,4 @@
-"""Many short connections through the gateways, and their remains in a gateway."""
+"""Many short connections through the gateways, and what they leave in a gateway."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The times at which gateways act by timers, in seconds: measured in virtual time (support.virtual), where they are
 exact.
 
-Nothing here transfers without a pause, for that would take long there.
+Nothing here transfers without a pause, because that would take long in virtual time.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PORT, SILENT = 8000, 9090
 
 @contextmanager
 def gateways(*options: str) -> Iterator[Lab]:
-    """A pair in the router model over 10 ms, up."""
+    """A running pair of gateways in the router model over a path of 10 ms."""
     with lft_lab(delay="5ms", spin="0") as lab, lab.gateways(*ROUTER, *options):
         yield lab
 
@@ -63,7 +63,7 @@ def dead_path() -> dict[str, float]:
 
 
 def idle_reset(limit: str) -> list[float]:
-    """After the last octet, at the client and at the server."""
+    """When an idle connection is reset, counted from its last octet, at the client and at the server."""
     with gateways("--idle-limit", limit) as lab, connected(lab) as (client, server):
         began = time.monotonic()
         return [_reset_after_s(client, began), _reset_after_s(server, began)]

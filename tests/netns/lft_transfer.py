@@ -79,7 +79,7 @@ def transfer(lab: Lab, port: int, address: str = SERVER[4], client_port: int = 0
 
 
 def wait_received(flow: Transfer, more: int, timeout_s: float) -> None:
-    """Until so many octets more have arrived."""
+    """Waits until so many more octets have arrived."""
     wanted = flow.received + more
     until(lambda: flow.received >= wanted or bool(flow.errors), timeout_s, f"{more} octets further ({flow.errors})")
     assert not flow.errors, flow.errors

@@ -84,7 +84,7 @@ def received(end: socket.socket, count: int) -> bytes:
 
 
 def exchange(client: socket.socket, server: socket.socket, times: int) -> None:
-    """Octets there and back, as they were sent."""
+    """Sends octets there and back; they must arrive as sent."""
     for _ in range(times):
         data = os.urandom(700)
         client.sendall(data)
@@ -132,7 +132,7 @@ class Flood:
         return self._process.poll() is None
 
     def a_second(self) -> float:
-        """How many it has sent a second, once it has ended."""
+        """The datagrams that the flood has sent a second; waits for its end."""
         assert self._process.stdout
         assert self._process.wait(30) == 0, "lft-flood failed"
         end: dict[str, Any] = json.loads(self._process.stdout.read())

@@ -86,7 +86,7 @@ def main() -> None:
         for name in ("sudo", "su", "pkexec"):
             if found := shutil.which(name):
                 _mount("--bind", "/dev/null", found)
-        _mount("--move", stage, "/mnt")  # so that the folder below can go
+        _mount("--move", stage, "/mnt")  # so that the folder below can be removed
     finally:
         stage.rmdir()
     environment = {"HOME": home, "PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TMPDIR": f"{home}/tmp"}

@@ -32,13 +32,13 @@ def round_trips_ms(count: int = 200, interval_s: float = 0.01, **options: str) -
 
 
 def attached_round_trips_ms(count: int = 200, interval_s: float = 0.01, **options: str) -> list[float]:
-    """Of a box on two veth pairs."""
+    """The same for a box on two veth pairs."""
     with attach_lab() as lab, AttachedBox(lab, **options):
         return echo_ms(lab, count, interval_s)
 
 
 def round_trips_around_a_change_ms(change: dict[str, str], count: int = 10, **options: str) -> list[list[float]]:
-    """Before and after new values are given to the running box."""
+    """Round-trip times before and after the running box gets new values."""
     with two_hosts() as hosts, Box(hosts, **options) as box, Control(box.socket) as control:
         before = echo_ms(hosts, count, 0.05)
         control.set(**{name.replace("-", "_"): value for name, value in change.items()})

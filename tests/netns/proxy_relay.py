@@ -1,5 +1,6 @@
 """A near gateway for the tests of proxies that clients ask: SOCKS5, HTTP CONNECT, or connections that are redirected to
-it. It connects to the server itself; the far gateway of such a pair does nothing. It runs by any Python, alone.
+it. It connects to the server itself; the far gateway of such a pair does nothing. Any Python runs it, without other
+modules.
 
 usage: proxy_relay.py socks5|http|transparent ADDRESS PORT
 """
@@ -16,7 +17,7 @@ SO_ORIGINAL_DST = 80
 
 
 def asked(sock: socket.socket, kind: str) -> tuple[str, int]:
-    """Where a client wants to go. It has been answered then."""
+    """Returns the address and port that a client asks for, after answering the client."""
     if kind == "transparent":
         port, address = struct.unpack("!2xH4s8x", sock.getsockopt(socket.SOL_IP, SO_ORIGINAL_DST, 16))
         return socket.inet_ntoa(address), port

@@ -81,7 +81,7 @@ def entered(box: AttachedBox) -> None:
 
 
 def whole(statistics: dict[str, Any]) -> None:
-    """What came in went out, once."""
+    """Everything that came in went out, exactly once."""
     assert statistics["in_packets"] == statistics["out_packets"], statistics["drops"]
     assert statistics["in_bytes"] == statistics["out_bytes"]
     assert not any(statistics["drops"].values()), statistics["drops"]

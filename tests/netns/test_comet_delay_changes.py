@@ -35,7 +35,7 @@ LOADS = {5201: ["-w", "1M", "-C", "cubic"], 5202: ["-u", "-b", "200M", "-l", "14
 
 @contextlib.contextmanager
 def load(hosts: Hosts) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """iperf3 clients under way; ended, not waited for."""
+    """Running iperf3 clients, which are killed at the end."""
     started: list[subprocess.Popen[bytes]] = []
 
     def start(netns: str, *command: str) -> None:

@@ -36,7 +36,7 @@ LATE_MS = 4
 @contextmanager
 def network(topo: Topo | None = None) -> Iterator[Any]:
     """A started Mininet whose links are CometLinks; stopped afterwards."""
-    Mininet.inited = True  # its init() raises limits of the whole machine
+    Mininet.inited = True  # skips Mininet.init(), which raises limits of the whole machine
     net = Mininet(topo=topo, link=CometLink, controller=None, build=topo is not None)
     try:
         net.start()

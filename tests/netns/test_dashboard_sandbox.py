@@ -90,7 +90,7 @@ FORBIDDEN = (
 
 @dataclass
 class Server:
-    """A dashboard under way. ``log``: the lines of its stderr."""
+    """A running dashboard. ``log``: the lines of its stderr."""
 
     process: subprocess.Popen[str]
     url: str
@@ -159,7 +159,7 @@ class Server:
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """One that every user can reach, with a run in `runs`."""
+    """A folder that every user can reach, with a run in `runs`."""
     made = Path(tempfile.mkdtemp(prefix="lfp-dashboard-", dir="/tmp"))
     made.chmod(0o755)
     (made / "runs").mkdir()

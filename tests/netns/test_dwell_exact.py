@@ -1,4 +1,5 @@
-"""A gateway that stalls at every 1,000th chunk, in virtual time: its side is a column, and a gate that asks fails."""
+"""A gateway that stalls at every 1,000th chunk, in virtual time: columns say on which side, and a gate with a bound on
+them fails."""
 
 from __future__ import annotations
 

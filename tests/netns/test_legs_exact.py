@@ -1,4 +1,5 @@
-"""What is said of each leg of a proxy's transfers, against what the senders' kernels waited for, in virtual time."""
+"""The limits of each leg of a proxy's transfers, compared with what the senders' kernels waited for, in virtual
+time."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def has_rejected(lab: Lab, wanted: int) -> bool:
 
 
 def rejected(found: dict[str, int]) -> int:
-    """A changed number may be one that was seen: then it is a replay before it is anything else."""
+    """A changed number may equal one that was seen; then the frame counts as a replay."""
     return found["rx_bad_tag"] + found["rx_replayed"] + found["rx_truncated"]
 
 
@@ -121,7 +121,7 @@ def test_a_peer_with_another_key(lab: Lab) -> None:
 
 
 def start_stranger(lab: Lab) -> None:
-    """A third gateway beside the near one."""
+    """A third gateway next to the near one."""
     settings = replace(
         lab.running["near"].settings, listen=f"{LEFT}:2005", control=lab.folder / "stranger", lan=(), options=()
     )

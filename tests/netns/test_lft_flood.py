@@ -14,7 +14,7 @@ from support.witness import Witness, judge
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(180)]
 
-ROUTER = ("--router", "--lan", "lan0", "--rate", "100Mbit")  # leaves the machine to the flood
+ROUTER = ("--router", "--lan", "lan0", "--rate", "100Mbit")  # low, so that the machine can carry the flood
 A_SECOND, COUNT = 100_000, 250_000
 WRAP = 1 << 24  # FORMAT.md: LFT numbers have 24 bits
 STALE_A_SECOND = 500  # FORMAT.md, "What the responder does": INITs that are known as stale
@@ -24,7 +24,7 @@ IN_S = 15
 
 @pytest.fixture
 def lab() -> Iterator[Lab]:
-    """Gateways whose numbers are about to wrap around; hosts beside them that send what they like."""
+    """Gateways whose numbers are about to wrap around, and hosts next to them that send forged datagrams."""
     with lft_lab(delay="2ms") as made:
         made.program = [str(test_program("lft-gateway-wrapping"))]
         for netns in (made.near, made.far):
@@ -35,7 +35,7 @@ def lab() -> Iterator[Lab]:
 
 
 def handshakes_of(lab: Lab) -> list[bytes]:
-    """The INITs of a start of the near gateway."""
+    """The INITs that the near gateway sends when it starts."""
     with Wire(lab) as wire:
         lab.stop("near")
         wire.recorded()

@@ -123,7 +123,8 @@ def test_some_seconds_without_a_path() -> None:
 
 
 def test_new_connections_go_around_a_dead_tunnel() -> None:
-    """Router: routed as normal. Proxies: from here with --proxy-bypass, and without it they wait."""
+    """Without a tunnel, router connections are routed. Proxies connect from the near gateway's host with
+    --proxy-bypass, and wait without it."""
     far_forward = ("--forward", f"{FAR_LAN}:{PROXY}={CLIENT[4]}:{BESIDE}")
     near = (*FORWARD, "--proxy-bypass")
     with running(near, far_forward) as lab, connected(lab, PORT) as (client, server):
@@ -183,8 +184,8 @@ def test_an_outage_that_is_too_long_resets_both_ends() -> None:
 
 @pytest.mark.parametrize("victim", ["near", "far"])
 def test_a_killed_gateway_resets_its_connections_and_comes_back(victim: str) -> None:
-    """No end may mistake partial data for complete data: it gets a reset instead of an end of data, the other end when
-    it is back."""
+    """No end may mistake partial data for complete data: each gets a reset instead of an end of data, one at once and
+    the other when the gateway is back."""
     other = "far" if victim == "near" else "near"
     with running() as lab, connected(lab, PORT) as (client, server), transfer(lab, BESIDE) as flow:
         wait_received(flow, 100_000, 60)
@@ -216,7 +217,8 @@ def test_a_killed_gateway_lets_traffic_pass_and_clean_removes_its_rules() -> Non
 
 
 def test_a_gateway_that_stood_still_goes_on() -> None:
-    """Stopped for two outages' time, as a machine that is suspended: its peer bypasses, and all connections go on."""
+    """A gateway is stopped for twice the time of an outage, like a suspended machine: its peer bypasses the tunnel, and
+    all connections go on."""
     with running() as lab, transfer(lab, PORT) as flow:
         wait_received(flow, 100_000, 60)
         os.kill(lab.running["far"].pid, signal.SIGSTOP)
@@ -232,7 +234,7 @@ def test_a_gateway_that_stood_still_goes_on() -> None:
 
 
 class Clocks:
-    """The clocks of a gateway, to be moved: a file that lft-clockjump adds from."""
+    """Moves a gateway's clocks, by a file whose offsets lft-clockjump adds to them."""
 
     def __init__(self, path: Path) -> None:
         path.write_bytes(bytes(16))

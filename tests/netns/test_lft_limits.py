@@ -1,4 +1,4 @@
-"""Limits on connections, draining, a path that shrinks, and that nothing is left of two thousand connections."""
+"""Limits on connections, draining, a shrinking path MTU, and that nothing is left of two thousand connections."""
 
 from __future__ import annotations
 

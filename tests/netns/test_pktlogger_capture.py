@@ -85,7 +85,7 @@ def tshark(capture: Path) -> dict[str, list[str]]:
 
 
 def bases(table: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """Raw number of relative 0, of each packet's own direction and of the opposite one."""
+    """The raw sequence number that is 0 in relative numbers, for each packet's direction and for the opposite one."""
     flows = json.loads(table.schema.metadata[b"pktlogger.flows"])["flows"]
     isn = np.array([[side["isn"] or 0 for side in flow["sides"]] for flow in flows], dtype=np.uint64)
     flow, way = table["flow"].to_numpy(), table["dir"].to_numpy()
@@ -118,8 +118,8 @@ def expect_equal_to_tshark(capture: Path, table: pa.Table) -> None:
 
 
 def expect_same_packets(ours: pa.Table, theirs: pa.Table) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the nanoseconds between the two time stamps of each packet, and its direction. Both captures must have the
-    same packets. Their order may differ, because two processors may serve the sockets with two packets at one time.
+    """Returns the nanoseconds between the two time stamps of each packet, and its direction. Both captures must have
+    the same packets. Their order may differ, because two processors may serve the sockets with two packets at one time.
     """
     assert ours.num_rows == theirs.num_rows
     names = ["flow", "dir", "seq", "ack", "len", "flags", "ip_id", "wire_len", "tsval", "t_ns"]  # time: for twins
@@ -188,7 +188,7 @@ def test_joined_losses_are_the_queues_drops(tmp_path: Path) -> None:
     assert sum(map(sum, counts)) == drops, counts
     assert sum(under_way for _, under_way in counts) <= 30 * 1024 // 1500, "no more than the queue held"
     main = found.summary["flows"][found.summary["main_flow"]]
-    later = main["retransmitted"] - report["end"]["sum_sent"]["retransmits"]  # iperf3 looks before all has arrived
+    later = main["retransmitted"] - report["end"]["sum_sent"]["retransmits"]  # iperf3 counts before all arrived
     assert 0 <= later <= main["max_unacknowledged_bytes"] / main["mss_in_use"]
     assert main["unresolved"] == main["acked_unseen_bytes"] == 0
     for point in "ab":  # these have SACK blocks

@@ -29,7 +29,7 @@ LFP = [sys.executable, "-m", "lfp"]
 
 
 def window(trial: Path, times_s: np.ndarray) -> np.ndarray:
-    """Segments at those times since the first sample; not a number in recovery."""
+    """The window in segments at these times since the first sample; NaN in recovery."""
     columns = ["t_ns", "snd_cwnd", "ca_state"]
     t_ns, cwnd, state = (
         column.to_numpy() for column in parquet.read_table(trial / "tcp_info.parquet", columns=columns).columns

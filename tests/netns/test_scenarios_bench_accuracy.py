@@ -50,8 +50,8 @@ def test_counts_and_fates_are_those_that_the_box_was_told(tmp_path: Path, monkey
 @virtual[0]
 @virtual[1]
 def test_times_are_those_that_the_box_was_told() -> None:
-    """Only the bench's edges are left: a packet more or less in a second of the rate, and 10 to 25 us that the first
-    packet takes. The bench's own bounds are wider, for real machines."""
+    """The only errors left are the bench's: one packet more or less in a second of the rate, and 10 to 25 us for the
+    first packet. The bench's own bounds are wider, for real machines."""
     found = in_virtual_time(accuracy_measures.delay_rate_spacing, memory_bytes=1 << 30)
     assert found["rate_bps"] == pytest.approx(45e6, rel=0.0005)
     assert 0 <= found["median_us"] <= found["p99_us"] <= 30, found

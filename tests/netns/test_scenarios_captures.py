@@ -98,7 +98,7 @@ def test_every_lost_packet_has_the_cause_that_the_box_counted(trials: list[Path]
     causes = [fates[fate] for fate in lost["box_fate"].to_pylist() if fate < len(fates)]
     assert len(causes) == len(lost) > 0, "the record knows each of them"
     assert set(causes) <= {"loss", "queue", "sent", "held"}, "sent, held: under way when the capture ended"
-    for cause in ("loss", "queue"):  # the box counts what is no data too
+    for cause in ("loss", "queue"):  # the box also counts packets without data
         counted = box["drops"][cause]
         assert counted - 20 <= causes.count(cause) <= counted
     came = segments.filter(pc.greater_equal(segments["t_received_ns"], 0))

@@ -1,6 +1,6 @@
 """Hosts that exist already: one over SSH, one a named namespace, joined by a delay box on interfaces of this machine.
 
-The "other machine" is a namespace with an sshd of its own, which has a management address beside that of the data.
+The "other machine" is a namespace with an sshd of its own, which has a management address besides the data address.
 """
 
 from __future__ import annotations

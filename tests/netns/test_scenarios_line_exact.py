@@ -116,7 +116,7 @@ def test_captures_alone_say_at_least_and_never_more_than_the_line(trials: dict[s
 
 
 def test_the_paths_rate_is_the_limit_only_while_its_queue_is_not_empty(trials: dict[str, Path]) -> None:
-    """The bottleneck's work by the record: each packet's bits before it left."""
+    """The record shows when the bottleneck had packets: from each arrival until its exit or the next arrival."""
     for case in ("window", "jitter", "calm", "slower"):
         folder = trials[case]
         summary = json.loads((folder / "summary.json").read_text())

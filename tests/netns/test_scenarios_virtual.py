@@ -334,7 +334,7 @@ def test_a_disk_that_fills_up_under_way_is_one_line(
 
 
 def test_the_userspace_box_drops_the_same_packets_again(tmp_path: Path) -> None:
-    """By its own record of every wire packet: number, time and fate."""
+    """Two runs have the same record of every wire packet: number, time and fate."""
     coarse = SCENARIO.replace('"3s"', '"1s"').replace("[transfer]", 'granularity = "500us"\n[transfer]')
     path = scenario(tmp_path, coarse + '[capture]\npoints = ["box"]\n')
     records = []

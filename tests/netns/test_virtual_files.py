@@ -1,5 +1,5 @@
-"""Files that a guest's programs write on the host. Long writes go past the guest's memory of files, short ones through
-it, and what is mapped is that memory: all three must agree."""
+"""Files that a guest's programs write on the host. Long writes bypass the guest's page cache, short ones go through it,
+and mapped files are the page cache: all three must agree."""
 
 from __future__ import annotations
 

@@ -59,8 +59,8 @@ class Hunt:
         return found
 
     def judge(self, mutants: list[Mutant], red: Iterable[str], wide: bool) -> list[Verdict]:
-        """A verdict for each, in the given order. ``red``: tests that do not count; ``wide``: who survives its own
-        tests meets all fast ones."""
+        """A verdict for each, in the given order. ``red``: tests that do not count; ``wide``: a mutant that survives
+        its own tests is run against all fast tests."""
         found: dict[str, Verdict] = {}
         start = time.monotonic()
         for verdict in self._each(mutants, lambda tree, mutant: _judge(tree, mutant, frozenset(red), wide)):

@@ -2,9 +2,9 @@
 
     wrong = "The delay is 0.3 ms too long."       what a user would suffer, in one sentence
     file = "comet_delay/src/timing/lines.c"       which source, from the root
-    old = 'arrival_ns + delay_ns)'                text that stands there exactly once
-    new = 'arrival_ns + delay_ns + 300000)'       and what takes its place; the result still compiles
-    tests = ["comet_direction"]                   who must notice: CTest names, pytest files or node ids
+    old = 'arrival_ns + delay_ns)'                text that occurs there exactly once
+    new = 'arrival_ns + delay_ns + 300000)'       its replacement; the result still compiles
+    tests = ["comet_direction"]                   tests that must notice: CTest names, pytest files or node ids
 
 A replaced text, not a diff: lines around it may change, and when the text itself does, the row is refused.
 """

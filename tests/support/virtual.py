@@ -1,8 +1,8 @@
 """One function in virtual time: ``in_virtual_time(round_trips, delay="4.2ms")`` runs it in a guest of its own.
 
-The guest has the host's files, a kernel with real TCP and TAPs, and a clock that stands while anybody computes, so what
-the function measures is exact however busy this machine is. Its module is imported there: it must not be a test module,
-and the function takes and returns what JSON can carry. What it starts must not spin (``--spin 0``).
+The guest has the host's files, a kernel with real TCP and TAPs, and a clock that stands while any process computes, so
+the function's measurements are exact however busy this machine is. Its module is imported there: it must not be a test
+module, and the function takes and returns what JSON can carry. What it starts must not spin (``--spin 0``).
 """
 
 from __future__ import annotations

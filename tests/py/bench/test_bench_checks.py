@@ -135,7 +135,7 @@ def test_samples_are_on_the_captures_clock_though_their_flow_does_not_say_when_i
 
 @pytest.mark.parametrize(("steady_bps", "breaks"), [(57_229_723, False), (64_900_000, False), (65_000_000, True)])
 def test_the_first_packet_was_on_the_line_before_it_arrived(steady_bps: float, breaks: bool) -> None:
-    """60 KB are read between 1.1 and 9.7 ms, in packets that a line of 50 Mbit/s carries in 1.44 ms."""
+    """60 KB are read between 1.1 and 9.7 ms. A line of 50 Mbit/s takes 1.44 ms for the first packet."""
     trial = cast(
         Trial,
         SimpleNamespace(

@@ -19,7 +19,7 @@ NAMES = np.array(list(oracle.SAID))
 
 
 def kernel(*spans: tuple[float, Why, dict[str, int]]) -> Records:
-    """Records every 10 ms, each span until its time in seconds."""
+    """The kernel's records, one every 10 ms. A span is its end in seconds, what TCP waits for, and other fields."""
     found, at_ns = [], 0
     for until_s, why, more in spans:
         while at_ns < until_s * S:
@@ -97,7 +97,7 @@ def test_a_cause_may_be_as_late_as_samples_are_apart() -> None:
 
 @pytest.mark.parametrize(("wrong_ms", "within"), [(8, True), (12, False)])
 def test_one_sample_stands_for_the_distance_to_the_next(wrong_ms: int, within: bool) -> None:
-    """A round trip of 2 ms, and samples 10 ms apart: one that finds nothing to send says so for 10 ms."""
+    """A round trip of 2 ms, and samples 10 ms apart: a sample that finds nothing to send stands for 10 ms."""
     records = kernel((1, Why.CWND, {"flight": 100, "rtt_us": 2000, "next": 0}))  # all is acknowledged at once
     said = (0.5, "congestion_avoidance"), (0.5 + wrong_ms / 1000, "application"), (1, "congestion_avoidance")
     found = compared(records, *said, apart_ns=10 * MS)

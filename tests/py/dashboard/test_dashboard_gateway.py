@@ -138,7 +138,7 @@ def test_a_loss_sweep_has_a_curve_a_case_beside_the_paper(tmp_path: Path) -> Non
 
 
 def test_the_papers_cipher_stands_beside_no_other_case(tmp_path: Path) -> None:
-    """Reference rows that name a case belong to that one alone."""
+    """Reference rows that name a case belong to that case alone."""
     run = load_run(synthetic_run.losses(tmp_path))
     run.rows[-1]["rtt_ns"] = 400_000_000  # a matrix has two columns at least
     report = {"kind": "matrix", "x": "rtt_ns", "y": "loss_ppb", "series": "case", "reference": ["comet-2004-fig12"]}

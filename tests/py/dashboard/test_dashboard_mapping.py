@@ -1,4 +1,4 @@
-"""Arrays in files: the rows that are asked for, and hardly anything else of the file, come from the disk."""
+"""Arrays in files: the requested rows, and hardly anything else of the file, are read from the disk."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_BYTES = 1_000_000  # of 64 MB
 
 
 def uncached(path: Path) -> Path:
-    """The file, of which the kernel keeps nothing in memory."""
+    """Drops the file from the kernel's page cache."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

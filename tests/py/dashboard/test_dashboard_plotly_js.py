@@ -1,4 +1,4 @@
-"""The script of plotly.js that pages get: what is left out of it, and what stays where its places are not found."""
+"""The script of plotly.js that pages get: what is left out of it, and what stays if the expected text is not found."""
 
 from __future__ import annotations
 

@@ -224,7 +224,7 @@ def test_a_manifest_that_is_none_hides_no_other_run(text: str, run: Path, comman
 
 
 def test_a_terminal_obeys_nothing_that_is_in_a_run(run: Path, command: Lfp, capsys: pytest.CaptureFixture[str]) -> None:
-    """A title of a terminal, a text for the clipboard, a line written over, a text from right to left."""
+    """Control characters that set a terminal's title or the clipboard, overwrite a line, or reverse the text."""
     evil = "\x1b]0;mine\x07 \x1b]52;c;cm0gLXJm\x07 \x9b2J \r \u202elive"
     trial = run / "trials" / "0000"
     for file in (run / "manifest.json", trial / "params.json", trial / "status.json"):

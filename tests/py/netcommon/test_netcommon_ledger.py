@@ -1,4 +1,5 @@
-"""Ledgers and what ``lfp clean`` does with them: only what they prove is ours, only when the owner is dead."""
+"""Ledgers and what ``lfp clean`` removes by them: only what a ledger proves to be ours, and only if its owner is
+dead."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ PRINT = "from netcommon import unprivileged as u; print(u.is_root(), u.is_inside
 
 @pytest.fixture
 def forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine on which namespaces cannot be made, for no reason that it gives."""
+    """A machine on which namespaces cannot be made, and which gives no reason."""
     monkeypatch.setattr(unprivileged, "TUN", Path("/dev/null"))
     monkeypatch.setattr(unprivileged, "_UNSHARE", ("false",))
     monkeypatch.setattr(unprivileged, "_sysctl", lambda name: None)
@@ -79,7 +79,7 @@ def test_inside_the_user_is_who_it_was_outside() -> None:
 
 @pytest.fixture
 def ordinary(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """We are not root, and ``tmp_path`` is where temporary files go."""
+    """Pretends that we are not root, with ``tmp_path`` as the folder of temporary files."""
     monkeypatch.setattr(unprivileged, "is_root", lambda: False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)

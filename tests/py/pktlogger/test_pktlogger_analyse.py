@@ -610,7 +610,7 @@ def test_a_recovery_is_over_when_a_time_stamp_shows_that_nothing_was_lost(
     tmp_path: Path, echo_ms: float, until_ms: float
 ) -> None:
     """Three packets of a flight overtake the first one, which is sent again. An acknowledgement of it that echoes the
-    original's time stamp undoes the recovery (Eifel, RFC 3522), though what was sent before it is outstanding."""
+    original's time stamp undoes the recovery (Eifel, RFC 3522), although data sent before it are still outstanding."""
     path = Conversation(ts=True)
     path.send(30, 1, 1, [(0, 1, 24)])
     for number in range(1, 4):

@@ -1,4 +1,5 @@
-"""`pktlogger analyse` on captures of two clocks: offset, drift and steps are found and taken out; one clock stays."""
+"""`pktlogger analyse` on captures of two clocks: offset, drift and steps are found and corrected; captures by one clock
+are not changed."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ ARP = (ETHERNET + b"\x08\x06" + bytes(28), 42)
 
 
 def udp(src: str, dst: str, payload: int, protocol: int = 17) -> tuple[bytes, int]:
-    """A captured datagram without its payload; of another protocol, 8 octets in the header's place."""
+    """A captured datagram without its payload; with another protocol, 8 octets replace the UDP header."""
     body = struct.pack("!HHHH", 2004, 2004, 8 + payload, 0)
     v6 = ":" in src
     family = socket.AF_INET6 if v6 else socket.AF_INET

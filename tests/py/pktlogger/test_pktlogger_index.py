@@ -147,7 +147,7 @@ def test_several_interfaces_resolutions_sections_and_unknown_blocks(tmp_path: Pa
     file = Pcapng("<")
     file.interface(tsresol=9)
     file.interface(tsresol=12, tsoffset_s=T0_NS // 10**9)
-    file.interface(tsresol=0x80 | 30, tsoffset_s=T0_NS // 10**9)  # 2^-30 s: the finest that 10 ns survive roughly
+    file.interface(tsresol=0x80 | 30, tsoffset_s=T0_NS // 10**9)  # 2^-30 s, which rounds 10 ns a little
     file.raw(0x0BAD, b"unknown, skipped")
     file.packet(packets[0].frame(), packets[0].t_ns)
     file.packet(packets[1].frame(), (packets[1].t_ns - T0_NS) * 1000, interface=1)

@@ -1,4 +1,4 @@
-"""docs/reference/columns.md is the table of columns, and nothing by hand."""
+"""docs/reference/columns.md is generated from the table of columns, without changes by hand."""
 
 from __future__ import annotations
 

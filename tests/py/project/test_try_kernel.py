@@ -1,4 +1,5 @@
-"""tools/try-kernel: what it says before it does anything, and its pure parts. Booting takes minutes: no test."""
+"""tools/try-kernel: its messages before it does anything, and its pure parts. Booting takes minutes and is not
+tested."""
 
 from __future__ import annotations
 
@@ -78,7 +79,7 @@ def test_user_mode_needs_no_qemu_but_a_compiler(tmp_path: Path) -> None:
 
 
 def test_the_first_process_in_user_mode_leaves_status_and_kernel(tool: ModuleType, tmp_path: Path) -> None:
-    """The script, with nothing of it that needs a kernel: its mounts and its end do nothing here."""
+    """The script without the parts that need a kernel: mounting and shutting down do nothing here."""
     shared, own = tmp_path / "shared", tmp_path / "programs"
     own.mkdir()
     for name in ("mount", "mountpoint", "ln", "ip", "sync"):

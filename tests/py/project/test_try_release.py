@@ -1,4 +1,4 @@
-"""tools/try-release: what it says before it does anything. The trial itself takes a quarter of an hour: no test."""
+"""tools/try-release: its messages before it does anything. The trial takes a quarter of an hour and is not tested."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ TINY = Tiny('[path]\ndelay = "5ms"\nrate = "100Mbit"\n[transfer]\nbytes = "1MB"\
 
 
 class Dead:
-    """A guest that is off at once. ``said``: what `lfp` wrote in it, if it was `lfp` that failed."""
+    """A guest that powers off at once. ``said``: what `lfp` wrote in the guest, if `lfp` failed."""
 
     said: str | None = None
 

@@ -1,4 +1,5 @@
-"""`lfp compare`: cells matched by their settings, a verdict that repeats can carry, and the exit status for scripts."""
+"""`lfp compare`: cells matched by their settings, a verdict that the repeats support, and the exit status for
+scripts."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def test_a_cell_that_got_worse_is_named_and_fails(
 
 
 def test_chance_is_not_a_regression(make: Callable[..., Path]) -> None:
-    """Twenty cells with 8 % noise: medians differ by more than 5 % here and there, Holm's correction knows why."""
+    """Twenty cells with 8 % noise: some medians differ by more than 5 %, which Holm's correction accounts for."""
     rng = np.random.default_rng(7)
     base, run = ({loss: list(rng.normal(100e6, 8e6, 5)) for loss in range(20)} for _ in range(2))
     found = compare(make("base", base), make("run", run), metric="short_term_bps", margin=0.05)

@@ -1,4 +1,4 @@
-"""[gateway] and [case]: what a scenario may say, which trials come of it, and what makes such a trial invalid."""
+"""[gateway] and [case]: what a scenario may say, which trials follow from it, and what makes such a trial invalid."""
 
 from __future__ import annotations
 

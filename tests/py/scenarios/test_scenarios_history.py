@@ -68,7 +68,7 @@ def test_cells_from_the_oldest_run_to_the_newest(folder: Path, capsys: pytest.Ca
     ]
     ratios = [one["ratio"] for one in found]
     assert ratios[:2] == [None, None] and ratios[2:4] == pytest.approx([1.1, 1])
-    assert ratios[4:] == [None, None]  # virtual time is never set against real time
+    assert ratios[4:] == [None, None]  # virtual time is never compared with real time
     assert found[0]["min"] == pytest.approx(9.9e6) and found[0]["max"] == pytest.approx(10.1e6)
 
 

@@ -98,7 +98,7 @@ def test_a_column_has_the_name_that_the_box_gives_its_parameter(key: str) -> Non
 
 
 def changed(folder: Path, tool: str, verb: str | None, change: Callable[[dict[str, Any]], None]) -> Path:
-    """A tool that is the installed one but for its option table."""
+    """The installed tool with another option table."""
     real, arguments = find(tool), [*([verb] if verb else []), "--options-json"]
     table = json.loads(subprocess.run([real, *arguments], capture_output=True, text=True, check=True).stdout)
     change({row["name"]: row for row in table["options"]})

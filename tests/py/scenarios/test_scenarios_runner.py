@@ -135,7 +135,8 @@ def test_show_json_is_one_object_a_trial(fake: FakeTrials, plan: Plan, tmp_path:
 
 
 def test_show_tells_trials_apart_in_the_scenarios_words(fake: FakeTrials, tmp_path: Path) -> None:
-    """Whatever was swept has a column, what all trials share a line above; a path without a paper has no stray []."""
+    """Swept settings have a column each, and settings that all trials share are in a line above the table. A path
+    without a paper has no stray []."""
     text = (
         TINY.replace('paper = "lfp-1995/fig3"\n', "")
         + '"path.queue" = ["30KB", "60KB"]\n"gateway.recovery" = ["fec", "gbn"]\n'

@@ -11,7 +11,7 @@ from scenarios.virtual import guest
 
 
 def test_folders_with_spaces_reach_a_guest_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The kernel parts its command line at spaces outside quotation marks, as a shell does."""
+    """The kernel splits its command line at spaces outside quotation marks, as a shell does."""
     monkeypatch.setattr(guest, "CHECKOUT", tmp_path / "my checkout")
     share = tmp_path / "my runs" / "share"
     words = shlex.split(" ".join(guest._arguments(share, 2**30, 1)))

@@ -1,7 +1,7 @@
 """Wrong scenarios: one line each, with file, line, key, value, what is allowed and what to do; and status 2 or 3.
 
-A case is a valid scenario with one line replaced or some lines added. The line that the error names is where the first
-line of the change stands, plus ``down``.
+A case is a valid scenario with one line replaced or some lines added. The error must name the line number of the
+change's first line, plus ``down``.
 """
 
 from __future__ import annotations

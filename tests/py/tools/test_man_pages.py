@@ -1,4 +1,4 @@
-"""Manual pages against the option tables that the programs print of themselves: verbs, options, defaults, bounds."""
+"""Manual pages against the option tables that the programs print: verbs, options, defaults, bounds."""
 
 from __future__ import annotations
 

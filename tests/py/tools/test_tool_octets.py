@@ -19,7 +19,7 @@ NO_TEXT = "\udcff"  # the octet 255, as Python writes it in an argument
 
 
 def asked(tool: str, folder: Path, *values: str) -> tuple[subprocess.CompletedProcess[str], dict[str, Any] | None]:
-    """``tool set`` towards a daemon that agrees with everything, and the request that it got."""
+    """Runs ``tool set`` against a daemon that accepts everything; returns the request that the daemon got."""
     path, heard = folder / "control", list[bytes]()
 
     def agree(listener: socket.socket) -> None:

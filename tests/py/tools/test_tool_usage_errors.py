@@ -1,4 +1,5 @@
-"""Every tool, every verb: a command line it does not take is a JSON error event, and the same line on stderr."""
+"""Every tool, every verb: a command line that it does not accept gives a JSON error event, and the same line on
+stderr."""
 
 from __future__ import annotations
 
