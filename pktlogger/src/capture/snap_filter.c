@@ -11,7 +11,7 @@
 
 int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_error *error)
 {
-    const char *equals = strrchr(text, '='); /* the last one: expressions have their own, as in tcp[13] = 2 */
+    const char *equals = strrchr(text, '='); /* the last one: the expression may have '=', too */
     uint64_t bytes;
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof rule->expression)
         return nc_fail(error, NC_EXIT_USAGE, "--snap-of '%.200s': want EXPR=SIZE, as in udp=1500", text);

@@ -232,7 +232,7 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     bool falls = level->fell && !lasted(level);
     note_height(level, part->t_ns);
     if (falls && b->high_ns < level->high_ns - PL_BASE_TOLERANCE_NS)
-        level->t_ns = part->t_ns; /* packets before this one still waited behind data sent before the fall */
+        level->t_ns = part->t_ns; /* packets before this one still waited for data sent before the fall */
     if (b->low_ns >= level->low_ns - f->tolerance_ns)
         show(f, part->t_ns);
     level->least_ns = larger(level->least_ns, lesser(b->low_ns, level->high_ns));

@@ -81,7 +81,7 @@ enum { PL_MANAGED_RUNS = 2 };     /* others: a single one cannot be compared */
 #define PL_CHANCE_OFF 2           /* deviations: a surprise below ln 2 per run minus these is not chance */
 #define PL_CHANCE_LOW_PLACES 0.02 /* of the places met no queue: with fewer, their losses show nothing */
 #define PL_CHANCE_LOWEST 0.25     /* of the longest queue: "no queue" is at most this, or all queues are alike */
-#define PL_CHANCE_LOW 0.3 /* of the losses that chance would take at such places: a queue takes none there; tuned */
+#define PL_CHANCE_LOW 0.3         /* of the losses by chance that are expected there: a full queue drops none; tuned */
 
 /* Whether runs met a full queue, queue management, or something else (loss_judge.h) */
 #define PL_MIXED_OTHERS 0.25  /* of the runs: if neither full nor chance, full ones have no known cause */
@@ -111,7 +111,7 @@ enum {
     PL_OUTAGE_ACKS = 2,      /* acknowledgements in a row, next to lost data: chance takes one */
     PL_BOTH_WAYS_MOST = 500, /* runs in each direction: each is compared with each of the other direction, and a
                               * path with more runs is lossy in both directions */
-    PL_SAME_OCTETS_RUNS = 8  /* runs before and behind: if a packet is lost again, its copy is within a few runs */
+    PL_SAME_OCTETS_RUNS = 8  /* runs before and after: if a packet is lost again, its copy is within a few runs */
 };
 
 /* A policer (policer.h) */
@@ -173,9 +173,9 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_BUSY_LINE 0.95          /* of a time: a line with longer pauses is not the limit; each edge costs a packet */
 #define PL_AT_PACE 0.97            /* of the rate that the program allows: the kernel sends slightly ahead or behind */
 #define PL_PAST_PACE 1.1           /* times the kernel's rate: where more is sent, that rate is not in force */
-#define PL_STANDING_OF_RTT 128     /* the round trip over a standing queue: samples vary by shorter ones */
+#define PL_STANDING_OF_RTT 128     /* RTT / standing queue: samples vary by shorter ones */
 #define PL_STANDING_NS (PL_MS / 2) /* ns: a shorter queue is a machine's jitter */
-#define PL_SILENCE_OF_RTT 12       /* the round trip over a program's silence that no ACK ended; tuned */
+#define PL_SILENCE_OF_RTT 12       /* RTT / a program's silence that no ACK ended; tuned */
 #define PL_SILENCE_WOKEN_OF_RTT 4  /* the same if an ACK ended it: a third of the buffer free wakes a writer */
 #define PL_SILENCE_NS (4 * PL_MS)  /* ns: the machine causes shorter silences */
 #define PL_NEAR_FULL 8      /* samples: most find a full buffer while a writer waits; 7 in a row seldom miss it */

@@ -8,7 +8,7 @@
 
 #include "nc_quantity.h"
 
-/* Whether a frame of the stepped capture is behind the step at which piece i begins. */
+/* Whether a frame of the stepped capture comes after the step at which piece i begins. */
 static bool is_behind(const struct pl_clock *clock, unsigned i, uint64_t frame, int64_t t_ns)
 {
     const struct pl_clock_piece *piece = &clock->pieces[i];

@@ -20,7 +20,7 @@ enum pl_clock_kind {
     PL_CLOCK_TWO,     /* estimated: two clocks */
 };
 
-/* A piece of a capture's time between two steps of its clock. It begins at frame `from_frame`. Among the frames behind
+/* A piece of a capture's time between two steps of its clock. It begins at frame `from_frame`. Among the frames after
  * `after_frame`, only those on the step's side of `turn_ns` (by the stepped clock) belong to it. `t_ns` is that moment
  * on the first clock. */
 struct pl_clock_piece {

@@ -38,7 +38,7 @@ static int64_t time_at(const struct pl_clock_point *point, int end)
     return point->back ? point->t_ns - point->difference_ns : point->t_ns + point->difference_ns;
 }
 
-/* Writes the time elapsed at each point into x. A clock that goes back stands still here. */
+/* Writes the time elapsed at each point into x. Where a clock goes back, the time elapsed does not change. */
 static double pass_time(const pl_clock_points *points, int end, struct pl_clock_mark *marks)
 {
     double passed = 0;

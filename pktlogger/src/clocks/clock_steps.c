@@ -18,7 +18,7 @@ static double least_of(const struct pl_clock_study *study, unsigned class, unsig
                : INFINITY;
 }
 
-/* The least level of a direction among the nearest windows before or behind w. */
+/* The least level of a direction among the nearest windows before or after w. */
 static double near(const struct levels *levels, int way, unsigned w, int to)
 {
     double least = INFINITY;
@@ -31,7 +31,7 @@ static double near(const struct levels *levels, int way, unsigned w, int to)
 }
 
 /* Whether a step falls into window w: one direction has its least difference from before the step and the other from
- * behind it, so their sum is not a round trip. */
+ * after it, so their sum is not a round trip. */
 static bool straddles(const struct levels *levels, unsigned w)
 {
     double tolerance = levels->tolerance;
@@ -78,12 +78,12 @@ static struct levels levels_of(const struct pl_clock_study *study, double slope,
     return levels;
 }
 
-/* Marks that must lie on either side of a step: the last one surely before it, and the first one surely behind it. */
+/* Marks that must lie on either side of a step: the last one surely before it, and the first one surely after it. */
 struct border {
     size_t before, behind;
 };
 
-/* Finds these marks. `levels` are the least ones before and behind the step. A mark nearer to the lower level is on the
+/* Finds these marks. `levels` are the least ones before and after the step. A mark nearer to the lower level is on the
  * side of that level. */
 static struct border border_of(const struct pl_clock_study *study, const struct levels *levels, double slope,
                                unsigned first, unsigned last, double before[2], double behind[2])

@@ -1,6 +1,6 @@
 /* The files of a capture that was written as a set. Their names are dumpcap's, NAME_NNNNN_YYYYMMDDHHMMSS.EXT, so
  * Wireshark lists them as one file set. Writers and readers name the whole set NAME.EXT.
- * Rejected: a list file beside the captures. It can be lost or disagree with the folder. */
+ * Rejected: a list file next to the captures. It can be lost or disagree with the folder. */
 #ifndef PL_FILE_SET_H
 #define PL_FILE_SET_H
 

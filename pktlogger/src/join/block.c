@@ -57,7 +57,8 @@ struct parts {
     uint64_t clear;            /* all parts that were collected end at or below this number */
 };
 
-/* Finds the next part that was sent behind all parts before it; NULL at the end. Collects the parts that it skips. */
+/* Finds the next part that was sent and lies after all parts before it in the stream; NULL at the end. Collects the
+ * parts that it skips. */
 static int next_sent(struct parts *parts, struct pl_segment **next)
 {
     struct pl_join *join = parts->block->join;

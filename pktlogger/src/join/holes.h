@@ -1,4 +1,4 @@
-/* Octets that are missing from a stream at a point behind the path, such as the receiver's interface. Octets that later
+/* Octets that are missing from a stream at a point of the path, such as the receiver's interface. Octets that later
  * ones overtook are a hole until they arrive. A piece that fills a hole either was sent again, because its first copy
  * was lost before this point, or it was only overtaken. Two kinds of evidence distinguish these cases:
  * - Time stamps: a copy that was sent again is younger than the segment that overtook the hole (RFC 7323). Without time

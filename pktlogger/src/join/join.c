@@ -1,4 +1,4 @@
-/* Implements join.h: takes packets in, decides when a block is joined, and writes what is. */
+/* Implements join.h: takes packets in, decides when a block is joined, and writes joined rows. */
 #include "join.h"
 
 #include <string.h>
@@ -328,7 +328,7 @@ static bool is_window_probe(const struct pl_join *join, const struct pl_row *row
     return join->closed && row->seq == join->acked && row->seq >= join->high;
 }
 
-/* Decides that the probe was data after all, when it is acknowledged or when data behind it follows. */
+/* Decides that the probe was data after all, when it is acknowledged or when data after it follows. */
 static int end_probe(struct pl_join *join, uint64_t taken)
 {
     bool data = join->probing && taken > join->probe.seq;

@@ -6,8 +6,8 @@
  * the time since the newest of this data was sent. There is no sample
  * - where this data is not newer than all data shown before: a repair, a duplicate or an overtaken packet had arrived;
  * - where any data was sent again after it: the acknowledgement may be for the copy, and may have waited for it (Karn;
- *   RFC 6298, section 3). Data sent behind a repair arrives behind it and causes an acknowledgement of its own, so it
- *   gives samples;
+ *   RFC 6298, section 3). Data sent after a repair arrives after it and causes another acknowledgement, so it gives
+ *   samples;
  * - without SACK, where the next acknowledgement is a duplicate: then data behind a hole had arrived;
  * - where the capture does not have all data that was sent. When it begins in mid-connection, its first data may be
  *   copies, so data gives no sample until the first data is acknowledged.
@@ -21,7 +21,7 @@
 #include "vector.h"
 
 struct pl_timed {
-    uint64_t end; /* number behind the last byte of a packet's data */
+    uint64_t end; /* number after the last byte of a packet's data */
     int64_t t_ns;
 };
 

@@ -3,11 +3,11 @@
  *
  * The captures are read three times. Memory holds only open flows and data that is not acknowledged.
  * 1. survey.c finds the flows of both captures. Their direction, their MSS and the difference of their relative numbers
- * are known only after this reading.
- * 2. join.c pairs packets sent with packets received, block by block behind the acknowledgements, and writes segments
- * and acks. It also measures round-trip times and delays. The labels depend on their smallest values.
+ *    are known only after this reading.
+ * 2. join.c pairs packets sent with packets received, block by block as data is acknowledged, and writes segments and
+ *    acks. It also measures round-trip times and delays. The labels depend on their smallest values.
  * 3. walk.c follows the sender once more, along with the rows that were written. It writes kinds and events and finds
- * stops.
+ *    stops.
  * Rejected: labels in the second reading, from the smallest round-trip time so far. The beginning of a transfer would
  * be judged by other bounds than its end. */
 #ifndef PL_TRANSFER_H
@@ -330,7 +330,7 @@ struct pl_transfer {
     struct pl_mark_sum marks;
     uint64_t duplicate_acks; /* at the sender */
     uint64_t reordered,
-        overtaken_sum; /* parts that arrived behind later ones; number of parts that overtook them, in sum */
+        overtaken_sum; /* parts that arrived after later ones; number of parts that overtook them, in sum */
     uint32_t overtaken_max;
     int64_t
         reordered_late_ns; /* largest time between the first overtaking arrival and the arrival of a reordered part */

@@ -245,7 +245,7 @@ static void sequence_ranges_hit_first_transmissions(void)
     for (int t = 0; t < 2; t++) {
         const struct loss_model *model = t ? &thrice : &once;
         struct loss_state *state = state_new(0);
-        uint32_t isn = 0xfffffe00; /* the range lies behind the wrap */
+        uint32_t isn = 0xfffffe00; /* the range lies after the wrap */
         CHECK(loss_model_wants_tcp(model));
         CHECK(!tcp_lost(state, model, isn, 1, true));
         CHECK(!tcp_lost(state, model, isn + 1, 999, false));  /* 1 … 999 */

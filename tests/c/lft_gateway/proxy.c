@@ -92,7 +92,7 @@ static void test_wrong_plain_http(void)
         CHECK_EQ(feed(&r, PROXY_HTTP, wrong[i], strlen(wrong[i])), PROXY_BAD);
 }
 
-/* A body that came with the head stays behind it; a head without room for what is added is too large. */
+/* A body that came with the head stays after it; a head without room for what is added is too large. */
 static void test_what_follows_a_plain_head(void)
 {
     static const char post[] = "POST http://a/ HTTP/1.1\r\nContent-Length: 3\r\n\r\nabc";

@@ -18,7 +18,7 @@ static void as_much_left_twice_shows_the_buffer(void)
     CHECK(full_segment(&buffer, LEFT + LEFT / 16, true));
 }
 
-/* A program that is late to run finds the buffer as full as ever, or fuller where its own timer ran out. */
+/* A program that runs late finds the buffer as full as before, or fuller if its timer ran out. */
 static void a_known_buffer_is_full_also_where_nothing_ends_the_silence_at_once(void)
 {
     struct pl_send_buffer buffer = {0};

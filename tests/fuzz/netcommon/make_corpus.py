@@ -45,7 +45,7 @@ def udp(payload: bytes = b"") -> bytes:
 
 
 def vnet(frame: bytes, gso_type: int, gso_size: int, l4: int, csum_offset: int) -> bytes:
-    """Frame behind its virtio-net header (little-endian, as on the machines that fuzz)."""
+    """Frame after its virtio-net header (little-endian, as on the machines that fuzz)."""
     return struct.pack("<BBHHHHH", NEEDS_CSUM, gso_type, l4, gso_size, l4, csum_offset, 0) + frame
 
 
