@@ -234,7 +234,7 @@ def test_the_legends_hide_lines_from_view_to_view_by_mouse_and_keyboard(page: Pa
 
 
 def test_a_view_has_an_address_events_and_files(page: Page, base: str, runs_dir: Path) -> None:
-    """From an event in the list to a view, a box zoom in it, and back to the same view by its address."""
+    """Follows an event in the list to a view, zooms into a box, and returns to the same view by its address."""
     page.goto(run_url(base, runs_dir, "lfp-seqack") + "/trial/0")
     listed = page.locator("#timeline-events-said")
     expect(listed).to_contain_text(" in view")
@@ -485,7 +485,7 @@ def test_a_class_sees_a_result_that_takes_longer_to_draw_than_the_page_waits_bet
 @pytest.mark.virtual
 @pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing()))
 def test_a_class_runs_a_transfer_and_every_browser_sees_what_it_showed(page: Page, tmp_path: Path) -> None:
-    """In virtual time, from the button to the explanation; the second page only looks on."""
+    """Runs a transfer in virtual time, from the button to the explanation; a second page only shows it."""
     with browsed(synthetic_run.losses(tmp_path)) as (url, _), left(page):
         address = f"{url.split('/run/')[0]}/class"
         page.goto(address)

@@ -1,4 +1,4 @@
-"""A transfer that goes on until it is told to stop, every octet checked: ``with transfer(…) as flow: …``."""
+"""A transfer that goes on until the test stops it, every octet checked: ``with transfer(…) as flow: …``."""
 
 from __future__ import annotations
 

@@ -210,7 +210,8 @@ def test_the_collapse_of_lfp_1995_is_named(tmp_path: Path) -> None:
     found = analyse(tmp_path)
     main = found.summary["flows"][found.summary["main_flow"]]
     assert main["lost"] == drops
-    # Delays tell a tail drop from other losses, and this machine adds to them. test_scenarios_virtual.py is exact.
+    # Delays distinguish a tail drop from other losses, and this machine adds to them. test_scenarios_virtual.py is
+    # exact.
     stops = [stop for stop in main["stops"] if stop["cause"] in ("rto_after_tail_drop", "rto_after_loss")]
     assert stops, main["stops"]
     assert stops[0]["t1_ns"] - stops[0]["t0_ns"] > 0.9e9

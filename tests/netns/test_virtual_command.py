@@ -143,8 +143,8 @@ def test_what_cannot_be_is_one_line(arguments: list[str], says: str, capsys: pyt
 
 
 def test_netem_of_ones_own_draws_loss_for_each_packet_of_a_super_packet() -> None:
-    """As docs/how-to/any-program.md says. With 10 %, all 44 packets of a super-packet are never lost together, and at
-    least one of them is in all but 0.9⁴⁴ = 1 % of the super-packets."""
+    """netem draws for each packet, as docs/how-to/any-program.md says. With 10 % loss, all 44 packets of a super-packet
+    are never lost together, and at least one is lost in all but 0.9⁴⁴ = 1 % of the super-packets."""
     lost = in_virtual_time(queue_measures.own_netem, loss="10%", trains=100)
     shares = [len(numbers) / 44 for numbers in lost]
     assert max(shares) < 0.5 and sum(share > 0 for share in shares) >= 95

@@ -1,4 +1,4 @@
-"""In virtual time a gateway's programs find the files beside their scenario, and may write to temporary folders."""
+"""In virtual time a gateway's programs find the files next to their scenario, and may write to temporary folders."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from netcommon.options import Option
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ("comet_delay", "rttcp", "pktlogger", "lft_ref", "scenarios")
-# A page has its tool's name. lfp is no C tool: test_scenarios_cli.py compares its page with its verbs.
+# A page has its tool's name. lfp is not a C tool; test_scenarios_cli.py compares its page with its verbs.
 PAGES = sorted(page for folder in FOLDERS for page in (ROOT / folder).glob("*.1") if page.stem != "lfp")
 COMMAND = "tools/manual-ranges"
 
@@ -108,7 +108,7 @@ def paragraph(page: Path, name: str) -> str:
 
 
 def amount(option: Option, text: str) -> int | None:
-    """A quantity as the page has it, in base units; None for what is no quantity of this option."""
+    """A quantity as the page has it, in base units; None if the text is not a quantity of this option."""
     try:
         return quantity.parse(quantity.UNITS[option.unit], text) if option.unit else None
     except ValueError:

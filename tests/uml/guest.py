@@ -1,9 +1,10 @@
 """A command inside user-mode Linux: another kernel, on this machine's own files, booted in a second or two.
 
-For what this kernel lacks (``sch_netem``). The guest's root is the machine's root file system read-only, through
-hostfs, so the checkout, the Python environment and the C tools are there as they are. Writable are /run (tmpfs) and the
-folder ``Result.share``, hostfs as well, by which output and status come back. The guest is in a process namespace that
-ends with us, whatever ends us. Rejected: a disk image (to be built and kept up to date).
+It is used for features that this kernel lacks (``sch_netem``). The guest's root is the machine's root file system,
+read-only through hostfs, so the guest has the checkout, the Python environment and the C tools. It may write to /run
+(tmpfs) and to the folder ``Result.share`` (hostfs), which returns output and status. The guest is in a process
+namespace that ends with this process, however it ends. Rejected: a disk image, which would have to be built and kept up
+to date.
 """
 
 from __future__ import annotations

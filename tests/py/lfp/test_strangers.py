@@ -378,7 +378,7 @@ def _swollen(file: Path, bomb: str) -> None:
     some = table.take(pa.nulls(1 << 20, pa.int64()).fill_null(0))
     if bomb == "rows":
         many = pa.concat_tables([some] * ((1 << 30) // some.nbytes + 1))
-        newer = "max_rows_per_page" in inspect.signature(parquet.write_table).parameters  # else there is no such limit
+        newer = "max_rows_per_page" in inspect.signature(parquet.write_table).parameters  # older: no limit
         pages: dict[str, Any] = {"max_rows_per_page": 1 << 30} if newer else {}
         parquet.write_table(many, file, compression="zstd", row_group_size=1 << 26, data_page_size=1 << 30, **pages)
     elif bomb == "text":

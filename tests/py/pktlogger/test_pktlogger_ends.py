@@ -1297,6 +1297,6 @@ def test_a_base_is_no_shorter_than_the_path_where_others_have_half_of_the_line(t
 
 
 def _from_port(packet: Packet, port: int) -> Packet:
-    """The packet as one of another connection of the same hosts."""
+    """The packet, moved to another connection of the same hosts."""
     ends = {("10.0.0.1", 40000): ("10.0.0.1", port)}
     return replace(packet, src=ends.get(packet.src, packet.src), dst=ends.get(packet.dst, packet.dst))

@@ -101,7 +101,7 @@ def test_an_older_rttcp_is_refused_with_the_version(receiver: Receiver) -> None:
 
 
 def test_each_end_wants_the_other_role(receiver: Receiver) -> None:
-    """An echo of our own hello is no receiver, and a receiver is no sender."""
+    """An echo of the sender's own hello does not count as a receiver, and a receiver does not count as a sender."""
     open_server = Receiver()
     try:
         with socket.create_connection(("127.0.0.1", open_server.port)) as peer:

@@ -133,7 +133,7 @@ PROXY = {"trial": 0, "flow_name": "main", "gateway": "command", "gateway_model":
 
 
 def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> None:
-    """The client waits for its gateway, and the gateway for the receiver's window: the client's leg alone knows 1.27 of
+    """The client waits for its gateway, and the gateway for the receiver's window: the client's leg alone shows 1.27 of
     3.43 s."""
     near = flow(1, 40001, 9, limits_ns={"receiver_window": 1270}, losses_by_cause={"tail_drop": 1}, losses_seen={})
     far = flow(4, 33001, 9, limits_ns={"receiver_window": 3000}, losses_by_cause={"tail_drop": 2}, losses_seen={})

@@ -119,7 +119,7 @@ def test_what_is_asked_for_is_in_the_row() -> None:
 
 
 def test_every_setting_tells_trials_apart() -> None:
-    """Trials that differ in any one setting, swept or not, are no repeats of each other."""
+    """Trials that differ in any one setting, swept or not, are not repeats of each other."""
     for name in columns.settings():
         assert cells.varied([{name: "a"}, {name: "b"}, {name: "a"}]) == [name]
         assert cells.varied([{name: "a"}, {name: "a"}]) == []

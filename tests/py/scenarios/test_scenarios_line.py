@@ -22,7 +22,7 @@ def steps(way: Literal["ab", "ba"] = "ab", **path: Any) -> list[dict[str, Any]]:
 
 
 def rates(way: Literal["ab", "ba"] = "ab", **path: Any) -> list[tuple[float, float | None]]:
-    """Seconds since the box began, and Mbit/s."""
+    """The line's steps in seconds since the box began, and Mbit/s."""
     found = [(step["t_ns"], step["rate_bps"]) for step in steps(way, **path)]
     return [((t_ns - BEGAN) / S, bps and bps / 1e6) for t_ns, bps in found]
 
