@@ -61,7 +61,7 @@ class Namespace:
         return self._thread.submit(function, *args, **kwargs).result()
 
     def netlink(self, function: Callable[Concatenate[IPRoute, P], T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """The same with the namespace's netlink socket as the first argument."""
+        """Like `run`, with the namespace's netlink socket as the first argument."""
         return self._thread.submit(function, self._netlink, *args, **kwargs).result()
 
     def _enter(self) -> str:

@@ -150,7 +150,8 @@ class NetemBox:
         self._apply(self._planned(ab, ba))
 
     def show(self) -> dict[str, Any]:
-        """As the box's `show`, without lateness, and with ``notes`` and the ``offloads`` of the inner interfaces."""
+        """The state as in the box's `show`, without lateness, but with ``notes`` and the ``offloads`` of the inner
+        interfaces."""
         links, drops = self._netlink(counters)
         statistics = {which: self._statistics(which, links, drops) for which in _PLACES}
         offloads = {name: {"segmentation": self._middle.run(segments, name)} for name in _SPLITTERS.values()}
@@ -263,8 +264,8 @@ class NetemBox:
         )
 
     def _model_drops(self, which: Which, drops: Mapping[tuple[int, int], int]) -> dict[str, int]:
-        """What the model dropped, by cause. A discipline also counts what those nested in it drop, except on the kernel
-        that counts by packets."""
+        """What the model dropped, by cause. A discipline's count includes the drops of disciplines nested in it, except
+        on the virtual-time kernel."""
         names, index = list(self._plans[which].bottleneck()), self._index[_PLACES[which].bottleneck]
         counted = [drops[index, (level + 1) * FIRST] for level in range(len(names))]
         total = dict(self._earlier[which])

@@ -55,8 +55,8 @@ FRAMINGS = {"l2": Framing(0), "ethernet": Framing(24, shortest_bytes=84), "ip": 
 UNLIMITED = 2**31 - 1
 _LINK_HEADER, _VLAN_TAG, _SMALLEST_FRAME = 14, 4, 42  # the smallest is an ARP packet on a veth, which does not pad
 _SUPER_PACKET = 65_536  # largest of IPv4's
-_OCTETS_A_PACKET = 512  # bytes: a super-packet passes whole when its packets carry at least this much on average
-_MOST_HEADERS = _LINK_HEADER + _VLAN_TAG + 60 + 60  # those of IPv4 and TCP with all their options
+_OCTETS_A_PACKET = 512  # bytes: a super-packet is not split when its packets carry at least this on average
+_MOST_HEADERS = _LINK_HEADER + _VLAN_TAG + 60 + 60  # link, VLAN, and IPv4 and TCP with all options
 _NO_RATE_BPS = 100_000_000_000  # the assumed maximum rate of a line without a rate
 
 

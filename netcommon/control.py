@@ -25,7 +25,7 @@ class Refused(ControlError):
 
 
 class ControlClient:
-    """A connection to a running tool. Use it as a context manager; the tool goes on when the connection ends."""
+    """A connection to a running tool. Use it as a context manager; the tool continues when the connection ends."""
 
     tool: ClassVar[str]  # the program's name, for messages
 

@@ -13,5 +13,5 @@ _ESCAPES = {code: repr(chr(code))[1:-1] for code in (*_CONTROL, *_DIRECTION)}
 
 
 def printable(text: str) -> str:
-    """The text with an escape in place of each control character. Newline and tab are kept: they are harmless."""
+    """The text with an escape instead of each control character. Newline and tab are kept: they are harmless."""
     return text.translate(_ESCAPES)

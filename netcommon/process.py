@@ -127,7 +127,7 @@ def _as_a_copy(
 
 
 def _how_it_ended(status: int) -> str:
-    """How a process ended, in words. ``status`` is that of subprocess: negative for a signal."""
+    """How a process ended, in words. ``status`` as in subprocess: negative for a signal."""
     return f"exit status {status}" if status >= 0 else f"killed by {signal.Signals(-status).name}"
 
 
@@ -427,7 +427,7 @@ class Tool:
 
     def _last_stderr_line(self) -> str:
         assert self._stderr
-        descriptor = self._stderr.fileno()  # pread leaves the offset alone, which the tool writes at
+        descriptor = self._stderr.fileno()  # pread does not move the offset, at which the tool writes
         size = os.fstat(descriptor).st_size
         lines = os.pread(descriptor, 2000, max(size - 2000, 0)).decode(errors="replace").strip().splitlines()
         return lines[-1] if lines else ""

@@ -196,7 +196,7 @@ def _scaled(value: float | None, scale: Scale, digits: int) -> str:
         return NOTHING
     smallest_factor, smallest = scale[-1]
     for factor, name in scale:
-        if abs(value) < factor / 2:  # cannot round up to 1; rounding is what takes time
+        if abs(value) < factor / 2:  # cannot round up to 1, so the slow rounding is skipped
             continue
         text = number(value / factor, digits)
         if abs(float(text)) >= 1:

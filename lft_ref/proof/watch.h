@@ -1,4 +1,4 @@
-/* Observes the real code from within (the linker wraps some of its functions with those of watch.c) and reports
+/* Observes the real code from within (the linker wraps some of its functions in functions of watch.c) and reports
  * violated properties. It also breaks the code on purpose, to show that each check can fail. */
 #ifndef LFT_PROOF_WATCH_H
 #define LFT_PROOF_WATCH_H

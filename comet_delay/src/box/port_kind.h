@@ -18,7 +18,7 @@ struct port_kind {
 
 extern const struct port_kind port_tap, port_attached, port_kernel;
 
-/* What port_read returns for a packet that cannot be passed on: a header without a frame. */
+/* The result of port_read for a packet that cannot be passed on: a header without a frame. */
 ssize_t port_unreadable(void *buf);
 
 /* Makes an interface request (SIOC…) on any socket of the namespace, with the name filled in. -1 with errno. */

@@ -33,7 +33,7 @@ struct histogram interval_lateness(const json_t *before, const json_t *after)
         int64_t upper = json_integer_value(json_array_get(bucket, 0));
         int64_t grown = json_integer_value(json_array_get(bucket, 1)) - count_before(old, &from, upper);
         if (grown > 0)
-            histogram_add(&difference, (uint64_t)upper, (uint64_t)grown); /* an upper edge lies in its own bucket */
+            histogram_add(&difference, (uint64_t)upper, (uint64_t)grown); /* an upper edge belongs to its own bucket */
     }
     uint64_t ever = (uint64_t)at(after, "max_ns");
     if (difference.max > ever)

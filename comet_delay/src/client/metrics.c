@@ -105,7 +105,7 @@ static void print_one(FILE *out, const char *name, const char *direction, const 
             *stage ? "\"" : "", value);
 }
 
-/* These counters start again from 0 when the parameter is set, as those of a restarted program do. */
+/* These counters restart from 0 when the parameter is set, like the counters of a restarted program. */
 static void print_losses(FILE *out, const json_t *statistics)
 {
     static const char *const stages[][2] = {{"loss", "before"}, {"loss_after", "after"}};

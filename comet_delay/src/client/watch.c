@@ -117,7 +117,7 @@ static void print_interval(const struct watch_settings *settings, json_t *interv
     json_decref(interval);
 }
 
-/* Waits until `until_ns`. True when a signal came before. */
+/* Waits until `until_ns`. Returns true when a signal arrives before. */
 static bool wait_or_end(int signal_fd, uint64_t until_ns)
 {
     uint64_t now_ns = nc_now_ns(), wait_ns = until_ns > now_ns ? until_ns - now_ns : 0;

@@ -108,7 +108,7 @@ static void take_bitmap(struct lft_engine *engine, const struct lft_report *repo
         }
 }
 
-/* A peer that lies about what it received harms only itself. It must not lead us outside our memory, though. */
+/* A false report harms only the peer that sends it, but it must not lead to accesses outside our memory. */
 static bool plausible(const struct lft_engine *engine, const struct lft_report *report, uint64_t cumulative)
 {
     return report->largest_counter <= engine->tx_counter && cumulative <= engine->tx_next &&

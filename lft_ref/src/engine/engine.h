@@ -4,10 +4,11 @@
  *
  *   lft_engine_poll     gives the next transmission, or none. Call it until it gives none or the batch is full. When
  *                       limit, memory and recovery allow a fresh DATA frame, it asks `source.fill` for the payload. So
- *                       data is bound to a frame as late as possible, and what waits in streams is shared out fairly.
+ *                       data is bound to a frame as late as possible, and streams with waiting data share the line
+ *                       fairly.
  *   lft_engine_receive  takes one authentic frame. It hands every DATA payload to `source.deliver` exactly once, in
  *                       order of arrival (`gbn-strict`: in order of numbers).
- *   lft_engine_next_ns  says when to poll again if nothing happens before.
+ *   lft_engine_next_ns  returns when to poll again if nothing happens before.
  *
  * Memory: the payload of an unacknowledged frame lives in a buffer of `tx_pool`. When that pool is empty the engine
  * makes no fresh DATA, so streams fill up and the relay stops reading. A received payload lives in a buffer of

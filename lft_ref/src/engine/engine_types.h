@@ -31,12 +31,12 @@ extern const char *const lft_class_names[];
 struct lft_source {
     /* Writes up to `room` octets of chunks and returns how many; 0: nothing to send now. */
     size_t (*fill)(void *user, uint8_t *at, size_t room, uint64_t now_ns);
-    /* True when `fill` would give something. It is called often and must be cheap. */
+    /* True when `fill` would return data. It is called often and must be cheap. */
     bool (*waiting)(void *user);
-    /* Takes a payload, each exactly once. `payload` points into `buffer`, which stays valid after return only if held.
-     * */
+    /* Takes a payload; each is delivered exactly once. `payload` points into `buffer`, which stays valid after return
+     * only if held. */
     void (*deliver)(void *user, struct lft_buffer *buffer, const uint8_t *payload, size_t length, uint64_t now_ns);
-    /* Is told the smoothed round trip whenever it changes; NULL: not wanted. */
+    /* Called with the smoothed round-trip time whenever it changes; NULL: not wanted. */
     void (*round_trip)(void *user, uint64_t srtt_ns);
     void *user;
 };

@@ -1,6 +1,6 @@
 /* Decides which transmissions are lost. A transmission is considered lost when another one has arrived that was sent at
- * least reorder_ns and three counters later. Because every transmission has a counter of its own, the loss of a
- * retransmission is detected in the same way, and as fast, as that of a first transmission. */
+ * least reorder_ns and three counters later. Because every transmission has its own counter, the loss of a
+ * retransmission is detected in the same way, and as fast, as the loss of a first transmission. */
 #include "engine_internal.h"
 
 enum { REORDER_COUNTERS = 3, CODED_COUNTERS = LFT_FEC_WINDOW_MAX + 32 };

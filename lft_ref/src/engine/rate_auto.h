@@ -48,7 +48,7 @@ struct lft_rate_auto {
 /* The measurements available at the time of a report. */
 struct lft_rate_round {
     uint64_t now_ns, srtt_ns, queue_ns, arrived_bytes;
-    uint64_t sent, lost;    /* transmissions whose fate is known, and those of them that were lost */
+    uint64_t sent, lost;    /* numbers of transmissions whose fate is known, and of lost ones among them */
     bool limited_by_source; /* the line was idle */
 };
 

@@ -11,7 +11,8 @@ struct lft_engine;
 struct lft_recovery_ops {
     bool receiver_keeps; /* the receiver keeps frames out of order; false: it discards them and delivers in order of
                           * numbers */
-    bool reads_bitmap;   /* the sender uses the bitmap of reports to free what has arrived and to find what is lost */
+    bool reads_bitmap;   /* the sender uses the bitmap of reports to free frames that have arrived and to find lost
+                          * ones */
     bool coded;          /* the sender adds REPAIR frames; reordering of up to a coded window is not taken for loss */
     /* Gives the number to retransmit now. False: none. */
     bool (*next)(struct lft_engine *engine, uint64_t *number);

@@ -1,6 +1,6 @@
-/* The TOML file of settings. Its tables are the headings of `lft-gateway run --help`, its keys the options' names
- * with _ in place of -. A value is a text with a unit, a number, a boolean for a flag, or an array for an option that
- * may be given several times. */
+/* The TOML file of settings. Its tables are the headings of `lft-gateway run --help`, its keys the options' names with
+ * _ instead of -. A value is a text with a unit, a number, a boolean for a flag, or an array for an option that may be
+ * given several times. */
 #ifndef LFT_CONFIG_FILE_H
 #define LFT_CONFIG_FILE_H
 

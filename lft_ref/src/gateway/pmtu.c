@@ -1,4 +1,4 @@
-/* The interval of sizes between what passes and what does not. */
+/* Narrows the interval between the largest size that passes and the smallest that does not. */
 #include "pmtu.h"
 
 #include "nc_clock.h"
@@ -12,7 +12,7 @@ void pmtu_init(struct pmtu *pmtu, uint32_t base, uint32_t limit)
     pmtu->good = pmtu->base;
 }
 
-/* Chooses the next size: first the limit itself, then the middle between what passes and what does not. */
+/* Chooses the next size: first the limit itself, then the middle of the interval. */
 static void choose(struct pmtu *pmtu, uint64_t now_ns)
 {
     pmtu->tries = 0;

@@ -1,6 +1,6 @@
-/* The search for the largest payload that the path takes, in outline that of RFC 8899. Padded PROBE frames, which the
- * peer answers, try the whole MTU of the device first, and then halve the interval. A pure state machine: the gateway's
- * loop asks what to try and reports what was answered. The search starts over when the tunnel comes up, when the kernel
+/* The search for the largest payload that the path carries, similar to RFC 8899. Padded PROBE frames, which the peer
+ * answers, try the whole MTU of the device first, and then halve the interval. A pure state machine: the gateway's loop
+ * asks for the size to try and reports the answers. The search starts over when the tunnel comes up, when the kernel
  * refuses a size, and when the size in use is doubted and its probe is not answered. The size is doubted when the
  * oldest frame stays unacknowledged, and every ten minutes, because paths change. When the probe of a doubted size is
  * answered, the search goes on with larger sizes.

@@ -5,7 +5,7 @@
 
 #include "nc_secret.h"
 
-/* Printable ASCII alone: random octets look like that once in 10^13 keys. */
+/* True for printable ASCII only; random octets look like that once in 10^13 keys. */
 static bool is_text(const uint8_t *at, size_t n)
 {
     for (size_t i = 0; i < n; i++)

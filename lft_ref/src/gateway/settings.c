@@ -117,8 +117,8 @@ const struct nc_option *settings_rows(size_t *n)
     return rows;
 }
 
-/* The file becomes options in front of those of the command line. So there is one parser with one set of messages,
- * and the command line wins because it comes later. */
+/* The file becomes options before the command line's. So there is one parser with one set of messages, and the command
+ * line overrides the file because it comes later. */
 void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings)
 {
     struct nc_error error;

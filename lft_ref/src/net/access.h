@@ -3,9 +3,9 @@
  * they should: its own services, which trust local peers, and a cloud's metadata services, which hand out credentials.
  *
  * The decision works as in a routing table: the longest prefix that contains the address counts; among equal prefixes
- * --deny goes before --allow, and --allow before the default. Denied by default are loopback, unspecified, link-local,
- * multicast and reserved addresses and those of metadata services. IPv4 addresses inside IPv6 ones (mapped, or behind
- * the well-known prefix of NAT64) count as what they are.
+ * --deny goes before --allow, and --allow before the default. By default loopback, unspecified, link-local, multicast
+ * and reserved addresses and the addresses of metadata services are denied. IPv4 addresses inside IPv6 ones (mapped, or
+ * after the well-known prefix of NAT64) are treated as IPv4 addresses.
  * Rejected: the first match in a list; with options in several lists, users cannot see the order. */
 #ifndef LFT_ACCESS_H
 #define LFT_ACCESS_H

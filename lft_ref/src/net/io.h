@@ -1,7 +1,7 @@
 /* The tunnel's socket: UDP with segmentation offload in both directions, or raw ESP (IP protocol 50), over IPv4 or
- * IPv6. Datagrams are sent with "don't fragment"; the gateway's pmtu.h finds what path and device take. A batch that
- * would block is kept, and sent first once the socket is writable again. A batch that fails otherwise is a lost
- * packet. */
+ * IPv6. Datagrams are sent with "don't fragment"; the gateway's pmtu.h finds the size that path and device carry. A
+ * batch that would block is kept, and sent first once the socket is writable again. A batch that fails otherwise is a
+ * lost packet. */
 #ifndef LFT_IO_H
 #define LFT_IO_H
 
@@ -19,7 +19,7 @@ extern const char *const io_carriage_names[]; /* for nc_options */
 
 struct io_settings {
     enum io_carriage carriage;
-    struct sockaddr_storage local; /* the address to bind to; its family is that of outer packets */
+    struct sockaddr_storage local; /* the address to bind to; outer packets have its family */
     uint64_t socket_buffer_bytes;
     uint32_t mark; /* the packet mark of everything that the gateway itself sends */
 };

@@ -1,8 +1,8 @@
 /* SOCKS5 (RFC 1928), octet by octet, and HTTP: CONNECT, and plain requests for http:// (RFC 9112, 3.2.2), whose head is
  * rewritten for the server.
  *
- * A client of a plain proxy may ask for another server in its next request. This proxy carries octets and does not look
- * at what follows the head, so the rewritten head says "Connection: close": a connection carries one request.
+ * A client of a plain proxy may ask for another server in its next request. This proxy carries octets and does not
+ * examine anything after the head, so the rewritten head says "Connection: close": a connection carries one request.
  * Rejected: parsing bodies and responses to keep connections open; that is a caching proxy's job. */
 #include "proxy_request.h"
 

@@ -14,7 +14,7 @@ enum { PROXY_REQUEST_MAX = 8192 };
 enum proxy_kind { PROXY_FORWARD, PROXY_SOCKS5, PROXY_HTTP, PROXY_HTTP_PLAIN };
 enum proxy_parsed {
     PROXY_MORE,  /* the request is not complete */
-    PROXY_REPLY, /* send `reply`; the request goes on */
+    PROXY_REPLY, /* send `reply`; the request continues */
     PROXY_GO,    /* connect to `where` */
     PROXY_BAD    /* send `reply` and close */
 };

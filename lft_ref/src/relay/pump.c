@@ -114,7 +114,7 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
         ssize_t put = writev(c->source.fd, pieces, n);
         if (put < 0 && errno != EAGAIN && errno != EINTR) {
             c->write_error = errno;
-            c->readable = c->hangup = true; /* what the host had sent before is read to its end */
+            c->readable = c->hangup = true; /* data that the host sent before are read completely */
             return PUMP_MORE;
         }
         if (put < (ssize_t)total(pieces, n))

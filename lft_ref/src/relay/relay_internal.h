@@ -48,7 +48,8 @@ void relay_end_wait(struct relay *relay); /* a connection has ended: those that 
 void relay_look_later(struct relay_connection *connection, uint64_t at_ns);
 void relay_end_look(struct relay *relay); /* last_ns has come */
 
-/* local.c: two sessions of this process back to back, for what the proxies accept while the tunnel is bypassed. */
+/* local.c: two sessions of this process back to back, for connections that proxies accept while the tunnel is
+ * bypassed. */
 enum { RELAY_LOCAL_ENDS = 2 };
 struct relay_local *relay_local_create(size_t streams_max); /* NULL: no memory */
 void relay_local_destroy(struct relay_local *local);
@@ -63,10 +64,10 @@ uint64_t relay_local_next_ns(const struct relay_local *local);
 /* last_words.c */
 void last_words(struct relay_connection *connection, uint64_t now_ns); /* examines a connection in RELAY_LAST_WORDS */
 
-/* descriptors.c: when no descriptor is left, one of the source that has the most makes room. */
+/* descriptors.c: when no descriptor is left, one of the source with the most sockets is freed. */
 bool relay_make_room(struct relay *relay, const struct share_key *newcomer, int error); /* whether to try again */
-/* Accepts a client of a listener. -1: no client waits, or the listener rests. `full`: the caller must turn the client
- * away by relay_turn_away, because no source has more sockets than the client's. */
+/* Accepts a client of a listener. -1: no client waits, or the listener is ignored for a while (loop_rest). `full`: the
+ * caller must turn the client away by relay_turn_away, because no source has more sockets than the client's. */
 int relay_accept(struct relay *relay, struct loop_source *listener, struct sockaddr_storage *client, bool *full);
 void relay_turn_away(struct relay *relay, int fd);
 void relay_keep_spare(struct relay *relay);

@@ -250,7 +250,7 @@ static int install_routes(const struct rules *rules, struct nc_error *error)
         add(&commands, "rule add pref 501 fwmark %u lookup %u\n", tun, rules->table + 1);
         add(&commands, "route add %s dev %s table %u\n", all, rules->name, rules->table + 1);
         if (ip(family, false, &commands, error) < 0 && family == 4)
-            return -1; /* a machine without IPv6 is no error */
+            return -1; /* a machine without IPv6 is not an error */
     }
     return 0;
 }

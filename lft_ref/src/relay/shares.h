@@ -4,8 +4,8 @@
  *   - Connections that are not yet established (--half-open): the oldest of the busiest source makes room.
  *   - All connections (--sessions): one that has been idle for long makes room, if its source has more than the source
  *     of the new one; otherwise the new one is refused.
- * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway knows the clients of its peer's proxies by a
- * number alone.
+ * A source is an IPv4 address or an IPv6 network of 64 bits. A far gateway knows the clients of its peer's proxies only
+ * by a number.
  * Rejected: turning new connections away at the limit. Eight connects a second to destinations that do not answer would
  * then lock everybody out for as long as a connect may take (two minutes), and idle connections would do so for a day.
  * Rejected: a fixed share for each source. It is too little for a source with many hosts behind it, and too much with a

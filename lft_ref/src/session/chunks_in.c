@@ -233,8 +233,8 @@ static take_chunk *const takes[LFT_STREAM_STATES][LFT_CHUNK_TYPES] = {
 
 /* Creates the stream of a chunk whose stream is not in the table, or returns NULL. Frames arrive in any order, so any
  * chunk of the opener may arrive before the OPEN. A chunk for a stream that has ended here, most often a RESET, is late
- * and is ignored: our FIN or RESET has already told the peer what it waits for. When there is no room, the first chunk
- * is answered by REFUSE, whatever its type, because an OPEN that comes later is ignored. */
+ * and is ignored: our FIN or RESET has already given the peer the information that it waits for. When there is no room,
+ * the first chunk is answered by REFUSE, whatever its type, because an OPEN that comes later is ignored. */
 static struct lft_stream *begin(struct lft_session *session, const struct lft_chunk *chunk)
 {
     bool theirs = (chunk->stream & 1) == (session->config.initiator ? 1u : 0u);

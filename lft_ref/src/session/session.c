@@ -1,4 +1,4 @@
-/* The life of a session, and what concerns all of its streams. */
+/* Creates, runs and ends a session, and handles all of its streams together. */
 #include <stdlib.h>
 #include <string.h>
 

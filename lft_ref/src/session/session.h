@@ -109,7 +109,8 @@ void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result)
 /* Whether the peer still reads what is written. */
 bool lft_stream_is_read(const struct lft_stream *stream);
 
-/* Up to n pieces of what has arrived in order, for writev. Consumes nothing. Returns how many; 0: none. */
+/* Up to n pieces of the octets that have arrived in order, for writev, without consuming them. Returns their number; 0:
+ * none. */
 int lft_stream_read_view(struct lft_stream *stream, struct iovec *pieces, int n);
 void lft_stream_consumed(struct lft_stream *stream, size_t bytes, uint64_t now_ns); /* at most the octets viewed */
 const struct lft_result *lft_stream_result(const struct lft_stream *stream);        /* after LFT_EVENT_RESET */

@@ -23,13 +23,13 @@ enum {
 
 /* The states of a stream as far as arriving chunks are concerned: the rows of the table in FORMAT.md, "Chunks". */
 enum lft_stream_state {
-    LFT_STREAM_EARLY,   /* acceptor: chunks have come, the OPEN has not */
+    LFT_STREAM_EARLY,   /* acceptor: chunks have arrived, but the OPEN has not */
     LFT_STREAM_OPENING, /* opener: the acceptor has not answered */
-    LFT_STREAM_ASKED,   /* acceptor: the OPEN has come, the relay has not answered it */
+    LFT_STREAM_ASKED,   /* acceptor: the OPEN has arrived, but the relay has not answered it */
     LFT_STREAM_OPEN,
     LFT_STREAM_FAILING, /* this end's RESET waits behind octets that are not sent yet */
-    LFT_STREAM_FAILED,  /* the peer's RESET has come, and octets before it have not all been read */
-    LFT_STREAM_ENDED,   /* REFUSE or RESET was sent or received; octets are still on their way */
+    LFT_STREAM_FAILED,  /* the peer's RESET has arrived, and not all octets before it have been read */
+    LFT_STREAM_ENDED,   /* REFUSE or RESET was sent or received; octets are still in flight */
     LFT_STREAM_STATES
 };
 #define LFT_VALUE_MAX ((UINT64_C(1) << 48) - 1)
@@ -113,8 +113,8 @@ struct lft_stream {
     uint64_t tx_offset, tx_credit;
     uint64_t tx_marked, tx_keep; /* the offset a second ago; the credit that RETURN will leave */
     uint16_t tx_returns;         /* RETURN chunks sent */
-    bool tx_finish, tx_ended;    /* tx_finish: FIN is wanted; tx_ended: FIN, REFUSE or RESET is on its way */
-    bool tx_failed;              /* RESET is wanted behind what is queued */
+    bool tx_finish, tx_ended;    /* tx_finish: FIN must follow; tx_ended: FIN, REFUSE or RESET is queued or sent */
+    bool tx_failed;              /* RESET must follow the queued octets */
 
     struct lft_piece *rx_first, *rx_last, *rx_holes;
     size_t rx_queued, rx_holed;
@@ -126,7 +126,7 @@ struct lft_stream {
      * decay: octets read in a round trip, and octets that waited for a missing one. */
     bool rx_proven;
     uint64_t rx_round_ns, rx_round_bytes, rx_rate_peak, rx_hole_peak;
-    uint16_t rx_returns; /* RETURN chunks that have come */
+    uint16_t rx_returns; /* RETURN chunks that have arrived */
     unsigned rx_idle_ticks, early_ticks;
     uint32_t rx_recent; /* octets since the last tick, plus half of the value before that tick */
 };

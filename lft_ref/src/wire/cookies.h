@@ -64,7 +64,7 @@ void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns);
 void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct lft_hmac *hmac, struct lft_span address,
                      uint8_t cookie[LFT_COOKIE_BYTES]);
 
-/* Counts an INIT by its mac1. Returns how many copies came before it in this minute. */
+/* Counts an INIT by its mac1. Returns how many copies arrived before it in this minute. */
 unsigned lft_cookies_count(struct lft_cookies *cookies, const uint8_t mac1[LFT_MAC_BYTES], bool from_peer,
                            uint64_t now_ns);
 /* This INIT is stale. */

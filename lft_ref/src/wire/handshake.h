@@ -1,13 +1,13 @@
 /* The handshake of FORMAT.md as a pure state machine: messages go in, messages and keys come out, `now_ns` is passed
  * in. Only link.h uses it. Invariants:
- *   - a message that no holder of the key has made changes nothing but counters and budgets (cookies.h);
- *   - nor does a repeated message: an INIT counts once, by its timestamp, and an answer counts only for the current
+ *   - a message that was not made by a holder of the key changes only counters and budgets (cookies.h);
+ *   - so does a repeated message: an INIT counts once, by its timestamp, and an answer counts only for the current
  *     INIT;
  *   - keys in use stay until the peer has shown that it has the new ones; pending keys are replaced only by an INIT
  *     that was made after them, which a cookie proves;
  *   - an epoch of this end belongs to at most one association. So two ends that agree on both epochs mean the same
  *     association, and one of them cannot have restarted without the other.
- * Rejected: a challenge before every handshake in place of timestamps; it costs each rekey another round trip. */
+ * Rejected: a challenge before every handshake instead of timestamps; it would cost each rekey another round trip. */
 #ifndef LFT_HANDSHAKE_H
 #define LFT_HANDSHAKE_H
 
@@ -53,7 +53,7 @@ struct lft_handshake_message {
 
 enum lft_handshake_result {
     LFT_HS_NOTHING, /* nothing to do */
-    LFT_HS_REPLY,   /* send the reply to the address that the message came from */
+    LFT_HS_REPLY,   /* send the reply to the source address of the message */
     LFT_HS_KEYS,    /* initiator: use `keys` at once */
     LFT_HS_PENDING, /* responder: send the reply; use `keys` once an authentic frame has arrived on keys.spi_in */
 };

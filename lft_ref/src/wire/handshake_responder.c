@@ -90,7 +90,7 @@ static enum lft_handshake_result respond(struct lft_handshake *handshake, const 
     return LFT_HS_PENDING;
 }
 
-/* Opens the INIT and decides how to answer it. `before`: how many copies came before it. */
+/* Opens the INIT and decides how to answer it. `before`: how many copies arrived before it. */
 static enum lft_handshake_result judge(struct lft_handshake *handshake, uint64_t now_ns, unsigned before,
                                        const struct lft_handshake_message *message, struct lft_noise *noise,
                                        struct lft_handshake_answer *answer)

@@ -25,7 +25,7 @@ void lft_noise_start(struct lft_noise *noise, const uint8_t psk[LFT_SECRET_BYTES
  * + 48 octets. */
 void lft_noise_write_1(struct lft_noise *noise, const uint8_t private[LFT_DH_BYTES], struct lft_span payload,
                        uint8_t *out);
-/* Reads message 2, whose payload has message.n - 48 octets. False: not authentic; the state is as it was. */
+/* Reads message 2, whose payload has message.n - 48 octets. False: not authentic; the state is unchanged. */
 bool lft_noise_read_2(struct lft_noise *noise, struct lft_span message, uint8_t *payload);
 
 /* The responder's two steps. After a return of false the state must not be used. */

@@ -41,8 +41,8 @@ static uint64_t info_number(const struct rttcp_side *side, const char *name)
     return (uint64_t)json_integer_value(json_object_get(side->tcp_info, name));
 }
 
-/* The bytes that the receiver read. When its account is missing, the best known number is what its TCP acknowledged,
- * but only in a session with one stream; bytes_acked also counts the SYN. */
+/* The bytes that the receiver read. When its account is missing, the best known number is the bytes that its TCP
+ * acknowledged, but only in a session with one stream; bytes_acked also counts the SYN. */
 static uint64_t bytes_known(const struct rttcp_way *way, bool finished)
 {
     if (finished || way->receiver.bytes)

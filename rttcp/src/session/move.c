@@ -151,7 +151,7 @@ static int check_patience(struct rttcp_session *s, int direction)
     return nc_fail(&s->error, NC_EXIT_FAILED, "the receiver did not confirm the transfer within --timeout");
 }
 
-/* Checks one flow. Returns 0 when it goes on, 1 when it is done, -1 when it failed. */
+/* Checks one flow. Returns 0 when it continues, 1 when it is done, -1 when it failed. */
 static int look_at(struct rttcp_session *s, int direction)
 {
     struct rttcp_flow *flow = &s->flows[direction];

@@ -76,7 +76,7 @@ static void summarise(struct rttcp_session *s)
     }
 }
 
-/* At the serving end: makes its own summaries from those of the proposing end. */
+/* At the serving end: makes its own summaries, based on the proposing end's. */
 static void adopt(struct rttcp_session *s)
 {
     for (int d = 0; d < DIRECTIONS; d++)

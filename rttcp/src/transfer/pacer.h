@@ -10,8 +10,8 @@
  * ended.
  *
  * The kernel does not pace the first ten segments of a connection, and paces whole segments. At 10 kbit/s ten segments
- * take 12 s at the pace. So when ten segments exceed what the pace sends in RTTCP_AHEAD_NS, the writes are paced:
- * nothing is written before all earlier bytes are due, and each write has the bytes that the pace sends in
+ * take 12 s at the pace. So when ten segments exceed the bytes that the pace sends in RTTCP_AHEAD_NS, the writes are
+ * paced: nothing is written before all earlier bytes are due, and each write has the bytes that the pace sends in
  * RTTCP_AHEAD_NS, but at most one segment. Above that rate the kernel paces, and at most the same number of bytes waits
  * in the socket (sockopt.c). In both cases a transfer ends about RTTCP_AHEAD_NS after its duration at most.
  * Invariant: this is a state machine; pace.c looks at the clock and sleeps. */
@@ -33,7 +33,7 @@ struct rttcp_pacer {
 /* The largest write when the kernel's pacing to `bytes_per_s` is too coarse; 0 when it is not. */
 uint64_t rttcp_pacer_small_write(uint64_t bytes_per_s, uint64_t mss);
 
-/* What the pace sends in RTTCP_AHEAD_NS; at least 1. */
+/* The bytes that the pace sends in RTTCP_AHEAD_NS; at least 1. */
 uint64_t rttcp_pacer_ahead(uint64_t bytes_per_s);
 
 struct rttcp_pacer rttcp_pacer_create(uint64_t bytes_per_s, uint64_t burst_bytes, uint64_t now_ns);

@@ -29,7 +29,7 @@ struct rttcp_rr {
     struct nc_spread latency;   /* client */
 };
 
-/* Returns NULL without memory. The sizes are those of the parameters. */
+/* Returns NULL without memory. The parameters give the sizes. */
 struct rttcp_rr *rttcp_rr_create(const struct rttcp_params *params, bool client);
 
 /* The client is about to send its first request. Exchanges that begin within omit_ns from now have no latency. */

@@ -43,7 +43,7 @@ struct rttcp_transfer {
     uint8_t *buffer;
     size_t buffer_size;
     int source_fd;                               /* zero-copy: a file in memory that holds the buffer; -1 */
-    uint64_t held_from, held_to;                 /* sender, verify: offsets of what the buffer holds */
+    uint64_t held_from, held_to;                 /* sender, verify: offsets of the buffer's contents */
     uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the current count of wake-ups began */
     uint64_t lowat_bytes;
     bool full;                /* the last send did not accept all bytes: the send buffer was full for a slice */

@@ -1,7 +1,7 @@
 /* How the TCP window itself is set to W; setting a buffer is not enough, because the kernel offers only a part of it.
  *
  * 1. The listener's SO_RCVBUF is about 2 W. This switches autotuning off, and the connection begins with an offer of
- * about W, because the kernel offers half of the buffer (recent kernels, such as 6.18, without a cap at 64 KB).
+ *    about W, because the kernel offers half of the buffer (recent kernels, such as 6.18, without a cap at 64 KB).
  *    The kernel never takes an offer back. SO_RCVBUF is at least 256 KB, so that the window scale is 1 or more: with
  *    scale 0 Linux rounds the offer down to a multiple of the MSS (__tcp_select_window), so that 8 KB would become
  *    4,300. Setting TCP_WINDOW_CLAMP on the listener would have the same effect.
@@ -12,11 +12,11 @@
  *    receiving loop checks the clamp after every recv() and sets it again; the results count this
  *    (window_clamp_resets).
  * 4. The excess over W that steps 1 and 3 offered has to be used up, so the sender begins by sending one window at a
- * time (opening.c).
+ *    time (opening.c).
  * 5. Root of a user namespace may not set buffers beyond net.core.rmem_max. It sets the namespace's net.ipv4.tcp_rmem
- * instead, and the listener begins with 4 W. In this case TCP_WINDOW_CLAMP on the listener keeps the first offer at W.
- * The clamp does not make the scale 0 here: such windows exceed half of rmem_max, so their scale is 1 or more. Scale,
- * offer and buffers are the same as for root.
+ *    instead, and the listener begins with 4 W. In this case TCP_WINDOW_CLAMP on the listener keeps the first offer at
+ *    W. The clamp does not make the scale 0 here: such windows exceed half of rmem_max, so their scale is 1 or more.
+ *    Scale, offer and buffers are the same as for root.
  * Rejected: a buffer sized so that the kernel's share of it is W. The share depends on packet sizes and changes.
  * Rejected: a window in the route (`ip route … window W`). It needs a route that we may change, and it has scale 0,
  * too. */

@@ -17,7 +17,7 @@
 #endif
 
 /* Before listen(): sets the receive buffer with which the connection begins. Returns -1 when the kernel's limit is
- * below what the window will need. The error then names the largest possible window and the limit to change. */
+ * below the memory that the window needs. The error then names the largest possible window and the limit to change. */
 int rttcp_window_reserve(int fd, uint64_t window_bytes, struct nc_error *error);
 
 /* Before connect(): sets a send buffer that is large enough never to limit the flight. */
@@ -35,7 +35,7 @@ uint64_t rttcp_window_clamp(int fd);
 /* The window that will be offered: window_bytes rounded up to the granularity of the scale (RFC 7323, 2.3). */
 uint64_t rttcp_window_granted(uint64_t window_bytes, uint64_t scale);
 
-/* Asks for a congestion control by name. Returns 0, or -1 with an error that lists those of this kernel. */
+/* Asks for a congestion control by name. Returns 0, or -1 with an error that lists this kernel's controls. */
 int rttcp_congestion_set(int fd, const char *name, struct nc_error *error);
 
 #endif

@@ -41,7 +41,8 @@ static int use_session(SSL *tls, const EVP_MD *digest, const unsigned char **ide
     return *session != NULL;
 }
 
-/* Called at the serving end. Without a session the handshake goes on without a key, finds no certificate, and fails. */
+/* Called at the serving end. Without a session the handshake continues without a key, finds no certificate, and
+ * fails. */
 static int find_session(SSL *tls, const unsigned char *identity, size_t size, SSL_SESSION **session)
 {
     bool ours = size == sizeof IDENTITY - 1 && memcmp(identity, IDENTITY, size) == 0;
