@@ -4,7 +4,8 @@
  * with its parent.
  *
  * Invariant: what the threads do follows from the seed alone, which is printed. A hypervisor may stop the machine in
- * addition. Rejected: stress-ng, which cannot make short loads at a real-time priority. */
+ * addition.
+ * Rejected: stress-ng, which cannot make short loads at a real-time priority. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -208,7 +208,7 @@ static int study_losses(struct pl_explain *explain)
     return result;
 }
 
-/* For a connection alone between its hosts: finds outages that took data and acknowledgements at once. Where there are
+/* For a connection alone between its hosts: finds outages that lost both data and acknowledgements. Where there are
  * several connections, silences.h looks at all of them. */
 static int find_both_ways(struct pl_explain *explain)
 {

@@ -9,7 +9,8 @@
  * (clock ticks, the other end's delayed acknowledgements), so the rule has no fixed time. When only one packet is
  * outstanding, its retransmission may be a probe or a time-out. If samples have the kernel's count of time-outs, that
  * decides. Otherwise the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says, and the
- * second is a time-out, because a sender probes once. Fast: every other retransmission.
+ * second is a time-out, because a sender probes once.
+ * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "shown.h"
 #include "thresholds.h"

@@ -1,7 +1,7 @@
 /* What a capture point writes: one file, or a set of files (file_set.h) of which one at a time is open. A file of a set
  * is complete, with its own drop counts, and gets its final name before the next one is made. So a capture that is
- * killed loses one file, and the counts of a set's files add up to those of a single file. Rejected: names without a
- * time, as tcpdump -C makes them. A second capture would overwrite some of them. */
+ * killed loses one file, and the counts of a set's files add up to those of a single file.
+ * Rejected: names without a time, as tcpdump -C makes them. A second capture would overwrite some of them. */
 #ifndef PL_OUTPUT_H
 #define PL_OUTPUT_H
 

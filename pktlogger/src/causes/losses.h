@@ -24,7 +24,7 @@ struct pl_loss_causes {
     int64_t first_lost_ns, last_lost_ns;
     struct pl_time_span silent; /* from the first to the last part lost while nothing passed */
     size_t silent_n;            /* number of parts lost in that time */
-    bool outage;                /* this number and time may be an outage's; of all connections together */
+    bool outage;                /* this number and time fit an outage; all connections are judged together */
     bool both_ways;             /* outage of a connection alone between its hosts, shown by its acknowledgements
                                    (both_ways.h) */
     struct pl_bursts bursts;    /* runs that neither a full queue nor queue management nor a policer explains */

@@ -5,8 +5,9 @@
  * A SYN whose initial sequence number differs from the known one begins a new connection with the same addresses and
  * ports. A connection whose two directions have ended stays in the table without its streams, so that late
  * retransmissions are not taken for a new connection. A RST ends nothing, because a forged one would hide the rest of
- * the stream. The table's bounds free the connections that real ones end. Rejected: the table of pktlogger/src/read. It
- * keeps every connection of a capture for the columns, so a live reader would grow without bound. */
+ * the stream. The table's bounds free the connections that real ones end.
+ * Rejected: the table of pktlogger/src/read. It keeps every connection of a capture for the columns, so a live
+ * reader would grow without bound. */
 #ifndef PL_CONNECTIONS_H
 #define PL_CONNECTIONS_H
 

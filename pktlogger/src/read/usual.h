@@ -3,8 +3,8 @@
  * blocks. Nearly all packets of a transfer have this form. Reading them takes a fraction of the instructions of
  * nc_packet.h, and one comparison finds their connection. The general decoder handles every other packet, and every
  * packet that contradicts itself. The bounds of the headers are checked before anything but the first octets is read.
- * Everything is inline, so that the values of a packet stay in registers. Invariant: the results equal those of the
- * general decoder and of pl_flows_find(). */
+ * Everything is inline, so that the values of a packet stay in registers.
+ * Invariant: the results equal those of the general decoder and of pl_flows_find(). */
 #ifndef PL_USUAL_H
 #define PL_USUAL_H
 
