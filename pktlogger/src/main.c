@@ -1,4 +1,4 @@
-/* pktlogger: a verb a function, a table of them. */
+/* pktlogger: one function per verb, in a table. */
 #include <signal.h>
 #include <string.h>
 

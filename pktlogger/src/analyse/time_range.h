@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* Since the transfer's first data was sent. 0: from the start; to the end. */
+/* Times since the transfer's first data. 0: from its start, or to its end. */
 struct pl_time_range {
     int64_t from_ns, to_ns;
 };

@@ -200,7 +200,7 @@ static void sum_up(struct pl_limits *l)
     round->clocked += l->clocked ? bytes : 0;
 }
 
-/* Ends the gap at t_ns. `cause` may be OF_ROUND or SILENCE. */
+/* Ends the gap at t_ns. `cause` may be OF_ROUND, SILENCE or IDLE. */
 static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
     l->gap.t1_ns = t_ns;
@@ -416,7 +416,7 @@ static bool awaited_repair(const struct pl_limits *l, const struct pl_limits_sen
     return (all_was_sent(l) || pl_given(known)) && (sent->repair || sent->mode == PL_MODE_FAST);
 }
 
-/* The cause of the gap that a packet ends, or OF_ROUND, or SILENCE. */
+/* The cause of the gap that a packet ends, or OF_ROUND, SILENCE or IDLE. */
 static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t length_ns = sent->t_ns - l->gap.t0_ns;

@@ -43,8 +43,8 @@ int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
  * path's. */
 void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, enum pl_limit_cause window, bool left);
 
-/* Changes the cause of those spans of this round whose cause is congestion avoidance, or the congestion window as the
- * only remaining cause. */
+/* Changes the cause of those spans of this round whose cause is congestion avoidance, ECN, or the congestion window as
+ * the only remaining cause. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);
 
 /* Assigns the send buffer to the silences that may have waited for it. */

@@ -50,7 +50,7 @@
 #define PL_FULL_TIMES 3    /* times as many runs meet a full queue as chance explains */
 #define PL_FULL_MOST 0.9   /* of the runs: from this share on, PL_FULL_OFF replaces PL_FULL_TIMES */
 #define PL_FULL_OFF 4      /* deviations above the number that chance explains: probability 3 in 100,000 */
-#define PL_FULL_DENSE 0.03 /* of the parts that met a full queue were lost; chance takes fewer; tuned */
+#define PL_FULL_DENSE 0.03 /* of the parts that met a full queue were lost; by chance, fewer are; tuned */
 #define PL_FULL_AGAIN_DENSE 0.02 /* the same with several episodes, up to PL_FULL_AGAIN_NEAR */
 #define PL_FULL_AGAIN_NEAR 8     /* times alike: the end of a longer queue is clear; tuned */
 enum {
@@ -70,7 +70,7 @@ enum {
 #define PL_NO_LUCK 1e-6 /* probability: below it, losses without a queue do not matter: RED's mean lags behind */
 #define PL_MANAGED_LONGEST_LATE 6 /* lateness: a shorter queue cannot be recognised */
 #define PL_MANAGED_DEPTH_LATE 3   /* lateness: the others were lost further below the longest queue */
-#define PL_MANAGED_LOW 0.25       /* of the others met no queue: if more did, chance took them */
+#define PL_MANAGED_LOW 0.25       /* of the others met no queue: if more did, they were lost by chance */
 #define PL_MANAGED_LOW_LATE 0.5   /* the same with late time stamps and a probability below PL_NO_LUCK */
 #define PL_DEPTH_OF_LONGEST 5     /* the others were lost a fifth below the longest queue, or it may be full */
 enum { PL_MANAGED_RUNS = 2 };     /* others: a single one cannot be compared */
@@ -107,8 +107,8 @@ enum { PL_SIDED = 3, PL_GAPS_LEAST = 20 }; /* runs that must all agree; gaps nee
 #define PL_OUTAGE_DRAINED 0.5 /* of the time without arrivals: a queue that drained by this much was served */
 #define PL_OUTAGE_BURSTS 0.05 /* runs that bursts may cause; and the likelihood of a burst over that of an outage */
 enum {
-    PL_OUTAGE_PARTS = 3,     /* parts in a row: chance takes two */
-    PL_OUTAGE_ACKS = 2,      /* acknowledgements in a row, next to lost data: chance takes one */
+    PL_OUTAGE_PARTS = 3,     /* parts in a row: chance loses two */
+    PL_OUTAGE_ACKS = 2,      /* acknowledgements in a row, next to lost data: chance loses one */
     PL_BOTH_WAYS_MOST = 500, /* runs in each direction: each is compared with each of the other direction, and a
                               * path with more runs is lossy in both directions */
     PL_SAME_OCTETS_RUNS = 8  /* runs before and after: if a packet is lost again, its copy is within a few runs */

@@ -24,8 +24,8 @@ struct pl_idle {
     const char *why;    /* the rest of the error, for example "without --interface" */
 };
 
-/* Reports the first of the `n` rows that is idle and whose option the user gave. Returns NC_EXIT_USAGE, or NC_EXIT_OK
- * where there is none. */
+/* Reports the first of the `n` rows whose option the user gave although it has no effect. Returns
+ * NC_EXIT_USAGE, or NC_EXIT_OK where there is none. */
 int pl_refuse_idle(const struct pl_given *given, const struct pl_idle *rows, size_t n, bool human);
 
 #endif

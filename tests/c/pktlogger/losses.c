@@ -22,7 +22,7 @@ struct path {
     struct pl_transfer t;
     struct pl_segment parts[PARTS];
     size_t n, lost, right, wrong, unknown;
-    double mean_queue_ms; /* follows the queue within some hundred parts */
+    double mean_queue_ms; /* follows the queue within a few hundred parts */
     uint64_t state;
     enum pl_loss_cause truth;
     struct pl_loss rows[LOSSES];
