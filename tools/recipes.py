@@ -1,4 +1,4 @@
-"""CONTRIBUTING.md's sections "what to touch" against the tree, by their examples.
+"""Checks CONTRIBUTING.md's sections "what to touch" against the tree, by their examples.
 
 A section that ends in "Example: `word`" names all files that the change touches. So every product file that contains
 the word is named there, is written by `make tables`, or has the word in its own name. No section names more than six

@@ -1,5 +1,5 @@
-"""CONTRIBUTING.md's table of rooms, against folders, includes, imports, CMake and import-linter's contracts; and its
-table of changes, against the files that it names."""
+"""Checks CONTRIBUTING.md's table of rooms against folders, includes, imports, CMake and import-linter's contracts, and
+its table of changes against the files that it names."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Fates:
 
 
 def fates(pair: Hosts, place: Place, loss: str, packets: int, seeds: int = SEEDS) -> Fates:
-    """Sends super-packets through a box with this loss, an equal part of them for each of some fresh seeds."""
+    """Sends super-packets through a box with this loss, with several fresh seeds and as many packets for each."""
     chosen = [theory.fresh_seed() for _ in range(seeds)]
     runs = []
     for seed in chosen:

@@ -55,7 +55,7 @@ class _Senders:
 
 @contextlib.contextmanager
 def _senders(lab: Lab, source: str, n: int, *options: str) -> Iterator[_Senders]:
-    """Runs this many senders at a source, until the end of the block."""
+    """Runs this many senders of one source, until the end of the block."""
     argv = [str(find("rttcp")), "-t", SERVER[4], "--bind", source, "--json", "--parent-death", *options]
     with contextlib.ExitStack() as stack:
         outputs: list[IO[bytes]] = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(n)]

@@ -159,7 +159,8 @@ def _fastest_bps(trial: Trial) -> float:
 
 
 def _held_back_ns(trial: Trial) -> float:
-    """By how much the delay shrinks: the packets of a time of this length arrive together with later ones."""
+    """The largest reduction of the delay by a change: packets sent within this time before it arrive together with
+    later ones."""
     delays = [float(trial.draw.values["path.delay"]), *_changed(trial, "delay")]
     return max(0.0, *(before - after for before, after in zip(delays, [*delays[1:], delays[-1]], strict=True))) * 1e6
 

@@ -28,10 +28,10 @@ distance counts instead of the round trip. And the kernel's cause at a sample is
 the next one: a program that writes every 20 ms and waits for 4 ms of them, sampled every 10 ms, waits in a fifth of the
 samples, and each sample stands for the time around it. pktlogger judges a silence by itself, so a row of its table that
 is shorter than twice this time is also accepted if the kernel agrees for half of it. The last round, and a round in
-which a recovery begins, have no end and get the cause of the round before. So nothing is compared for a round trip
-after the first octet that was outstanding then was sent. Of the remaining time one round trip may be wrong (or the
-distance of two samples, if that is longer), because a sample stands for half of this distance before and after it,
-whatever the program did there. That is the bound.
+which a recovery begins, have no end and get the cause of the round before. So nothing is compared for a round trip from
+the beginning of such a round on, which is the time when its first octet was sent. Of the remaining time one round trip
+may be wrong (or the distance of two samples, if that is longer), because a sample stands for half of this distance
+before and after it, whatever the program did there. That is the bound.
 """
 
 from __future__ import annotations

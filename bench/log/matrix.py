@@ -196,7 +196,7 @@ TCPTRACE = (
 
 
 def _whole(talk: Talk) -> list[Segment]:
-    """The sender's packets with data of the stream whose headers are all there."""
+    """The sender's packets that have data of the stream and complete headers."""
     return [one for one in talk.segments if one.from_sender and one.length and one.counts and not one.cut]
 
 

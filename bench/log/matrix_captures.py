@@ -68,7 +68,7 @@ def tcptrace_reads(case: Case) -> bool:
 
 @dataclass(frozen=True)
 class Made:
-    """A capture: its file, the same not packed for programs that read no such packing, and its connections as far as
+    """A capture: its file, an unpacked copy for programs that cannot read the packing, and its connections as far as
     the capture shows them."""
 
     case: Case

@@ -1,6 +1,6 @@
 """The connections of a capture as pktlogger, tshark, tcptrace and the script that made it count them, in one form.
 
-Connections are told apart by their ports, and those of the same ports by their order.
+Connections are told apart by their ports, and those with the same ports by their order.
 """
 
 from __future__ import annotations

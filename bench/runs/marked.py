@@ -43,7 +43,7 @@ class Lfp:
             raise LfpError(f"lfp ended with status {self.process.returncode}: {said.strip()[-300:]}")
 
     def kill(self) -> bool:
-        """SIGKILL; whether it was still running."""
+        """Sends SIGKILL; returns whether the process was still running."""
         running = self.process.poll() is None
         self.process.kill()
         self.process.communicate()
@@ -85,7 +85,7 @@ def _of_live_runs() -> set[str]:
 
 
 def until(true: Callable[[], bool], timeout_s: float) -> bool:
-    """Polls until it is true, for ``timeout_s`` at most; whether it became true."""
+    """Polls the condition ``true`` for ``timeout_s`` at most; returns whether it became true."""
     deadline = time.monotonic() + timeout_s
     while not true():
         if time.monotonic() > deadline:

@@ -1,7 +1,7 @@
 """``rttcp.pace``: how much pacing by bursts of writes saves, compared with the kernel's timer for each packet.
 
 Both ways keep 6 Gbit/s on a bare veth pair, so a second of either does the same. The figure is the CPU time of both
-ends a byte; timer interrupts that hit other processes are not included.
+ends per byte; timer interrupts that hit other processes are not included.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ def _zooms_ms(page: Any, zooms: int) -> Iterator[float]:
 
 @contextmanager
 def _served(run: Path) -> Iterator[tuple[str, int]]:
-    """`lfp dashboard` of a run; gives the run's address and the server's process id."""
+    """Runs `lfp dashboard` with a run; yields the run's address and the server's process id."""
     argv = [sys.executable, "-m", "lfp", "dashboard", str(run), "--port", "0"]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, env=os.environ | {"PYTHONUNBUFFERED": "1"}) as child:
         try:

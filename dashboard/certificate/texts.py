@@ -45,7 +45,7 @@ def certificate_facts(content: Content) -> Facts:
 
 
 def route_table(content: Content) -> Table:
-    """The places of the route, and how far each is from the place before that counts."""
+    """The places of the route, and the distance of each from the previous place that counts."""
     rows = tuple(
         (place["name"], "yes" if place["counts"] else "no: it does not route", readable.distance(place["leg_m"]))
         for place in content["route"]

@@ -154,8 +154,7 @@ def drawn(text: Messages, names: tuple[str, ...], run_named: Callable[[str], Run
 
 
 def _drawer(run_named: Callable[[str], Run]) -> Callable[[str, tuple[str, ...]], list[Any]]:
-    """`drawn` by language and runs, kept for the last result. Browsers that ask at the same time wait for one
-    drawing."""
+    """`drawn` with the last result of each language kept. Browsers that ask at the same time wait for one drawing."""
     lock = threading.Lock()
 
     @lru_cache(maxsize=len(languages()))

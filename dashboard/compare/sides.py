@@ -25,7 +25,7 @@ class SidePoint:
 @dataclass(frozen=True)
 class Sides:
     """`x_texts`: what each value of `x_name` is called; `metric`: the result's column. `series`: the points for each
-    combination of the other settings that differ, in the order of x; its name is empty where there are none."""
+    combination of the other settings that differ, in the order of x; its name is empty if no other setting differs."""
 
     x_name: str
     x_texts: dict[Value, str]

@@ -1,9 +1,9 @@
 """Memory-mapped arrays with explicit read-ahead: the requested rows are read from disk together, and nothing else.
 
-By itself the kernel reads pages one by one when they are first touched, each with up to 8 MB around it. A zoom into a
-transfer of a hundred million segments read 500 MB from a cold disk so, and a first view took 9 s. Here nothing is read
-around a large file's pages, and a caller says which rows it is about to use: their pages come from the disk together.
-Rejected: reading the rows into memory explicitly. Each view would read again what other views have read.
+By itself the kernel reads pages one by one when they are first touched, each with up to 8 MB around it. In this way a
+zoom into a transfer of a hundred million segments read 500 MB from a cold disk, and a first view took 9 s. Here nothing
+is read around a large file's pages, and a caller says which rows it is about to use: their pages come from the disk
+together. Rejected: reading the rows into memory explicitly. Each view would read again what other views have read.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def _of_kinds(text: str, kinds: tuple[str, ...]) -> str:
 
 def _module(text: str, kind: str) -> str:
     """The name by which the script's list of traces calls one kind; empty when it is not found. The script has
-    `inner=W((a,b)=>{"use strict";b.exports={…name:"heatmap"…`, and of the name in its list
+    `inner=W((a,b)=>{"use strict";b.exports={…name:"heatmap"…`, and for the name in its list
     `listed=W((a,b)=>{"use strict";b.exports=inner()})`."""
     inner = _defined_before(text, f'moduleType:"trace",name:"{kind}"')
     return _defined_before(text, f".exports={inner}()}})") if inner else ""

@@ -26,8 +26,8 @@ def read(run: Path) -> tuple[str, ...]:
 
 
 def change(run: Path, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
-    """Adds and removes tags; those that the run has then. UsageError for a text that cannot be a tag, and for too many
-    tags; LfpError when the file cannot be written."""
+    """Adds and removes tags; returns those that the run then has. UsageError for a text that cannot be a tag, and for
+    too many tags; LfpError when the file cannot be written."""
     for word in add:
         if not _WORD.fullmatch(word):
             raise UsageError(f"tag {word!r}: want 1 to {LONGEST} letters, digits or . _ : + # / -")

@@ -76,7 +76,7 @@ def register(app: Dash, watcher: BoxWatcher, *, read_only: bool) -> None:
 
 
 def changed(watcher: BoxWatcher, way: str, values: dict[str, str], *, read_only: bool = False) -> tuple[str, bool]:
-    """Sets parameters; what to say of it, and whether the box took them."""
+    """Sets parameters; returns a text about it, and whether the box took them."""
     if read_only:
         return READ_ONLY, False
     try:

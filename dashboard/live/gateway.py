@@ -100,7 +100,7 @@ def text_of(setting: Setting, value: object) -> str:
 
 
 def change(watcher: GatewayWatcher, setting: Setting, value: object) -> GatewayState:
-    """Sets one setting; the state then. ControlError with the gateway's own line when it refuses."""
+    """Sets one setting; returns the new state. ControlError with the gateway's own line when it refuses."""
     text = text_of(setting, value)
     with watcher.connect() as control:
         return watcher.understood(control.set(**{setting.name.replace("-", "_"): text}))

@@ -36,7 +36,7 @@ VIEW: LiveView[GatewayState] = LiveView(
 
 
 def page(watcher: GatewayWatcher, *, read_only: bool = False) -> html.Div:
-    """The page. The controls begin with the gateway's settings now."""
+    """The page. The controls begin with the gateway's present settings."""
     state = watcher.seen().state
     rows = [
         html.Div([_control(setting, state), button(_set(setting), f"Set {setting.label.lower()}")], className="bar")

@@ -33,7 +33,7 @@ def watch(
     to_gateway: Callable[[], lft_ref.Control] | None = None,
     to_box: Callable[[], comet_delay.Control] | None = None,
 ) -> Live:
-    """Begins to watch the tools at these sockets. The last two: how they are reached; directly by default."""
+    """Begins to watch the tools at these sockets. ``to_gateway``, ``to_box``: connect to them; None: directly."""
     return Live(
         gateway.watch(gateway_socket, to_gateway) if gateway_socket else None,
         box.watch(box_socket, to_box) if box_socket else None,

@@ -45,7 +45,8 @@ class Runs:
         self.read_only = read_only
 
     def has_timeline(self, name: str, number: int, back: bool) -> bool:
-        """Whether there is such a trial, and its packets were captured. `back`: those with data of its receivers."""
+        """Whether there is such a trial, and its packets were captured. `back`: the packets with its receivers'
+        data."""
         known = self.directory.is_dir() and any(entry.name == name for entry in self.directory.iterdir())
         tables = self.directory / name / "trials" / f"{number:04d}" / (REVERSE if back else "")
         return known and (tables / "segments.parquet").is_file()

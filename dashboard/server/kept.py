@@ -102,7 +102,7 @@ class _Kept(ControlClient):
         return answer
 
     def close(self) -> None:
-        """Nothing: the keeper has the connection."""
+        """Does nothing, because the keeper has the connection."""
 
 
 class KeptGateway(_Kept, lft_ref.Control):

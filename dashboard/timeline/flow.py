@@ -153,7 +153,7 @@ class Flow:
 
     @kept
     def last_ns(self) -> I64:
-        """The time of this connection's last packet, alone."""
+        """The time of this connection's last packet, as an array of one."""
         last = [int(t.max()) for t in (self.sent_ns, self.received_ns, self.ack_ns) if t.size]
         return np.asarray([max(*last, 0, 0)], np.int64)
 

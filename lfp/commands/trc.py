@@ -94,7 +94,7 @@ class Trials:
         self.rates: list[int] = []
 
     def measure(self, pps: int) -> float:
-        """Adds the rate to the run's sweep and measures it; bit/s. LfpError when the trial fails."""
+        """Adds the rate to the run's sweep and measures it; returns bit/s. LfpError when the trial fails."""
         self.rates.append(pps)
         content = runs.manifest(self.run_dir)
         content["scenario"]["path"].pop("ab_rate", None)

@@ -1,7 +1,7 @@
 """A trial's folder as bytes, to be sent from a worker to the orchestrator.
 
 The bytes are a compressed tar file with plain files and folders only. `unpack` trusts nothing: not the length, the
-names, the kinds or the sizes. It writes into a new folder, which the caller gives its name only when all is there.
+names, the kinds or the sizes. It writes into a new folder, which the caller renames when everything is there.
 """
 
 from __future__ import annotations

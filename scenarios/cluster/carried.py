@@ -24,7 +24,7 @@ def contents(setting: Scenario) -> dict[str, bytes]:
 
 
 def placed(setting: Scenario, files: Mapping[str, bytes], folder: Path) -> Scenario:
-    """The setting with `contents` written into a folder of this machine."""
+    """Writes ``files`` (see `contents`) into a folder of this machine; returns the setting with their new names."""
 
     def written(name: str) -> str:
         target = folder / model_files.FOLDER / hashlib.sha256(files[name]).hexdigest()[:16] / Path(name).name

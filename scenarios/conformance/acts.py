@@ -41,8 +41,8 @@ LINE_SHARE = 0.5
 
 
 async def _moved(lab: Lab, size: int, way: Way, during: Awaitable[object] | None = None) -> float:
-    """Moves ``size`` octets on a new connection, checked, while something happens. The seconds from the first write to
-    the end of the stream."""
+    """Moves ``size`` octets on a new connection and checks them, while something happens. Returns the seconds from the
+    first write to the end of the stream."""
     client, server = await lab.connected()
     source, sink = (client, server) if way == "up" else (server, client)
     with client, server:
@@ -294,7 +294,7 @@ async def _served(lab: Lab, content: bytes, request: bytes) -> None:
 
 
 async def _fetch(lab: Lab, number: int, content: bytes, request: bytes) -> float:
-    """Gets the object on a connection of its own; seconds."""
+    """Gets the object on a connection of its own; returns the seconds that this took."""
     began = time.monotonic()
     try:
         with await lab.client() as client:
@@ -488,7 +488,7 @@ async def _in_mid_transfer(lab: Lab, event: Callable[[], Awaitable[None]], withi
 
 
 async def _until_broken(sock: socket.socket) -> str:
-    """Writes until the connection breaks, with pauses; how it broke."""
+    """Writes with pauses until the connection breaks, and returns how it broke."""
     data = pattern(1, 1 << 14)
     try:
         while True:

@@ -131,7 +131,7 @@ class Graph:
 
 
 def leader(setting: Scenario, pair: int) -> int:
-    """The first pair behind the same gateways: a pair with gateways of its own leads itself."""
+    """The first pair behind the same gateways: for a pair with gateways of its own, the pair itself."""
     if not flows.shares_gateway(setting, pair):
         return pair
     return next(one for one in flows.pairs(setting) if flows.shares_gateway(setting, one))

@@ -192,7 +192,7 @@ def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None)
 
     def act(ipr: IPRoute) -> None:
         for route in routes:
-            # TCP heeds the metric only when it is locked (tcp_rto_min); `ip route … rto_min 1s` locks it, too.
+            # TCP uses the metric only when it is locked (tcp_rto_min); `ip route … rto_min 1s` locks it, too.
             extra = {} if rto_min_ms is None else {"metrics": {"lock": 1 << _RTAX_RTO_MIN, "rto_min": rto_min_ms}}
             ipr.route(
                 "replace", family=_FAMILY_NUMBER[route.family], dst=route.destination, gateway=route.gateway, **extra

@@ -1,7 +1,7 @@
 """Whether TCP ran short of memory. The machine has one account for all of TCP (net.ipv4.tcp_mem, in pages).
 
 Above the second figure of tcp_mem the kernel does not grow buffers until usage is below the first figure again. Windows
-stay small then, and no other sign shows it. Data that a killed transfer left in flight counts too (see
+stay small then, and nothing else shows why. Data that a killed transfer left in flight counts too (see
 `netcommon.netns.end_abandoned_connections`).
 """
 

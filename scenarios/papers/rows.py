@@ -1,7 +1,8 @@
 """The rows of the papers (rows.toml): what each reports, and how it is measured here.
 
 A row is measured by a scenario, or by something else that the project runs (`by`: a bench, a test, a page with its
-figures), or not yet (`open` says what is missing). A row is exactly one of these, so none can be forgotten in silence.
+figures), or not yet (`open` says what is missing). A row is exactly one of these, so a row cannot be forgotten
+unnoticed.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A BDP is the rate of the slowest line times the RTT of the empty path, both of the setting itself, so a sweep over rate
 or delay keeps the ratio. For a size of ``[path]`` that begins with ``ba_`` the rate of the reverse direction counts,
 for all others the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver; a limit
-is rounded down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: multiples that live on in
-the model. Everything that reads a size would have to know the path.
+is rounded down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: keeping the multiples in
+the model, because everything that reads a size would have to know the path.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _ratio(text: str | int | float) -> float:
 
 
 def value_of(column: str, text: str | int | float | bool) -> str | int | float | bool:
-    """A scenario's text as the column holds it. ValueError when it is not one."""
+    """The column's value for a scenario's text. ValueError for a text that is not a quantity of the column's unit."""
     unit = _UNITS.get(column.rsplit("_", 1)[-1])
     if unit is None or isinstance(text, bool):
         return float(text) if isinstance(text, str) and columns.COLUMNS[column].kind == "float" else text

@@ -1,6 +1,6 @@
 """One key of a scenario's table as one row: next to its type and default, everything that other modules derive from it.
 
-Column of the results, argument of the tool, what iperf3 lacks, which gateways heed it, and SCENARIO.md's row are read
+Column of the results, argument of the tool, what iperf3 lacks, which gateways use it, and SCENARIO.md's row are read
 from here (`tools/key-rows` writes the latter). [path], [transfer] and [gateway] have such rows. Rejected: a row in each
 of columns.py, params.py, transfer_tool.py, gateways.py and SCENARIO.md, to which a new key had to be added one after
 the other.
@@ -25,7 +25,7 @@ class Setting:
     """``says``: SCENARIO.md's words. ``default``, ``allowed``: its other two cells, if they do not follow from model
     and tool. ``column``: in results, the key where it is empty; None: no column. ``label``: the column in words.
     ``null``: a column has null for 0. ``given``: the tool's option of the same name gets the value; a text names the
-    flag that switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the gateways that heed it. ``once``:
+    flag that switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the gateways that use it. ``once``:
     the path has it once, not for each direction."""
 
     says: str

@@ -128,6 +128,6 @@ def _of_text(text: str, change: Change) -> str:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """A text in front of its last comma, and from there on."""
+    """The two parts of a text: before its last comma, and from the comma on."""
     at = text.rindex(",")
     return text[:at], text[at:]

@@ -18,7 +18,7 @@ class Place(Table):
 
 
 class Route(Table):
-    """The points in their order, the two ends included; empty: the path has no places."""
+    """The points in their order, the two ends included; empty: the scenario names none."""
 
     points: tuple[Place, ...] = ()
 

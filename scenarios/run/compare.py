@@ -136,8 +136,8 @@ def check_plan(base: Path, plan: Plan, *, virtual: bool, metric: str, across: Se
 
 
 def check_metric(metric: str, *tables: Table, option: str = "--metric") -> None:
-    """UsageError when ``metric`` is not a measured column, or when it means nothing in one of the runs. ``option``:
-    whose value it is."""
+    """UsageError when ``metric`` is not a measured column, or when it means nothing in one of the runs. ``option``: the
+    option that has this value."""
     for table in tables:
         if metric not in columns.COLUMNS or columns.COLUMNS[metric].role != "outcome":
             raise UsageError(f"{option} {metric}: not a measured column{columns.did_you_mean(metric, ['outcome'])}")

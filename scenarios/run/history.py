@@ -34,7 +34,7 @@ UNDECIDED = "undecided"
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of a run. ``setting``: its columns; ``ratio``: of its median to the median in the run before with this
+    """A cell of a run. ``setting``: its columns; ``ratio``: of its median to the median in the previous run with this
     cell; ``interval``: the ratio's, 95 %; ``change``: same, changed or undecided. All three are None in the first run
     that has the cell."""
 
@@ -72,7 +72,7 @@ class Entry:
 
     @property
     def gateway_build(self) -> str:
-        """The builds of the run's gateways; empty without."""
+        """The builds of the run's gateways; empty without gateways."""
         return " ".join(filter(None, map(self.build, self.gateways)))
 
     def build(self, program: str) -> str | None:
@@ -148,7 +148,7 @@ def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: st
 
 
 def _has_results(file: Path) -> bool:
-    """Whether the file is there and can be read. One that cannot hides no other run's."""
+    """Whether the file is there and can be read. A damaged file must not hide the other runs."""
     try:
         result_rows.check(file)
     except (LfpError, OSError):
@@ -181,7 +181,7 @@ def _cells(chosen: Mapping[Path, int], metric: str) -> Iterator[tuple[Path, tupl
 def _with_changes(
     found: Sequence[tuple[Path, dict[str, Any], Row, list[Row]]], metric: str, margin: float
 ) -> list[Entry]:
-    """Entries, each judged against the entry before of the same cell. The cells of two runs are one comparison."""
+    """Entries, each judged against the previous entry of the same cell. The cells of two runs are one comparison."""
     before: dict[tuple[Any, ...], tuple[Path, list[Row]]] = {}
     entries: list[Entry] = []
     pairs: dict[tuple[Path, Path], list[tuple[int, judgement.Pair]]] = {}

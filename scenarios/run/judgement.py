@@ -19,8 +19,8 @@ long as they are nearly normal. Each verdict is wrong in at most 5 % of comparis
 
 Rejected: equal medians as "same", which called an interval of 0.844 to 1.432 the same. The rank test alone: with 20
 quiet trials on one side and 5 noisy ones on the other it was wrong in 15 % of comparisons. A bootstrap, which at five
-repeats covers far less than it says. Intervals of 90 %, as equivalence is often tested: one interval decides everything
-here, and the reserve is used up where the sides vary differently.
+repeats covers far less than it says. Intervals of 90 %, which are usual in tests of equivalence: one interval decides
+everything here, and its greater width is needed where the sides vary differently.
 
 Repeats that are copies of one trial are one observation. Where both sides are such copies nothing is left to chance,
 and the ratio decides. Values below zero have no ratio, so their cell is undecided.

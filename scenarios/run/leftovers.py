@@ -1,4 +1,4 @@
-"""Finds and removes what runs left behind that ended without cleaning up. It works from their ledgers alone.
+"""Finds and removes what is left of runs that ended without cleaning up. It works from their ledgers alone.
 
 A ledger counts when its owner is dead. A process is ended only if it has the recorded id and start time; its namespaces
 and interfaces end with it. A directory is removed only by the path in the ledger.

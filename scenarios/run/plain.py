@@ -1,6 +1,6 @@
 """Plain tables for people, without rich: loading rich takes as long as a whole ``lfp list``.
 
-``Plain`` has what `print_table` asks of a console. A rich console does as well, where a verb has one for its bars.
+``Plain`` has the methods that `print_table` needs. So has a rich console, which verbs with progress bars pass instead.
 """
 
 from __future__ import annotations

@@ -37,8 +37,8 @@ def check_plan(option: str, file: Path, plan: Plan) -> None:
 
 
 def objection(option: str, file: Path, run_dir: Path) -> str | None:
-    """Why the trials of a run did not run this program, or None if their gateways did. A run of an earlier version does
-    not say it for each trial; there the manifest's hashes count, which are those of the run's beginning."""
+    """Why the trials of a run did not run this program, or None if their gateways did. Runs of earlier versions do not
+    record the program of each trial. For them the manifest's hashes count, which are from the run's beginning."""
     digest, manifest = wanted(option, file), runs.manifest(run_dir)
     wrong = []
     for folder in runs.trial_folders(run_dir):

@@ -289,7 +289,7 @@ def _cpu_ns(side: dict[str, Any]) -> int | None:
 
 
 def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
-    """The short transfers during the transfer; nulls without."""
+    """The columns of the short transfers during the transfer; nulls in a trial that has none."""
     names = ("short_median_ns", "short_max_ns")
     if not took_ns:
         return {"shorts": None if took_ns is None else 0, **dict.fromkeys(names)}
@@ -297,7 +297,7 @@ def _shorts(took_ns: list[int] | None) -> dict[str, int | None]:
 
 
 def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
-    """What request and response measured; nulls without. Goodputs are over the time of all exchanges."""
+    """What request and response measured; nulls for other transfers. Goodputs are over the time of all exchanges."""
     took_ns = exchange.get("elapsed_ns")
     goodputs = {
         f"{key}_bps": exchange[f"{key}_bytes"] * 8e9 / took_ns if took_ns else None

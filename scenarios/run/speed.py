@@ -47,7 +47,7 @@ def noted(taken: Sequence[tuple[Trial, float]], price_s: Callable[[Trial], float
 
 
 def measured(runs_dir: Path, *, virtual: bool) -> Speed:
-    """From the newest runs in ``runs_dir`` that had this kind of time."""
+    """The speed by the newest runs in ``runs_dir`` that had this kind of time."""
     found = []
     for file in sorted(runs_dir.glob("*/manifest.json"), key=_started, reverse=True)[:_READ]:
         content = _manifest(file)

@@ -111,7 +111,8 @@ def _most(times_ns: list[dict[str, int] | None]) -> tuple[str, float | None] | N
 
 
 def of_reverse(folder: Path, side: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Captured:
-    """The same for the data that a flow's receiver sent. ``side``: that end's account, whose streams have its ports."""
+    """Like `of_flow`, for the data that a flow's receiver sent. ``side``: that end's account, whose streams have its
+    ports."""
     return of_flow(folder / REVERSE, {"sender": side}, behind_gateway=behind_gateway, alone=alone)
 
 

@@ -80,7 +80,7 @@ class Boxes:
         return bool(over)
 
     def stop(self) -> dict[str, Any]:
-        """Ends them. The ``end`` object of the first, with those of further hops under ``hops``."""
+        """Ends the boxes. Returns the ``end`` object of the first, which has those of further hops under ``hops``."""
         if not self.boxes:
             return {"verdict": {"valid": True, "reasons": []}, "statistics": {}}
         first, *others = (box.stop() for box in self.boxes.values())

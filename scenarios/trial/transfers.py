@@ -75,8 +75,8 @@ def run(
     behind: gateways.Running,
     sleeper: Tool | None = None,
 ) -> Ends:
-    """Runs all flows and waits for their ends. What they need starts side by side. ``behind``: the gateways that run;
-    ``sleeper``: the witness, which has been started; None in virtual time."""
+    """Runs all flows and waits for their ends. Receivers and the capture start first, side by side. ``behind``: the
+    running gateways; ``sleeper``: the witness, which has been started; None in virtual time."""
     setting = trial.setting
     started = partial(_started, setting, folder / "log", ledger)
     with contextlib.ExitStack() as stack:

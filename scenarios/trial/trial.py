@@ -127,8 +127,8 @@ def compare_syns(trial: Trial, folder: Path, status: dict[str, Any]) -> None:
 
 
 def digest_failed(trial: Trial, folder: Path, ledger: Ledger) -> None:
-    """The same of a trial that has failed, as far as its samples and captures go. What cannot be read is left out, and
-    the files that it would have come from stay."""
+    """The same for a failed trial, as far as its samples and captures go. What cannot be read is left out, and the
+    files that it would have come from stay."""
     with contextlib.suppress(LfpError, OSError, ValueError, LookupError):  # pyarrow's errors are ValueErrors
         digest(trial, folder, ledger)
 

@@ -111,8 +111,8 @@ def version(image: Path) -> str:
 
 
 def has_box() -> bool:
-    """Whether the kernel has the delay box built in: those of Linux 6 and of earlier versions of this project have
-    not."""
+    """Whether the kernel has the delay box built in. False for kernels of Linux 6 and of earlier versions of this
+    project."""
     if missing():
         return False
     image = path()

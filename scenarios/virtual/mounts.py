@@ -33,9 +33,9 @@ def changeable(folder: str, layers: Path) -> None:
 
 
 def own_root(writable: Iterable[str], share: str) -> None:
-    """Replaces the root of this process, and of all that it starts, by the host's files in which everything may be
-    changed. A changed file is a copy in memory, which ends with the guest. The folders in ``writable`` are the host's
-    own. ``share`` stays where it is."""
+    """Gives this process and its children a root with the host's files, all of which they may change: a changed file is
+    a copy in memory, which ends with the guest. Changes in the folders ``writable`` are made on the host. ``share``
+    stays where it is."""
     for folder in (_UPPER, _WORK, _ROOT):
         folder.mkdir()
     mount("overlay", _ROOT, f"lowerdir=/,upperdir={_UPPER},workdir={_WORK}")

@@ -61,7 +61,7 @@ class Task:
 
 
 def load(path: Path) -> Records:
-    """The records of a file, which stays on the disk. UsageError where it is not a whole record of a guest."""
+    """The records of a file, mapped instead of read. UsageError where it is not a whole record of a guest."""
     size = path.stat().st_size if path.is_file() else 0
     if size < 2 * _BYTES or size % _BYTES:
         raise UsageError(f"{path}: not a record of who ran when; make one: lfp virtual --record {path} -- COMMAND")

@@ -48,8 +48,8 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64]]  # times, and a number at e
 
 
 def load(path: Path) -> Records | None:
-    """The records of a file; None without a complete file: a kernel before Linux 7 writes none, and a newer one stops
-    when the file has its greatest size."""
+    """The records of a file; None if the file is missing or incomplete: a kernel before Linux 7 writes none, and a
+    newer one stops writing at the file's greatest size."""
     if not path.exists() or path.stat().st_size % RECORD.itemsize:
         return None
     records: Records = np.fromfile(path, RECORD)
