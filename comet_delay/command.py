@@ -15,8 +15,8 @@ Parameters = Mapping[str, int | str]
 
 
 def parameters_of(option: str) -> tuple[str, ...]:
-    """The names that a path option has in `show` (``queue`` is ``queue_bytes``). An option that takes a model has two
-    names: the first is the model, the second is its plain number."""
+    """The names of a path option in `show` (``queue`` is ``queue_bytes``). An option that takes a model has two names:
+    one for the model, and one for a plain number."""
     names = [name for name, own in options.installed().path.items() if own.name == option]
     return tuple(reversed(names))
 

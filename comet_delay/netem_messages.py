@@ -103,7 +103,7 @@ def netem_options(
 
 
 def tbf_options(*, rate_bps: int, burst_bytes: int, limit_bytes: int) -> Attributes:
-    """Options of a token bucket of `burst_bytes` in front of which `limit_bytes` may wait."""
+    """Options of a token bucket of `burst_bytes`, before which `limit_bytes` may wait."""
     bytes_per_s = rate_bps // 8
     parms = dict.fromkeys((name for name, _ in sched_tbf.options.tbf_parms.fields), 0) | {
         "rate___reserved": _LINKLAYER_ETHERNET,
@@ -143,7 +143,7 @@ def put_qdisc(
     options: Attributes,
     table: Attributes | None = None,
 ) -> None:
-    """Makes a queueing discipline, or changes an existing one, which keeps its packets.
+    """Makes a queueing discipline, or changes an existing one without dropping its packets.
 
     `table` is a `size_table` for this discipline and those nested in it. Raises NetlinkError.
     """

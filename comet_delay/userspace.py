@@ -49,7 +49,7 @@ class UserspaceBox:
         self.ready: Event = {}
 
     def start(self) -> UserspaceBox:
-        """Starts the daemon; both ports exist and are up afterwards, and `ready` is its event."""
+        """Starts the daemon; afterwards both ports exist and are up, and the attribute `ready` is its event."""
         self._tool.__enter__()
         try:
             self.ready = self._tool.wait_event("ready", READY_TIMEOUT_S)

@@ -104,7 +104,7 @@ class Gateway(Tool):
             raise
 
     def accelerating(self, *, whole_frames: bool = False) -> bool:
-        """Whether new connections go through the tunnel; ``whole_frames``: and the path's MTU is known."""
+        """Whether new connections go through the tunnel and, with ``whole_frames``, the path's MTU is known."""
         state = self.show()
         return not (state["bypassed"] or (whole_frames and state["tunnel"]["mtu_search"]))
 

@@ -38,8 +38,8 @@ def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs:
 
 
 class Holder:
-    """A process in network and mount namespaces of its own, with their /sys. It holds them until `end`, or until this
-    process ends. OSError when the kernel refuses."""
+    """A process in new network and mount namespaces, with their /sys. It keeps them until `end`, or until this process
+    ends. OSError when the kernel refuses."""
 
     def __init__(self) -> None:
         self._process = _on_own_thread("holder", _start_holder)

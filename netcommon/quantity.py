@@ -36,7 +36,7 @@ class Unit:
         return self.cased.get(prefix + tail) or self.multipliers.get(suffix.lower())
 
     def meant_by_case(self, suffix: str) -> list[str]:
-        """The suffixes that a suffix in the wrong case may have meant."""
+        """The valid suffixes for which a suffix in the wrong case may stand."""
         known = any(suffix.lower() == one.lower() for one in self.cased)
         return [suffix[:-3] + "bit", suffix[:-3] + "B/s"] if known else []
 

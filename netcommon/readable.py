@@ -154,7 +154,8 @@ _EXACT = ("trial", "repeat", "seed")  # names, not amounts
 
 
 def named(name: str, value: object, digits: int = DIGITS) -> str:
-    """A value by the unit in its name (``rate_bps``, ``queue_bytes``, ``loss_ppb``, …); texts stay as they are."""
+    """A value formatted by the unit in its name (``rate_bps``, ``queue_bytes``, ``loss_ppb``, …); texts stay as they
+    are."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:

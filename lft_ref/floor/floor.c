@@ -187,7 +187,7 @@ static void write_all(int fd, struct iovec *out, unsigned n)
     }
 }
 
-/* Writes what is old enough, or everything if the ring is full. */
+/* Writes frames that are old enough, or all if the ring is full. */
 static void write_out(struct far *far)
 {
     struct iovec out[PIECES];

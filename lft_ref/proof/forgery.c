@@ -6,7 +6,7 @@
 #include "watch.h"
 #include "proof.h"
 
-/* Messages of a pair of gateways that has another key. */
+/* Messages of a pair of gateways with another key. */
 struct foreign {
     uint8_t init[LFT_INIT_BYTES], response[LFT_RESPONSE_BYTES];
 };
@@ -49,7 +49,7 @@ static void deliver_as_answer(const uint8_t *message, size_t n)
         world_deliver(INITIATOR, RESPONDER_ADDRESS, at, n);
 }
 
-/* A genuine message with one bit changed, one octet shorter, and reflected to its sender. */
+/* Tries a genuine message with one bit changed, one octet shorter, and reflected to its sender. */
 static void deliver_changed(const struct message *message, uint64_t choice)
 {
     uint8_t at[OCTETS_MAX], from = message->by + 1, other = !message->by + 1;

@@ -26,7 +26,7 @@ struct key_set {
     uint64_t seal, unseal; /* the keys themselves, hashed */
     uint32_t spi_out, spi_in;
     uint64_t epoch, peer_epoch, rekey_ns;
-    uint32_t peer_spi; /* the SPI in the hello from which the keys come; it is drawn for each message */
+    uint32_t peer_spi; /* the SPI in the hello from which the keys are derived; each message has a new one */
     bool used;
 };
 

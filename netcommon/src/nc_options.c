@@ -97,7 +97,7 @@ static void add_bound(json_t *object, const char *name, const struct nc_option *
     json_object_set_new(object, text_name, present ? json_string(text) : json_null());
 }
 
-/* The default as the tool uses it: a quantity in its base unit, a flag as false, the others as text. */
+/* The default for programs: a quantity in its base unit, a flag as false, others as text. */
 static json_t *default_value(const struct nc_option *row)
 {
     uint64_t value;

@@ -86,8 +86,8 @@ const char *nc_unit_name(enum nc_unit unit)
     return units[unit].name;
 }
 
-/* The decimal number at `*text` as mantissa / 10^decimals; leaves *text behind it. False when there is none or when it
- * has more than 20 significant digits. */
+/* Parses the decimal number at `*text` as mantissa / 10^decimals, and moves *text behind it. False when there is none
+ * or when it has more than 20 significant digits. */
 static bool read_decimal(const char **text, unsigned __int128 *mantissa, unsigned *decimals)
 {
     const char *at = *text;

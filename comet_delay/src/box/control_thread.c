@@ -31,7 +31,7 @@ struct client {
 struct control_thread {
     struct box *box;
     int control_fd, signal_fd;
-    uint64_t end_ns, listen_ns; /* when the duration is over; when clients are accepted again */
+    uint64_t end_ns, listen_ns; /* end of the duration; time from which clients are accepted again */
     int n;
     struct client clients[CONTROL_THREAD_CLIENTS_MAX];
 };
@@ -82,8 +82,8 @@ static void drop_client(struct control_thread *thread, int i)
         thread->clients[i] = thread->clients[thread->n];
 }
 
-/* Waits for one event and handles it. Returns false at a signal. Only descriptors that are open are waited for, because
- * poll refuses more entries than the process may have descriptors. */
+/* Waits for one event and handles it. Returns false at a signal. It polls only open descriptors, because poll refuses
+ * more entries than the process may have descriptors. */
 static bool step(struct control_thread *thread)
 {
     enum { SIGNAL, LISTEN, CLIENTS, N = CLIENTS + CONTROL_THREAD_CLIENTS_MAX };

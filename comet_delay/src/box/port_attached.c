@@ -94,7 +94,7 @@ static bool set_buffers(const struct port *port)
     return true;
 }
 
-/* Binds the socket last, so that it receives no earlier packets and none of other interfaces. */
+/* Binds the socket last, so that it receives neither earlier packets nor those of other interfaces. */
 static int attach(struct port *port, int index, struct nc_error *error)
 {
     struct packet_mreq promiscuous = {.mr_ifindex = index, .mr_type = PACKET_MR_PROMISC};
@@ -179,7 +179,7 @@ static ssize_t attached_read(const struct port *port, void *room, size_t size)
     ssize_t n = recvmsg(port->fd, &message, 0);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
-    if (n < 0 && errno == EINVAL) /* a super-packet of a type for which the header has no name */
+    if (n < 0 && errno == EINVAL) /* a super-packet of a type that the header cannot express */
         return port_unreadable(buf);
     if (n < 0) /* ENETDOWN is reported once */
         return is_bound(port) ? 0 : -1;

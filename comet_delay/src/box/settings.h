@@ -15,7 +15,8 @@ struct settings {
     struct params both, ab, ba;
 };
 
-/* Parses the command line of `run`, and exits with status 2 when it is wrong. params[0] is a to b. */
+/* Parses the command line of `run`, and exits with status 2 when it is wrong. params[0] is for the direction from a to
+ * b. */
 void settings_parse(int argc, char **argv, struct settings *settings, struct params params[2]);
 
 /* Sets one parameter by name (`loss`, `ab-rate`, `ba-delay`) in params[0], params[1] or both. 0, or -1 with the

@@ -190,7 +190,7 @@ static bool turn(struct worker *worker, uint64_t now_ns)
     return true;
 }
 
-/* Adds `busy_ns` of work until now, and decides who runs the hosts' stacks. */
+/* Adds `busy_ns` of work until now, and decides whether other processors run the hosts' stacks. */
 static void judge_load(struct worker *worker, uint64_t now_ns, uint64_t busy_ns)
 {
     if (worker->defer && worker->calm_windows >= CALM_WINDOWS && now_ns > worker->written_ns + QUIET_NS)
@@ -275,8 +275,8 @@ void worker_raise_priority(int level)
         nc_log("--priority %d: %s; going on without, look at the lateness", level, strerror(failed));
 }
 
-/* Accounts for the time since the last call. Waiting reduces the rest that the worker owes; working and spinning
- * increase it. */
+/* Accounts for the time since the last call: working and spinning increase the rest that the worker owes to other
+ * tasks, waiting reduces it. */
 static void account_rest(struct worker *worker, uint64_t now_ns, bool waited)
 {
     uint64_t time_ns = now_ns - worker->accounted_ns;

@@ -1,6 +1,6 @@
-/* Finds the correlation of normal scores that gives the wanted correlation of delays. The quantile function is written
- * in Hermite polynomials of the score, g(z) = Σ c[k] h[k](z) with h orthonormal. Scores of correlation r then make
- * delays of correlation f(r) = Σ c[k]² r^k / Σ c[k]², k >= 1 (Mehler's formula). f rises from 0 to 1 on [0, 1], so
+/* Finds the correlation of normal scores that gives the configured correlation of delays. The quantile function is
+ * expanded in Hermite polynomials of the score, g(z) = Σ c[k] h[k](z) with h orthonormal. Scores of correlation r then
+ * make delays of correlation f(r) = Σ c[k]² r^k / Σ c[k]², k >= 1 (Mehler's formula). f rises from 0 to 1 on [0, 1], so
  * bisection finds r. The integrals for c are sums over a fine grid: exact to many digits for smooth g, and to about
  * 1e-3 of the variance for tables. The variance beyond the first TERMS terms counts as one more term. */
 #include "jitter_model.h"

@@ -16,7 +16,7 @@ static int build_rate(const struct params *params, struct rate_trace *rate, stru
     return 0;
 }
 
-/* The most that jitter adds to the constant delay, approximately. */
+/* The approximate maximum of the jitter. */
 static uint64_t longest_jitter_ns(const struct jitter_model *jitter)
 {
     enum { DEVIATIONS = 4 };

@@ -69,7 +69,7 @@ static bool take_cumulative(struct lft_engine *engine, uint64_t all_before)
         acknowledged(engine, n);
     if (all_before > engine->tx_base)
         engine->tx_base = all_before;
-    /* Numbers at the base that were acknowledged selectively need not wait for a cumulative acknowledgement. */
+    /* Advances the base over numbers that were acknowledged selectively; they need no cumulative acknowledgement. */
     while (engine->tx_base < engine->tx_next && !lft_slot(engine, engine->tx_base)->buffer)
         engine->tx_base++;
     return engine->tx_base > base;

@@ -1,4 +1,4 @@
-/* Creating an engine, changing its settings and showing its state. */
+/* Creates an engine, changes its settings and shows its state. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>

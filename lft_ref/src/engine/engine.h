@@ -35,8 +35,8 @@ void lft_engine_set_redundancy(struct lft_engine *engine, bool on);
  * acknowledgements and one retransmission per time-out. */
 void lft_engine_set_running(struct lft_engine *engine, bool running);
 
-/* Returns 1 and fills in *frame, or returns 0 when nothing may be sent now. The payload is valid until the next call
- * of the engine. The caller must transmit the frame, or lose it as a network would: its counter is used up. */
+/* Returns 1 and fills in *frame, or returns 0 when nothing may be sent now. The payload is valid until the next call of
+ * the engine. The caller must transmit the frame or drop it for good, because its counter is used up. */
 int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame);
 
 /* Reports that all frames from lft_engine_poll had left for the wire by `now_ns`. A caller whose thread may be stopped
@@ -55,7 +55,8 @@ uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
  * decrypting. */
 bool lft_engine_fresh(struct lft_engine *engine, uint64_t counter);
 /* The buffer to decrypt DATA and its copies into. NULL: no memory; the caller drops the frame, which is counted here.
- * The buffer remains the engine's, and the next call may return the same. Other frames may be decrypted anywhere. */
+ * The engine still owns the buffer, and the next call may return the same one. Other frames may be decrypted
+ * anywhere. */
 struct lft_buffer *lft_engine_rx_buffer(struct lft_engine *engine);
 /* Takes an authentic frame. The payload of DATA and its copies is in that buffer, at frame->payload. */
 void lft_engine_receive(struct lft_engine *engine, uint64_t now_ns, const struct lft_frame *frame);

@@ -1,8 +1,8 @@
 /* The engine's state, for its own files only.
  * Sender: the numbers [tx_base, tx_next) are outstanding; slot n % window holds the buffer of n until n is
- * acknowledged. Every transmission, of whatever command, has a counter. history[counter % size] describes a
- * transmission until its fate (arrived or lost) is known. The fate of all counters up to tx_resolved is known.
- * Receiver: all numbers below rx_expected have arrived; rx_bits says which of those above have. */
+ * acknowledged. Every transmission of any command has a counter. history[counter % size] describes a transmission until
+ * its fate (arrived or lost) is known. The fate of all counters up to tx_resolved is known. Receiver: all numbers below
+ * rx_expected have arrived; rx_bits shows which later ones have. */
 #ifndef LFT_ENGINE_INTERNAL_H
 #define LFT_ENGINE_INTERNAL_H
 
@@ -68,7 +68,7 @@ struct lft_engine {
     /* Time of the last acknowledgement with new information; time of the last DATA payload sent, fresh or not. */
     uint64_t progress_ns, last_data_ns;
     unsigned backoff;
-    bool knock; /* the tunnel is down and a time-out has passed: one retransmission may go */
+    bool knock; /* the tunnel is down and a time-out has passed: one retransmission may be sent */
     struct lft_fec_tx *fec_tx;
     uint64_t fec_debt; /* repairs due, in thousandths of a repair */
 

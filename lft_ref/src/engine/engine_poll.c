@@ -1,4 +1,5 @@
-/* What to send next. The classes are asked in order of priority; the limit holds for all of them together. */
+/* Chooses the next transmission. The classes are tried in order of priority; the limit applies to all of them
+ * together. */
 #include <assert.h>
 #include <string.h>
 
@@ -14,8 +15,8 @@ static uint32_t wire_bytes(const struct lft_engine *engine, size_t payload)
            engine->config.outer_bytes;
 }
 
-/* Every transmission passes through here. It gets its counter and its place in the history, and its octets are counted
- * against the limit. Returns 1, as lft_engine_poll does. */
+/* Every transmission passes through here. It gets its counter and its entry in the history, and its octets count
+ * towards the limit. Returns 1, as lft_engine_poll does. */
 static int transmit(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame, uint64_t number)
 {
     uint32_t wire = wire_bytes(engine, frame->length);
@@ -129,8 +130,8 @@ static int transmit_repair(struct lft_engine *engine, uint64_t now_ns, struct lf
     return transmit(engine, now_ns, frame, UINT64_MAX);
 }
 
-/* Copies wait a little after fresh DATA. Otherwise copies would take the line from a source that is only between two
- * reads of its socket. */
+/* The earliest time of copies, a little after the last fresh DATA. Otherwise copies would take the line from a source
+ * that is only between two reads of its socket. */
 static uint64_t copies_from_ns(const struct lft_engine *engine)
 {
     return engine->fresh_ns + nc_max(engine->rtt.srtt_ns / 16, NC_NS_PER_MS);

@@ -63,7 +63,7 @@ static void take_payload(struct lft_engine *engine, uint64_t number, struct lft_
     engine->source.deliver(engine->source.user, buffer, payload, length, now_ns);
 }
 
-/* The erasure code has recovered a payload. It is treated as received, and the next reports say so. */
+/* The erasure code has recovered a payload. It is treated as received, and the next reports contain it. */
 void lft_rx_found(void *user, uint64_t number, const uint8_t *payload, size_t length)
 {
     struct lft_engine *engine = user;
@@ -161,7 +161,7 @@ static void take_other(struct lft_engine *engine, const struct lft_frame *frame,
     }
 }
 
-/* Gives the scratch buffer up if somebody else holds it now; otherwise the next frame uses it again. */
+/* Releases the scratch buffer if somebody else holds it now; otherwise the next frame reuses it. */
 static void settle_scratch(struct lft_engine *engine)
 {
     struct lft_buffer *buffer = engine->rx_scratch;

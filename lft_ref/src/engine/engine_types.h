@@ -1,4 +1,4 @@
-/* What goes into an engine and comes out of it: its configuration, the source of its data, frames, counters, state. */
+/* The inputs and outputs of an engine: its configuration, the source of its data, frames, counters, state. */
 #ifndef LFT_ENGINE_TYPES_H
 #define LFT_ENGINE_TYPES_H
 
@@ -9,8 +9,8 @@
 #include "pool.h"
 #include "wire.h"
 
-/* A row for each recovery: its number, which the handshake carries (FORMAT.md), and its name. recovery.c has what it
- * does. */
+/* A row for each recovery strategy: its number in the handshake (FORMAT.md) and its name. recovery.c implements
+ * them. */
 #define LFT_RECOVERY_ROWS(ROW)                                                                                         \
     ROW(LFT_GBN_STRICT, "gbn-strict")                                                                                  \
     ROW(LFT_GBN, "gbn")                                                                                                \
@@ -23,7 +23,7 @@ extern const char *const lft_recovery_names[]; /* NULL-terminated, indexed by en
 
 enum lft_rate_mode { LFT_RATE_FIXED, LFT_RATE_AUTO, LFT_RATE_MODES };
 
-/* Classes of transmissions in order of priority. The limit holds for all of them together. */
+/* Classes of transmissions in order of priority. The limit applies to all of them together. */
 enum lft_class { LFT_CLASS_ACK, LFT_CLASS_RETRANSMISSION, LFT_CLASS_DATA, LFT_CLASS_REDUNDANT, LFT_CLASSES };
 extern const char *const lft_class_names[];
 
@@ -45,8 +45,8 @@ struct lft_engine_config {
     enum lft_recovery recovery;
     bool redundancy; /* copies of unacknowledged frames when there is nothing else to send */
     enum lft_rate_mode rate_mode;
-    uint64_t rate_bps; /* limit at the wire, 0: none; with LFT_RATE_AUTO the highest rate that it may try */
-    /* How much time at the limit a burst may make up for (shaper.h); 0: LFT_SHAPER_BURST_NS. */
+    uint64_t rate_bps; /* limit on the wire, 0: none; with LFT_RATE_AUTO the highest rate to try */
+    /* The burst, as time at the limit (shaper.h); 0: LFT_SHAPER_BURST_NS. */
     uint64_t burst_ns;
     uint32_t payload_max; /* of a DATA frame; lft_engine_set_payload_max changes it */
     /* Overhead that is counted for each frame, in octets: 28 for IPv4 and UDP, 48 for IPv6 and UDP, 20 or 40 for esp;
@@ -81,7 +81,7 @@ struct lft_engine_counters {
     uint64_t rx_replayed, rx_beyond_window, rx_malformed, rx_unknown_command, rx_no_memory, rx_bad_ack;
 };
 
-/* What `show` and the metrics report besides the counters. */
+/* The values that `show` and the metrics report in addition to the counters. */
 struct lft_engine_state {
     uint64_t srtt_ns, min_rtt_ns, rttvar_ns;
     uint64_t queue_delay_ns;                     /* one-way delay of the last report minus the smallest seen */

@@ -1,6 +1,6 @@
 /* The sliding-window erasure code of FORMAT.md over DATA payloads: Cauchy coefficients in GF(2^8), arithmetic by
- * ISA-L. The sender's and the receiver's half are independent. Numbers are the engine's 64-bit ones. Only `fec` uses
- * the code, so the other strategies pay nothing for it. */
+ * ISA-L. The sender's and the receiver's half are independent. Numbers are the engine's 64-bit numbers. Only the
+ * strategy `fec` uses this code, so it costs the others nothing. */
 #ifndef LFT_FEC_H
 #define LFT_FEC_H
 
@@ -23,7 +23,7 @@ struct lft_fec_rx;
 typedef void (*lft_fec_found)(void *user, uint64_t number, const uint8_t *payload, size_t length);
 struct lft_fec_rx *lft_fec_rx_create(size_t payload_max, struct lft_pool *pool, lft_fec_found found, void *user);
 void lft_fec_rx_destroy(struct lft_fec_rx *fec);
-/* Takes a DATA frame that has arrived. Its buffer is held as long as a repair may need it. */
+/* Takes a DATA frame that has arrived. It holds the frame's buffer as long as a repair may need it. */
 void lft_fec_rx_data(struct lft_fec_rx *fec, uint64_t number, struct lft_buffer *buffer, const uint8_t *payload,
                      size_t length);
 /* Takes a REPAIR and calls `found` for every payload that it recovers. False: malformed. */

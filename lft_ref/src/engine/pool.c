@@ -8,7 +8,7 @@
 enum { ALIGN = 64, RESERVE = 64, KEPT_EMPTY = 1 };
 #define SLAB_BYTES ((size_t)1 << 18)
 
-/* The description of a slab is kept apart from its memory, which may have been returned. */
+/* The description of a slab is separate from its memory, which may have been returned to the system. */
 struct slab {
     struct slab *previous, *next; /* of the list it is in */
     struct lft_buffer *free;
@@ -20,7 +20,7 @@ struct list {
 
 struct lft_pool {
     size_t buffer_bytes, stride, limit, used;
-    uint8_t *memory; /* memory of all slabs; a page exists only once it is used */
+    uint8_t *memory; /* address space of all slabs; a page takes memory once it is used */
     size_t slabs_n;
     uint32_t slab_buffers;
     struct slab *slabs;
@@ -84,7 +84,7 @@ void lft_pool_destroy(struct lft_pool *pool)
     free(pool);
 }
 
-/* A slab with a free buffer. Partly used slabs come first, so that others become and stay empty. */
+/* A slab with a free buffer. Partly used slabs are preferred, so that others become and stay empty. */
 static struct slab *slab_with_room(struct lft_pool *pool)
 {
     struct slab *slab = pool->partial.first;

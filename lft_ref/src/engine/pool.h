@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct lft_buffer {
-    struct lft_buffer *next; /* in the free list; the holder's own while in use */
+    struct lft_buffer *next; /* link of the free list; for the holder's use while in use */
     uint32_t references;
     _Alignas(8) uint8_t at[]; /* struct lft_block lives here, too */
 };

@@ -55,8 +55,8 @@ static void selective_timeout(struct lft_engine *engine)
         }
 }
 
-/* The time by which the last transmission should have been reported. If it was not, a retransmission follows; the
- * arrival of its later counter reveals all other losses. */
+/* The time by which the last transmission should have been reported. Otherwise one is retransmitted; the report of its
+ * later counter then reveals all other losses. */
 static uint64_t selective_timeout_at(const struct lft_engine *engine)
 {
     return nc_max(engine->progress_ns, engine->last_data_ns) + (lft_timeout_ns(engine) << engine->backoff);

@@ -1,5 +1,5 @@
-/* Recovery strategies as rows of functions: what the sender does about reports and time-outs, and what the receiver
- * keeps. */
+/* Recovery strategies as rows of functions: the sender's reaction to reports and time-outs, and which frames the
+ * receiver keeps. */
 #ifndef LFT_RECOVERY_H
 #define LFT_RECOVERY_H
 

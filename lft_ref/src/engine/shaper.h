@@ -25,7 +25,7 @@ enum { LFT_SHAPER_FRAMES = 16, LFT_SHAPER_FRAMES_LEAST = 8 };
 struct lft_shaper {
     uint64_t rate_bps; /* 0: no limit */
     uint64_t burst_ns;
-    /* `at`: when the next frame is due. `at`, `depth` and `late` are in 2^-8 ns, `cost` in 2^-24 ns an octet. */
+    /* `at`: when the next frame is due. `at`, `depth` and `late` are in 2^-8 ns, `cost` in 2^-24 ns per octet. */
     uint64_t at, cost, depth, late;
     uint64_t leaving; /* time at the limit, in 2^-8 ns, of frames that were allowed and may not have left */
     bool idle;        /* a frame was allowed and there was none to send */
@@ -34,7 +34,7 @@ struct lft_shaper {
 /* `burst_ns` 0 stands for LFT_SHAPER_BURST_NS; `frame_bytes` is the largest frame on the wire. */
 void lft_shaper_init(struct lft_shaper *shaper, uint64_t rate_bps, uint64_t burst_ns, uint32_t frame_bytes,
                      uint64_t now_ns);
-/* Sets a new limit from now on. What was sent before still counts. */
+/* Sets a new limit from now on. Earlier frames still count. */
 void lft_shaper_set(struct lft_shaper *shaper, uint64_t rate_bps, uint32_t frame_bytes, uint64_t now_ns);
 /* True when a frame may be sent now. */
 bool lft_shaper_ready(const struct lft_shaper *shaper, uint64_t now_ns);

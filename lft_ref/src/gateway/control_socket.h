@@ -1,5 +1,5 @@
 /* The control socket of CONTROL.md: a request is a line of JSON, and so is the answer. The loop that moves the data
- * serves it and never blocks: a client that does not read its answer is dropped. The gateway does not know of it;
+ * serves it and never blocks: a client that does not read its answer is dropped. The gateway does not depend on it;
  * `main.c` opens both. */
 #ifndef LFT_CONTROL_SOCKET_H
 #define LFT_CONTROL_SOCKET_H

@@ -141,7 +141,7 @@ static void note_suspension(struct gateway *gateway)
     lft_link_suspended(gateway->link, (uint64_t)grown_ns);
 }
 
-/* A turn's work after the loop has received. True: work is left for the next turn. */
+/* The rest of a turn, after the loop has received. True: work is left for the next turn. */
 static bool work(struct gateway *gateway, uint64_t now_ns)
 {
     unsigned events = lft_link_events(gateway->link);
@@ -209,7 +209,7 @@ static bool drained(const struct gateway *gateway, uint64_t now_ns)
     return now_ns >= gateway->drain_until_ns || (!relay_connections(gateway->relay) && !state.streams);
 }
 
-/* Resets the connections that are left, tells the peer, and allows a few turns for that to leave. */
+/* Resets the remaining connections, notifies the peer, and runs a few more turns to send this. */
 static void say_goodbye(struct gateway *gateway)
 {
     uint64_t now_ns = nc_now_ns(), until_ns = now_ns + 50 * NC_NS_PER_MS;

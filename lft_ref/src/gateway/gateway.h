@@ -1,9 +1,9 @@
-/* The gateway put together: loop, link, tunnel socket, relays, health. `main.c` and the control socket use it.
+/* The whole gateway: loop, link, tunnel socket, relays, health. `main.c` and the control socket use it.
  *
  * A turn: wait (epoll), receive all datagrams, handle stream events and relay, transmit all batches, then sleep until
  * the link, the relay, the search for the path MTU or the second's tick is due. Under load the loop rests between
- * turns (`--poll`), so that datagrams and socket reads come in batches: a wake-up for each packet costs more than the
- * packet. */
+ * turns (`--poll`), so that datagrams and socket reads are processed in batches: a wake-up for each packet costs more
+ * than the packet. */
 #ifndef LFT_GATEWAY_H
 #define LFT_GATEWAY_H
 

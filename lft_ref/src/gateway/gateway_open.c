@@ -1,4 +1,4 @@
-/* Opening and closing a gateway: the configuration of its parts follows from the settings. */
+/* Opens and closes a gateway, and derives the configuration of its parts from the settings. */
 #include <linux/capability.h>
 #include <net/if.h>
 #include <stdlib.h>
@@ -247,9 +247,9 @@ static int open_relays(struct gateway *gateway, struct nc_error *error)
     return open_proxies(gateway, error) < 0 ? -1 : open_router(gateway, error);
 }
 
-/* A connection takes a descriptor, and the look-up of a name three more (one a server). Without this bound one client
- * could use up all descriptors. The kernel would then leave other clients in its accept queue, where no fair share
- * applies. */
+/* A connection takes a descriptor, and the look-up of a name three more (one per server). Without this bound one client
+ * could use up all descriptors. Other clients would then wait in the kernel's accept queue, which does not share
+ * fairly. */
 static void heed_descriptors(struct settings *s)
 {
     enum { OWN = 64 }; /* tunnel, listeners, clients of the control socket */

@@ -171,7 +171,7 @@ static const struct nc_option *find_row(const char *key)
     return NULL;
 }
 
-/* Redundancy is a setting here, while the option only switches it off. */
+/* Redundancy can be switched on and off here, while the command-line option only switches it off. */
 static int set_redundancy(struct gateway *gateway, const char *value, bool apply, struct nc_error *error)
 {
     bool on = strcmp(value, "on") == 0;

@@ -1,6 +1,6 @@
-/* Whether the tunnel is healthy enough for new connections, or whether they should bypass it. A pure state machine.
- * New connections bypass the tunnel from the moment it is down. They use it again only after it has been up for
- * HEALTH_STEADY_MS, so that a flapping tunnel does not take connections that it will drop. */
+/* Decides whether the tunnel is healthy enough for new connections, or whether they should bypass it. A pure state
+ * machine. New connections bypass the tunnel from the moment it is down. They use it again only after it has been up
+ * for HEALTH_STEADY_MS, so that a flapping tunnel does not take connections that it will drop. */
 #ifndef LFT_HEALTH_H
 #define LFT_HEALTH_H
 

@@ -1,4 +1,4 @@
-/* lft-gateway: a subcommand a function, a table of them. */
+/* lft-gateway: one function per subcommand, and a table of them. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "rules.h"
 #include "settings.h"
 
-/* The gateway and its control socket, and then the sandbox. NULL with the reason. */
+/* Opens the gateway and its control socket, then enters the sandbox. NULL with the reason. */
 static struct gateway *open_all(const struct settings *settings, struct control_socket **control,
                                 struct nc_error *error)
 {
@@ -37,7 +37,8 @@ static int run(int argc, char **argv)
         .epilog = "Every option is also a key of the TOML file: --psk-file is psk_file under [security]."};
     struct settings settings;
     struct nc_error error;
-    prctl(PR_SET_DUMPABLE, 0); /* a core dump would hold keys, and no other process of the user's reads our memory */
+    prctl(PR_SET_DUMPABLE, 0); /* a core dump would contain keys; this also keeps the user's other processes from
+                                * reading our memory */
     settings_parse(argc, argv, &usage, &settings);
     if (settings_check(&settings, &error) < 0)
         nc_die(NC_EXIT_USAGE, "%s", error.text);

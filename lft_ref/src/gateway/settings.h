@@ -11,8 +11,8 @@
 #include "nc_sandbox.h"
 #include "wire.h"
 
-/* The least --mtu: a frame of LFT_PAYLOAD_MIN octets with the widest padding (3des-cbc) and the longest outer headers
- * (IPv6 and UDP). */
+/* The smallest --mtu: a frame of LFT_PAYLOAD_MIN octets with the widest padding (3des-cbc) and the longest outer
+ * headers (IPv6 and UDP). */
 enum {
     SETTINGS_MTU_MIN = (LFT_PAYLOAD_MIN + LFT_TRAILER_BYTES + 7) / 8 * 8 + LFT_HEADER_BYTES + LFT_ICV_BYTES + 40 + 8
 };
@@ -36,7 +36,7 @@ struct settings {
 /* The table; *n becomes its number of rows. */
 const struct nc_option *settings_rows(size_t *n);
 /* Parses a command line, whose argv[0] is the verb, after the file that its --config names. On a bad value it exits
- * with one line. The texts live as long as the process. */
+ * with one line. The texts remain valid as long as the process. */
 void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings);
 /* Checks what involves several rows. Returns 0, or -1 with the reason. */
 int settings_check(const struct settings *settings, struct nc_error *error);

@@ -76,7 +76,7 @@ void lft_link_destroy(struct lft_link *link)
 {
     if (!link)
         return;
-    lft_session_destroy(link->session); /* before the engine, whose pool owns the buffers it holds */
+    lft_session_destroy(link->session); /* before the engine, whose pool owns the session's buffers */
     lft_engine_destroy(link->engine);
     lft_handshake_destroy(link->handshake);
     lft_link_drop_keys(&link->current);
@@ -162,7 +162,7 @@ static void drop_pending(struct lft_link *link)
     lft_handshake_settle(link->handshake);
 }
 
-/* Ends the association. The next one has another epoch, so that the peer notices too. */
+/* Ends the association. The next one has another epoch, by which the peer notices the end. */
 static void end_association(struct lft_link *link, unsigned code, unsigned event, uint64_t now_ns)
 {
     lft_handshake_renew(link->handshake);

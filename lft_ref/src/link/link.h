@@ -51,8 +51,8 @@ struct lft_link_config {
 
 struct lft_batch {
     struct lft_address to;
-    /* n datagrams of `segment` octets in a row; the last may be shorter. The memory is the link's and valid until the
-     * next lft_link_transmit. */
+    /* n datagrams of `segment` octets in a row; the last may be shorter. The link owns the memory, which is valid until
+     * the next lft_link_transmit. */
     const uint8_t *at;
     size_t bytes, segment;
     unsigned n;
@@ -102,7 +102,7 @@ uint64_t lft_link_rest_ns(const struct lft_link *link);
 unsigned lft_link_events(struct lft_link *link);
 
 struct lft_session *lft_link_session(struct lft_link *link);
-/* The present association's engine; NULL without an association. Ask again after every lft_link_receive. */
+/* The current association's engine; NULL without an association. Ask again after every lft_link_receive. */
 struct lft_engine *lft_link_engine(struct lft_link *link);
 enum lft_link_status lft_link_status(const struct lft_link *link);
 /* Contention seen in about the last ten seconds. `address` becomes the address of the other gateway (RIVAL) or of the
@@ -116,7 +116,7 @@ void lft_link_set_redundancy(struct lft_link *link, bool on);
 void lft_link_set_payload_max(struct lft_link *link, uint32_t payload_max);
 /* The payload size in use: the smallest of the maxima of this end, the peer and the path. */
 uint32_t lft_link_payload_max(const struct lft_link *link);
-/* Ends the association in order: the next batches tell the peer by CLOSE. */
+/* Ends the association: the next batches notify the peer by CLOSE. */
 void lft_link_close(struct lft_link *link);
 const struct lft_link_counters *lft_link_counters(const struct lft_link *link);
 const struct lft_handshake_counters *lft_link_handshake_counters(const struct lft_link *link);

@@ -1,4 +1,4 @@
-/* Collects what a link sends into batches of datagrams. */
+/* Collects the frames and messages of a link into batches of datagrams. */
 #include <string.h>
 
 #include "link_internal.h"

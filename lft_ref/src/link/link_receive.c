@@ -1,4 +1,4 @@
-/* What comes from the network. Before a tag has verified, only lengths, SPI and counter are looked at. */
+/* Handles datagrams from the network. Before a tag has verified, only lengths, SPI and counter are examined. */
 #include <string.h>
 
 #include "link_internal.h"
@@ -89,9 +89,9 @@ static void hand_over(struct lft_link *link, uint64_t now_ns, const struct lft_h
     lft_engine_receive(link->engine, now_ns, &frame);
 }
 
-/* Where to decrypt a frame to. DATA goes straight into a buffer of the engine; NULL when none is left. All other
- * frames are read at once and need no buffer, so that the peer's ACKs, keepalives and CLOSE count even when memory is
- * full. */
+/* The destination for decrypting a frame. DATA goes straight into a buffer of the engine; NULL when none is left. All
+ * other frames are read at once and need no buffer, so that the peer's ACKs, keepalives and CLOSE count even when
+ * memory is full. */
 static uint8_t *room_for(struct lft_link *link, const struct lft_header *header, size_t *room)
 {
     *room = sizeof link->opened;

@@ -22,7 +22,7 @@ bool address_is_loopback(const struct sockaddr_storage *address);
 /* "192.0.2.1:80", "[2001:db8::1]:80", "none". Returns `out`. */
 const char *address_text(const struct sockaddr_storage *address, char *out, size_t size);
 
-/* What a user can do when a socket could not be bound, by its errno: "; choose another port, …", or "". */
+/* Advice for a user when a socket could not be bound, by errno: "; choose another port, …", or "". */
 const char *address_bind_advice(int error);
 
 /* The largest MTU of this namespace's interfaces that are up, loopback aside; 9000 when there is none. */

@@ -12,7 +12,7 @@ struct question {
     struct nlmsghdr head;
     struct inet_diag_req_v2 of;
 };
-/* `room` is for attributes that the kernel adds unasked. */
+/* `room` is for attributes that the kernel adds unrequested. */
 union answer {
     struct nlmsghdr head;
     struct {

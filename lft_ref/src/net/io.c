@@ -154,7 +154,7 @@ static void read_controls(struct io *io, struct msghdr *message, size_t *segment
     }
 }
 
-/* Takes one read: a datagram, or several of one size that the kernel has joined. */
+/* Handles one read: a datagram, or several of one size that the kernel has joined. */
 static void take(struct io *io, unsigned i, uint64_t now_ns)
 {
     struct mmsghdr *message = &io->messages[i];
@@ -222,7 +222,7 @@ static ssize_t send_udp(struct io *io, const struct lft_batch *batch)
     return sendmsg(io->source.fd, &message, MSG_DONTWAIT);
 }
 
-/* Sends a datagram for each frame. Those that the socket does not take are lost, as they would be in a full queue. */
+/* Sends a datagram for each frame. Datagrams that the socket does not accept are lost, as in a full queue. */
 static ssize_t send_each(struct io *io, const struct lft_batch *batch)
 {
     struct mmsghdr messages[BATCH_MAX] = {0};
@@ -240,8 +240,8 @@ static ssize_t send_each(struct io *io, const struct lft_batch *batch)
     return sendmmsg(io->source.fd, messages, n, MSG_DONTWAIT);
 }
 
-/* True for frames made before the path shrank. Their octets cannot be divided again, so the network may fragment them;
- * but it must not fragment a PROBE. */
+/* True for frames made before the path MTU decreased. Their octets cannot be divided again, so the network may fragment
+ * them; but it must not fragment a PROBE. */
 static bool must_fragment(const struct io *io, const struct lft_batch *batch)
 {
     enum { PADDING_MOST = 8 };
@@ -286,7 +286,7 @@ unsigned io_transmit(struct io *io)
 {
     uint64_t now_ns = nc_now_ns();
     unsigned sent = 0;
-    /* Bounded, because without a limit there may be seconds' worth to send, while clients and peer wait. */
+    /* Bounded, because without a limit there may be frames for seconds, during which clients and peer would wait. */
     for (unsigned batches = 0; batches < TURN_BATCHES && !io->blocked; batches++) {
         if (!io->waiting.n && !lft_link_transmit(io->link, now_ns, &io->waiting)) {
             io->waiting.n = 0;

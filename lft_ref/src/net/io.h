@@ -34,7 +34,7 @@ struct io *io_open(const struct io_settings *settings, struct loop *loop, struct
                    struct nc_error *error);
 void io_close(struct io *io);
 /* Sends all that the link wants to send now and returns the number of datagrams. It reads the clock, because the limit
- * holds for the time at which frames leave and not for the time at which the turn began. */
+ * applies to the time at which frames leave and not to the beginning of the turn. */
 unsigned io_transmit(struct io *io);
 /* True while the socket is full: io_transmit sends nothing until it has become writable. */
 bool io_blocked(const struct io *io);

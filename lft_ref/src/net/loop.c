@@ -1,4 +1,4 @@
-/* epoll, and memory that is freed at the end of a turn. */
+/* The epoll loop, and memory that is freed at the end of a turn. */
 #include "loop.h"
 
 #include <errno.h>

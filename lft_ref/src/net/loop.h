@@ -1,6 +1,6 @@
-/* The gateway's event loop: one thread, one epoll set, one callback a descriptor. The clock is read once or twice a
- * turn and handed down. Invariant: the owner of a descriptor in the epoll set is freed by loop_later_… only, at
- * the end of a turn, so that no event of the same batch meets freed memory. */
+/* The gateway's event loop: one thread, one epoll set, one callback per descriptor. The clock is read once or twice per
+ * turn and passed on. Invariant: the owner of a descriptor in the epoll set is freed by loop_later_… only, at the end
+ * of a turn, so that no event of the same batch refers to freed memory. */
 #ifndef LFT_LOOP_H
 #define LFT_LOOP_H
 

@@ -177,7 +177,8 @@ void resolver_forget(struct resolver *resolver, const void *user)
         unlink_lookup(lookup);
 }
 
-/* An answer may end other look-ups, which then have no channel; their memory lasts until the end of the turn. */
+/* An answer may end other look-ups, which then have no channel; their memory remains valid until the end of the
+ * turn. */
 void resolver_tick(struct resolver *resolver, uint64_t now_ns)
 {
     for (struct lookup *lookup = resolver->first, *next; lookup; lookup = next) {

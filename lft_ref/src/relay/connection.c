@@ -50,8 +50,8 @@ static struct relay_connection *owner_of(struct share_entry *entry, size_t at)
     return (struct relay_connection *)((uint8_t *)entry - at);
 }
 
-/* The connections that it examines become the newest of their source, because a search through all of them would cost
- * too much. */
+/* It examines a few of the oldest connections, because a search through all would cost too much. These become the
+ * newest of their source, so that the next call examines others. */
 void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer)
 {
     const struct lft_result full = {.code = LFT_RESULT_NO_RESOURCES};
@@ -126,8 +126,8 @@ int connection_attach(struct relay_connection *connection, int fd)
 {
     connection->source.fd = fd;
     if (loop_add(connection->relay->loop, &connection->source, EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET) == 0) {
-        /* Close by RST until the connection ends in order, so that data cut off by a killed gateway do not look
-         * complete. */
+        /* close() sends RST until the connection has ended normally, so that data cut off by a killed gateway do not
+         * look complete. */
         host_socket_reset_on_close(fd, true);
         shares_add(connection->relay->sockets, &connection->socket, &connection->from);
         return 0;

@@ -1,6 +1,6 @@
-/* The far side. The peer's client wants a connection: this gateway connects to the server, from the client's own
- * address when asked to, and tells the peer how that went. Refusals and ICMP errors are read from the socket with
- * their type and code, so that the near side can show the client the same. */
+/* The far side. When the peer's client wants a connection, this gateway connects to the server, from the client's own
+ * address if requested, and reports the result to the peer. Refusals and ICMP errors are read from the socket with
+ * their type and code, so that the near side can give the client the same. */
 #include <errno.h>
 #include <time.h>
 #include <linux/errqueue.h>
@@ -183,7 +183,7 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
     }
     int fd = open_socket(connection, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
     connection->phase = RELAY_CONNECTING;
-    /* The last packets of the previous connection are still on their way to us. */
+    /* The last packets of the previous connection have not arrived yet. */
     if (fd >= 0 && from && error == EADDRNOTAVAIL) {
         close(fd);
         relay_wait_for_end(connection);

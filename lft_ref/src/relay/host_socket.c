@@ -5,7 +5,7 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
-/* Most unsent octets in a socket towards a host; the rest waits in the tunnel's memory. */
+/* The most unsent octets in a socket towards a host; the rest waits in the tunnel's memory. */
 enum { NOTSENT_LOWAT_BYTES = 256 << 10 };
 
 void host_socket_prepare(int fd, uint32_t mark)

@@ -60,7 +60,8 @@ static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
         int n = lft_stream_write_space(c->stream, pieces, PIECES_IN);
         c->queue_full = !n;
         if (!n)
-            return PUMP_IDLE; /* LFT_EVENT_WRITABLE resumes the copy; until then TCP's own window closes */
+            return PUMP_IDLE; /* LFT_EVENT_WRITABLE resumes the copy; until then TCP's own flow control stops the
+                               * host */
         if (moved >= TURN)
             return PUMP_MORE;
         ssize_t got = readv(c->source.fd, pieces, n);
@@ -84,7 +85,7 @@ static enum pumped pump_in(struct relay_connection *c, uint64_t now_ns)
     return PUMP_IDLE;
 }
 
-/* Cuts the pieces to `most` octets and returns how many pieces are left. */
+/* Shortens the pieces to `most` octets in all and returns how many pieces remain. */
 static int cut(struct iovec *pieces, int n, size_t most)
 {
     for (int i = 0; i < n; most -= pieces[i++].iov_len)

@@ -2,7 +2,7 @@
  * sees this header only; the listeners (proxy.h, router.h) make the near side's connections, far.c the far side's.
  *
  * A turn moves a bounded number of octets for each connection, which then waits on a work list, so that one bulk flow
- * never holds the loop. */
+ * never blocks the loop. */
 #ifndef LFT_RELAY_H
 #define LFT_RELAY_H
 
@@ -22,7 +22,7 @@ bool relay_turn(struct relay *relay, uint64_t now_ns);
 void relay_tick(struct relay *relay, uint64_t now_ns);
 /* The time of the relay's next turn, if nothing happens before. */
 uint64_t relay_next_ns(const struct relay *relay);
-/* Resets all connections; the peer is given this result. */
+/* Resets all connections and sends this result to the peer. */
 void relay_end_all(struct relay *relay, unsigned result_code);
 /* From now on neither side gets new streams. */
 void relay_drain(struct relay *relay);

@@ -24,14 +24,15 @@ struct relay {
     struct relay_connection *first;
     struct work_list work;
     struct work_list held;    /* waiting until the host rate allows more */
-    struct work_list waiting; /* waiting to connect until the previous connection between the same ends is over */
+    struct work_list waiting; /* waiting to connect until the previous connection between the same addresses and ports
+                               * is over */
     struct work_list last;    /* in RELAY_LAST_WORDS, until last_ns */
     uint64_t last_ns;
     struct lft_shaper host;
     struct shares *half_open, *places, *sockets;
     struct nc_slots connections, requests; /* requests: of proxies' clients */
     size_t n;
-    int spare;       /* spare descriptor for the next client when no other is left; -1: used up, too */
+    int spare;       /* spare descriptor for the next client when no other is left; -1: already used */
     uint64_t secret; /* of the numbers of clients */
     bool draining, bypassed;
     struct relay_counters counters;
@@ -53,7 +54,7 @@ void relay_end_look(struct relay *relay); /* last_ns has come */
 enum { RELAY_LOCAL_ENDS = 2 };
 struct relay_local *relay_local_create(size_t streams_max); /* NULL: no memory */
 void relay_local_destroy(struct relay_local *local);
-/* End 0 opens streams, end 1 is asked to connect. */
+/* End 0 opens streams, end 1 connects. */
 struct lft_session *relay_local_end(const struct relay_local *local, unsigned end);
 bool relay_local_move(struct relay_local *local, uint64_t now_ns); /* true: something was moved */
 /* When to move again if nothing happens before. */

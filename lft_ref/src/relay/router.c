@@ -16,7 +16,7 @@
 
 enum { BUCKETS = 4096, BACKLOG = 4096, TURN_PACKETS = 64, LISTENERS = 2 };
 
-/* A connection's ends: family, ports and addresses as in the SYN. */
+/* The identity of a connection: family, ports and addresses as in the SYN. */
 struct tuple {
     uint8_t version, zero;
     uint16_t ports[2];
@@ -80,7 +80,7 @@ static void replay(struct held *held)
 {
     held->replayed = true;
     held->router->counters.syns_replayed++;
-    (void)!write(held->router->tun.fd, held->packet, held->n); /* a lost one is sent again by the client */
+    (void)!write(held->router->tun.fd, held->packet, held->n); /* the client repeats a lost SYN */
 }
 
 static void refuse(struct held *held, const struct lft_result *result)

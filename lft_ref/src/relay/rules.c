@@ -35,9 +35,8 @@ static void read_complaints(int fd, struct nc_error *error)
         *c = *c == '\n' ? ' ' : *c;
 }
 
-/* Runs a program with `input` on its standard input. Returns 0 when it exits with 0, otherwise -1 with its complaints.
- * `output` NULL: its standard output is not wanted; otherwise it becomes the beginning of that, OUTPUT_MAX octets at
- * most. */
+/* Runs a program with `input` on its standard input. Returns 0 when it exits with 0, otherwise -1 with its error
+ * output. `output` becomes the beginning of its standard output, OUTPUT_MAX octets at most; NULL: discarded. */
 static int run(char *const argv[], const char *input, char *output, struct nc_error *error)
 {
     int in[2], out[2], err[2], status = -1;
@@ -85,7 +84,7 @@ static int nft(const char *script, struct nc_error *error)
     return run(argv, script, NULL, error);
 }
 
-/* A script that is being put together. One that does not fit is our bug and shows as a syntax error. */
+/* A script under construction. One that does not fit is our bug and causes a syntax error. */
 struct script {
     size_t used;
     char text[SCRIPT_MAX];

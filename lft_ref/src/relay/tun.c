@@ -175,7 +175,7 @@ static size_t make_icmp(const uint8_t *packet, size_t n, const struct nc_packet 
     return ip + ICMP + quote;
 }
 
-/* The peer names the ICMP error that it received. Only errors that end a connect are passed on; others, such as a
+/* The peer reports the ICMP error that it received. Only errors that end a connect are passed on; others, such as a
  * redirect or an MTU chosen by the peer, become "host unreachable". */
 static uint8_t told_code(const struct lft_result *result, bool v6)
 {

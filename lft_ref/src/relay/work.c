@@ -1,5 +1,6 @@
-/* Work lists: connections that have something to do now, that wait for the host rate, that wait until an earlier
- * connection has ended, or until their host has acknowledged its last words. A connection is in one of them at most. */
+/* Work lists: connections that have work now, that wait for the host rate, that wait until an earlier connection has
+ * ended, and that wait until their host has acknowledged its last data (last_words.c). A connection is in at most one
+ * list. */
 #include "relay_internal.h"
 
 static void append(struct work_list *list, struct relay_connection *connection)

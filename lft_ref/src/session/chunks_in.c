@@ -1,4 +1,4 @@
-/* Chunks that have arrived, sorted into streams. Every octet of a chunk is authentic, and none is trusted. */
+/* Distributes chunks that have arrived to their streams. Every octet of a chunk is authentic, but none is trusted. */
 #include "nc_bytes.h"
 #include "nc_range.h"
 #include "session_internal.h"
@@ -98,7 +98,7 @@ static void learn_final(struct lft_stream *stream, const struct lft_chunk *chunk
 {
     uint64_t final = chunk->type == LFT_CHUNK_REFUSE ? 0 : chunk->value;
     if (stream->rx_final != LFT_UNKNOWN)
-        return; /* a FIN or an earlier RESET has said it already */
+        return; /* a FIN or an earlier RESET has already given the number */
     stream->session->counters.rx_malformed += final > stream->rx_granted;
     stream->rx_final = final > stream->rx_granted ? stream->rx_seen : final;
 }
@@ -130,7 +130,7 @@ static void take_end(struct lft_stream *stream, struct lft_buffer *buffer, const
     lft_stream_disown(stream);
 }
 
-/* The host at the other end has failed. As after a TCP RST on Linux, what it had sent before is still read. */
+/* The host at the other end has failed. As after a TCP RST on Linux, octets that it had sent before are still read. */
 static void take_reset(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     struct lft_result result = {.code = LFT_RESULT_PROTOCOL};
@@ -167,7 +167,7 @@ static long returns_of(const struct lft_chunk *chunk)
     return chunk->length == 2 ? (long)nc_get16(chunk->body) : -1;
 }
 
-/* Credit that was granted before our last RETURN arrived does not count any more. */
+/* Credit that was granted before our last RETURN arrived no longer counts. */
 static void take_credit(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     (void)buffer;

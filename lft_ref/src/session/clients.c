@@ -1,6 +1,6 @@
-/* The clients that streams belong to, so that turns are shared among clients and not among streams: one with a hundred
- * streams gets as much of the line as one with a single stream. The OPEN identifies the client: by the source address
- * that is kept (for IPv6 its first 64 bits), or by the number that a proxy has given the client. */
+/* The clients of streams. Turns are shared among clients and not among streams: one with a hundred streams gets as much
+ * of the line as one with a single stream. The OPEN identifies the client: by the source address that is kept (for IPv6
+ * its first 64 bits), or by the number that a proxy has given the client. */
 #include <string.h>
 
 #include "session_internal.h"

@@ -160,7 +160,7 @@ void lft_stream_take_back(struct lft_stream *stream, uint64_t limit)
 {
     stream->rx_granted = limit;
     lft_stream_account(stream);
-    set_proven(stream, true); /* the allowance was not used: from here on it gets what it needs */
+    set_proven(stream, true); /* the allowance was not used: from now on the stream gets what it needs */
     lft_stream_grant(stream);
 }
 

@@ -14,14 +14,14 @@
 enum {
     LFT_BLOCK_BYTES = 8192 - 32,
     LFT_QUANTUM = 6000,
-    LFT_EARLY_CREDIT = 8192, /* FORMAT.md: what an opener may send before the acceptor has answered */
+    LFT_EARLY_CREDIT = 8192, /* FORMAT.md: octets that an opener may send before the acceptor has answered */
     LFT_ACTIVE_TICKS = 10,
     LFT_NEW_TICKS = 3,
     LFT_CLIENT_BUCKETS = 1024,
     LFT_EARLY_TICKS = 1300 /* FORMAT.md: how long a stream may be EARLY */
 };
 
-/* The states of a stream as far as arriving chunks are concerned: the rows of the table in FORMAT.md, "Chunks". */
+/* The states of a stream with respect to arriving chunks: the rows of the table in FORMAT.md, "States". */
 enum lft_stream_state {
     LFT_STREAM_EARLY,   /* acceptor: chunks have arrived, but the OPEN has not */
     LFT_STREAM_OPENING, /* opener: the acceptor has not answered */

@@ -1,4 +1,4 @@
-/* The options, and the trials that they ask for. */
+/* The options, and the trials that they describe. */
 #include <stddef.h>
 #include <string.h>
 

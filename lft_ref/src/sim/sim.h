@@ -20,7 +20,7 @@ struct sim_change {
 };
 
 struct sim_settings {
-    /* Swept: each is a list, and every combination is run. */
+    /* Swept options: each is a list, and every combination is run. */
     struct nc_quantities rtt, loss, limit;
     struct nc_strings recovery;
     struct nc_strings rtt_change; /* as given */

@@ -50,7 +50,7 @@ void sim_open_stream(struct run *run, size_t i, uint64_t bytes)
     source->limit = bytes;
 }
 
-/* A stream that the other end has not accepted has no host yet that could fail. */
+/* A stream that the other end has not accepted has no host that could fail yet. */
 static void end_stream(const struct run *run, struct source *source)
 {
     bool fail = run->trial->settings->fail;

@@ -37,10 +37,10 @@ enum {
     LFT_SEEN_SLOTS = 1 << 18,    /* in a row */
     LFT_SEEN_MOST = 12,          /* copies of one INIT that are examined in a minute */
     LFT_SEEN_STALE = UINT8_MAX,  /* for ever: timestamps only increase */
-    LFT_PAIR_MOST = 2,           /* and beyond those, copies per second from each address */
+    LFT_PAIR_MOST = 2,           /* copies per second from each address beyond LFT_SEEN_MOST */
     LFT_PAIRS_PER_SECOND = 5000, /* from all addresses */
     LFT_STALE_PAIRS_PER_SECOND = 500,
-    LFT_ANSWERS_PER_SECOND = 500, /* answers a second from each of the four budgets */
+    LFT_ANSWERS_PER_SECOND = 500, /* answers per second from each of the four budgets */
     LFT_LOAD_PER_SECOND = 100,    /* INITs with a valid mac1; above this rate an INIT must prove a cookie */
 };
 

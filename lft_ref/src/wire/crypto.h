@@ -16,7 +16,7 @@ extern const char *const lft_cipher_names[]; /* NULL-terminated, for nc_options;
 
 /* The warning to log at every start, or NULL for a cipher that protects. */
 const char *lft_cipher_warning(enum lft_cipher cipher);
-/* The block that payload, padding and trailer must fill: 4 octets, or 8 for LFT_3DES_CBC. */
+/* Payload, padding and trailer must fill a multiple of this: 4 octets, or 8 for LFT_3DES_CBC. */
 size_t lft_cipher_block(enum lft_cipher cipher);
 
 enum { LFT_KEY_BLOCK = 68 };
@@ -37,8 +37,8 @@ size_t lft_seal(struct lft_key *key, const struct lft_header *header, const uint
                 uint8_t *frame);
 
 /* Verifies and decrypts a frame of `length` octets whose header has been decoded already. `payload` has room for
- * `length` octets. Returns the payload's length, or -1 when tag, padding or length is wrong. After -1 `payload` holds
- * garbage that must not be looked at. */
+ * `length` octets. Returns the payload's length, or -1 when tag, padding or length is wrong. After -1 `payload`
+ * contains garbage that must not be used. */
 long lft_unseal(struct lft_key *key, const uint8_t *frame, size_t length, uint8_t *payload);
 
 #endif

@@ -55,7 +55,7 @@ enum lft_handshake_result {
     LFT_HS_NOTHING, /* nothing to do */
     LFT_HS_REPLY,   /* send the reply to the source address of the message */
     LFT_HS_KEYS,    /* initiator: use `keys` at once */
-    LFT_HS_PENDING, /* responder: send the reply; use `keys` once an authentic frame has arrived on keys.spi_in */
+    LFT_HS_PENDING, /* responder: send the reply; use `keys` once an authentic frame with keys.spi_in has arrived */
 };
 struct lft_handshake_answer {
     size_t n;

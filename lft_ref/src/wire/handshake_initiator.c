@@ -106,7 +106,8 @@ enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint6
     handshake->init.cookies_taken++;
     /* An INIT that proves its cookie and has a larger timestamp gets keys, unless the responder has another peer. */
     handshake->counters.occupied += handshake->init.cookies_taken >= COOKIES_AT_ONCE;
-    if (handshake->init.cookies_taken <= COOKIES_AT_ONCE) /* a responder that keeps asking must not set our pace */
+    if (handshake->init.cookies_taken <= COOKIES_AT_ONCE) /* a responder that keeps sending COOKIEs must not determine
+                                                           * our rate */
         handshake->init.next_ns = now_ns;
     return LFT_HS_NOTHING;
 }

@@ -1,5 +1,5 @@
 /* The functions of OpenSSL that the handshake uses, over spans of memory. It contains no cryptography of our own. A
- * call that fails although its arguments are right asserts, because it can fail only when memory is short. */
+ * failed call asserts, because with right arguments it can fail only when memory is short. */
 #ifndef LFT_PRIMITIVES_H
 #define LFT_PRIMITIVES_H
 
@@ -18,8 +18,8 @@ bool lft_equal(const void *a, const void *b, size_t n); /* in constant time */
 void lft_random(void *at, size_t n);                    /* aborts when the machine has no randomness */
 void lft_wipe(void *at, size_t n);
 
-/* Zeroed memory for secrets: pages of its own, locked where the limit of locked memory allows it, so that they are not
- * swapped out, and left out of core dumps. NULL: no memory. lft_secret_free wipes; NULL is allowed. */
+/* Zeroed memory for secrets: separate pages, excluded from core dumps and, if the limit of locked memory allows it,
+ * locked against swapping. NULL: no memory. lft_secret_free wipes; NULL is allowed. */
 void *lft_secret_alloc(size_t n);
 void lft_secret_free(void *at, size_t n);
 
@@ -36,7 +36,7 @@ void lft_hmac(struct lft_hmac *hmac, struct lft_span key, const struct lft_span 
 void lft_mac(struct lft_hmac *hmac, struct lft_span key, const struct lft_span *spans, size_t n,
              uint8_t mac[LFT_MAC_BYTES]);
 
-/* HKDF of RFC 5869 with SHA-256: extract and expand, and expand alone. */
+/* HKDF of RFC 5869 with SHA-256: extract and expand, and expand only. */
 void lft_hkdf(struct lft_span salt, struct lft_span key, struct lft_span info, uint8_t *out, size_t out_n);
 void lft_hkdf_expand(const uint8_t prk[LFT_HASH_BYTES], struct lft_span info, uint8_t *out, size_t out_n);
 

@@ -72,7 +72,7 @@ uint64_t lft_number_unwrap(uint32_t number, uint64_t expected);
 
 /* --- the report of an ACK --- */
 
-enum { LFT_REPORT_ASK = 1 }; /* flags: the sender asks for a report in return */
+enum { LFT_REPORT_ASK = 1 }; /* flags: the sender requests a report in return */
 
 struct lft_report {
     uint64_t largest_counter; /* 0: nothing received yet */
@@ -153,7 +153,7 @@ const char *lft_result_text(unsigned code);
 enum lft_family { LFT_FAMILY_NAME = 3, LFT_FAMILY_IPV4 = 4, LFT_FAMILY_IPV6 = 6 };
 enum { LFT_OPEN_KEEP_SOURCE = 1, LFT_NAME_MAX = 255, LFT_OPEN_BODY_MAX = 8 + LFT_NAME_MAX };
 
-/* Where the far gateway has to connect. Addresses are in network order, IPv4 in the first 4 octets; ports in host
+/* The destination for the far gateway. Addresses are in network order, IPv4 in the first 4 octets; ports in host
  * order. */
 struct lft_open {
     uint8_t family; /* enum lft_family, of both addresses */

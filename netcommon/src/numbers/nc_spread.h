@@ -22,8 +22,8 @@ void nc_spread_add(struct nc_spread *spread, uint64_t value);
 /* Adds all values of `from`. */
 void nc_spread_merge(struct nc_spread *into, const struct nc_spread *from);
 
-/* The quantile `share` (0 … 1): the smallest value that is at least as large as that share of all values, at most one
- * bin too large. 0 without values. */
+/* The quantile at `share` (0 … 1): the smallest value that is not below this share of all values, at most one bin too
+ * large. 0 without values. */
 uint64_t nc_spread_percentile(const struct nc_spread *spread, double share);
 
 /* {"min","mean","p50","p90","p99","max"}, whole nanoseconds; null without values. */

@@ -16,7 +16,7 @@ struct request {
     int off;
 };
 
-/* The texts of an array, NULL-terminated, as long as the array lives. NULL without memory. */
+/* The texts of an array, NULL-terminated; valid as long as the array. NULL without memory. */
 static const char **texts(const json_t *array)
 {
     const json_t *value;

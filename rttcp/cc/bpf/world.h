@@ -1,5 +1,5 @@
-/* The definitions that the algorithms and tcp_glue.h leave to their includer, for BPF. Each program file includes this
- * header, its algorithm and the glue, and then declares LFP_PARAMETERS, its callbacks and its operations. */
+/* The definitions that the algorithms and tcp_glue.h require from their includer, for BPF. Each program file includes
+ * this header, its algorithm and the glue, and then declares LFP_PARAMETERS, its callbacks and its operations. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -18,7 +18,7 @@
 #define LFP_TCP(sk) ((struct tcp_sock *)(sk))
 #define LFP_IS_CWND_LIMITED(tp) BPF_CORE_READ_BITFIELD(tp, is_cwnd_limited)
 
-/* Parameters are constants to the program. They are in a section of their own, which the loader fills in first. */
+/* Parameters are constants to the program. They are in a separate section, which the loader fills in first. */
 #define LFP_PARAMETERS(name, PARAMS)                                                                                   \
     SEC(".rodata." #name) const volatile struct lfp_##name##_params name##_set = {PARAMS(LFP_PARAM_DEFAULT)};          \
     LFP_INLINE struct lfp_##name##_params name##_params(void)                                                          \

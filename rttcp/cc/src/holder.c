@@ -42,7 +42,7 @@ void cc_holder_wait(bool parent_death, pid_t parent)
     wait_for_end();
 }
 
-/* The background process: sends its id through the leash, or -errno. */
+/* The background process: sends its id, or -errno, through the leash. */
 static void hold(const char *name, pid_t owner, int leash)
 {
     char path[128], keep;

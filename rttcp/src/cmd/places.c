@@ -86,7 +86,7 @@ static uint64_t count_over_share(const struct rttcp_places *places, uint64_t i, 
                                                                                                             : 0;
 }
 
-/* Whether an origin has as many places as it may. */
+/* Whether an origin has as many places as it may have. */
 static bool has_all(const struct rttcp_places *places, const struct rttcp_origin *origin)
 {
     return rttcp_places_taken(places, origin) + places->n / KEPT >= places->n;

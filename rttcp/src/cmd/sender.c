@@ -58,8 +58,8 @@ static int secure(struct sender *sender)
     return rttcp_tls_join_key(channel, &s->join, &s->error);
 }
 
-/* Whether somebody on the path reflects the connection (RFC 9257, 4.1): the answer carries this host's mark, although
- * the address is not one of this host. */
+/* Whether somebody on the path reflects the connection (RFC 9257, 4.1): the answer has this host's mark, although the
+ * address is not this host's. */
 static int check_host(struct sender *sender, const char *theirs)
 {
     char text[80];

@@ -24,7 +24,7 @@
 #include "sock.h"
 #include "stop.h"
 
-#define PATIENCE_NS (NC_NS_PER_S / 4) /* between two checks for connections and places that have timed out */
+#define PATIENCE_NS (NC_NS_PER_S / 4) /* period of checks for connections and places that have timed out */
 
 struct server {
     const struct rttcp_settings *settings;
@@ -185,7 +185,7 @@ static void loop(struct server *server, const sigset_t *signals)
     }
 }
 
-/* Tells the running sessions to stop and awaits them, since each prints its `end` line. A second signal ends the
+/* Asks the running sessions to stop and waits for them, since each prints its `end` line. A second signal ends the
  * wait. */
 static void finish(struct server *server, const sigset_t *signals)
 {

@@ -1,4 +1,4 @@
-/* The XXH3 header once more, compiled for AVX2 (CMakeLists.txt) and private to this file. */
+/* A second copy of the XXH3 header, compiled for AVX2 (CMakeLists.txt) and private to this file. */
 #ifdef __AVX2__
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -13,7 +13,7 @@
 
 struct rttcp_evidence {
     const char *verified;         /* "off", "ok", "mismatch", "unknown" (the accounts lack what would show it) */
-    char wrong[RTTCP_WRONG_TEXT]; /* what is wrong or missing; "" when nothing is */
+    char wrong[RTTCP_WRONG_TEXT]; /* the fault or the missing part; "" when there is none */
 };
 
 /* The accounts of one direction; its streams have the numbers first … first + n - 1 in the proposal. */

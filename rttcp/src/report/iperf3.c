@@ -168,7 +168,7 @@ static void add_interval(json_t *interval, const struct rttcp_report *report, co
     json_object_set_new(interval, sum_key, sum);
 }
 
-/* Whether a sender did nothing in this interval but wait for the confirmation; iperf3 has no such row. */
+/* Whether a sender only waited for the confirmation in this interval; iperf3 has no such row. */
 static bool only_waits(const struct shown *shown, const json_t *row)
 {
     return shown->sends && column(row, 2) == 0 && (uint64_t)column(row, 0) >= written_ns(&shown->way->sender);
@@ -197,7 +197,7 @@ static uint64_t number(const json_t *row, const char *key)
     return (uint64_t)json_integer_value(json_object_get(row, key));
 }
 
-/* Adds the extremes of stream i over all intervals, which iperf3 gives for a sender. */
+/* Adds the minima and maxima of stream i over all intervals, which iperf3 gives for a sender. */
 static void add_extremes(json_t *sender, const json_t *details, size_t i)
 {
     size_t n = 0, at;

@@ -29,7 +29,7 @@ struct rttcp_report {
 /* Whether the session has this direction. */
 bool rttcp_report_has(const struct rttcp_report *report, int direction);
 
-/* The direction whose results are at the top level of the output: forward, unless there is only the reverse one. */
+/* The direction whose results are at the top level of the output: forward, if there is one. */
 int rttcp_report_main(const struct rttcp_report *report);
 
 /* This end's account of a direction, and the other end's. */

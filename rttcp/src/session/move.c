@@ -133,9 +133,9 @@ static int take_messages(struct rttcp_session *s, uint64_t deadline_ns)
     }
 }
 
-/* Fails when a sender has awaited the confirmation for too long without progress. Progress is either that its TCP has
- * fewer bytes unacknowledged, or that the receiver reports more bytes. The second counts because a gateway may
- * acknowledge all bytes long before it delivers them. */
+/* Fails when a sender has awaited the confirmation for too long without progress. Progress means that its TCP has fewer
+ * unacknowledged bytes, or that the receiver reports more bytes. The latter counts because a gateway may acknowledge
+ * all bytes long before it delivers them. */
 static int check_patience(struct rttcp_session *s, int direction)
 {
     struct rttcp_flow *flow = &s->flows[direction];
@@ -175,7 +175,8 @@ static int look_at(struct rttcp_session *s, int direction)
     return send_message(s, number_message("confirm", direction, rttcp_flow_bytes(flow))) < 0 ? -1 : 1;
 }
 
-/* A stop was requested here. At -r the session fails; at -t the senders of both ends end in order. */
+/* A stop was requested here. At -r the session fails; at -t the senders of both ends stop sending, and the session
+ * completes. */
 static int stop(struct rttcp_session *s)
 {
     if (s->report.serving)

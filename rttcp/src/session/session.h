@@ -35,7 +35,7 @@ struct rttcp_session {
 struct rttcp_session *rttcp_session_create(const struct rttcp_output *output, int control_fd, bool serving);
 void rttcp_session_release(struct rttcp_session *session);
 
-/* Allocates the buffers of all streams. The parameters must have been agreed on. */
+/* Allocates the buffers of all streams. Call it when the parameters have been negotiated. */
 int rttcp_session_prepare(struct rttcp_session *session);
 
 /* Stream i of the proposal. The session must be prepared. */

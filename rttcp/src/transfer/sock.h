@@ -40,7 +40,7 @@ int rttcp_data_listen(int control_fd, uint16_t port, const struct rttcp_params *
 /* Whether the two addresses belong to the same host; ports are ignored. */
 bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
 
-/* Whether the address is one of this host and namespace. */
+/* Whether the address belongs to this host and namespace. */
 bool rttcp_is_here(const struct sockaddr_storage *address);
 
 /* The average pace of each of `streams`; bytes_per_s is 0 when the parameters set no pacing. */

@@ -65,7 +65,7 @@ static const struct info_field fields[] = {
 
 static const char *const cc_names[RTTCP_CC_WORDS] = {"cc_0", "cc_1", "cc_2", "cc_3", "cc_4"};
 
-/* Bit fields sit in the bytes after `options`: snd_wscale, rcv_wscale, then the flags. */
+/* Bit fields in the bytes after `options`: snd_wscale, rcv_wscale, then the flags. */
 _Static_assert(offsetof(struct tcp_info, tcpi_options) == 5 && offsetof(struct tcp_info, tcpi_rto) == 8, "bit fields");
 _Static_assert(AFTER_SND_WND(48) <= RTTCP_TCPINFO_BYTES, "every field fits the sample");
 

@@ -55,7 +55,7 @@ struct rttcp_transfer {
     struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */
     _Atomic uint64_t bytes;      /* moved so far; the meter reads it at any time */
     uint64_t calls;
-    uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had taken all bytes */
+    uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had accepted all bytes */
     uint64_t window_clamp_resets;         /* receiver */
     _Atomic uint64_t opening_bytes;       /* sender; 0 until its opening is over */
     _Atomic uint64_t waiting_bytes;       /* bytes that the program has to send now and the kernel has not accepted

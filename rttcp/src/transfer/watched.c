@@ -20,8 +20,8 @@
 
 size_t rttcp_watched_ask(uint8_t *out, uint8_t family, uint16_t port)
 {
-    /* The local port, or else the remote one. The first number is the offset of the next instruction where the
-     * condition holds, the second one where it does not. An offset beyond the end rejects the connection
+    /* Tests the local port, then the remote one. The first number is the offset of the next instruction if the
+     * condition holds, the second one if it does not. An offset beyond the end rejects the connection
      * (inet_diag_bc_run). */
     const struct inet_diag_bc_op condition[] = {
         {INET_DIAG_BC_S_EQ, 2 * STEP, 3 * STEP}, {0, 0, port}, {INET_DIAG_BC_JMP, STEP, 3 * STEP},
@@ -75,7 +75,7 @@ static void take_attribute(struct rttcp_tcpinfo *info, uint16_t type, const uint
     }
 }
 
-/* Decodes a connection's message. False where it is malformed; `filled` is 0 where the kernel gives no TCP_INFO. */
+/* Decodes a connection's message. False if it is malformed; `filled` is 0 if the kernel gives no TCP_INFO. */
 static bool decode(const uint8_t *at, const uint8_t *end, struct rttcp_tcpinfo *info, uint64_t *cookie)
 {
     struct inet_diag_msg message;

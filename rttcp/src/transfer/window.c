@@ -193,7 +193,7 @@ int rttcp_congestion_set(int fd, const char *name, struct nc_error *error)
     const char *which = privilege ? "tcp_allowed_congestion_control" : "tcp_available_congestion_control";
     snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", which);
     read_line(path, allowed, sizeof allowed);
-    if (strncmp(name, "lfp_", 4) == 0) /* with --reverse the end that asks for the control is not the end that sends */
+    if (strncmp(name, "lfp_", 4) == 0) /* with --reverse the end with the option is not the end that sends */
         snprintf(hint, sizeof hint, " (where the data are sent: rttcp cc load %.15s)", name);
     return nc_fail(error, privilege ? NC_EXIT_MISSING : NC_EXIT_USAGE, "--congestion '%s': %s; net.ipv4.%s: %s%s", name,
                    privilege ? "needs root here" : "the kernel has none of this name", which, allowed,

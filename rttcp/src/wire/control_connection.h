@@ -18,7 +18,7 @@
 enum rttcp_frame { FRAME_MESSAGE, FRAME_INCOMPLETE, FRAME_BAD };
 
 /* Decodes the frame at [at, end). FRAME_MESSAGE: *message is an object with a text "type", which the caller releases,
- * and *used octets were consumed. FRAME_BAD: `error` has the reason, and the connection is of no more use. */
+ * and *used octets were consumed. FRAME_BAD: `error` has the reason, and the connection cannot be used any more. */
 enum rttcp_frame rttcp_frame_decode(const uint8_t *at, const uint8_t *end, json_t **message, size_t *used,
                                     struct nc_error *error);
 

@@ -28,8 +28,7 @@ int rttcp_proxy_parse(const char *text, struct rttcp_proxy *proxy, struct nc_err
 int rttcp_proxy_step(const struct rttcp_proxy *proxy, int fd, int step, const char *host, uint16_t port,
                      uint64_t deadline_ns, struct nc_error *error);
 
-/* Writes the request of a step; returns its size, 0 where the step has no request, or -1 where the host does not
- * fit. */
+/* Writes the request of a step; returns its size, 0 if the step has no request, or -1 if the host does not fit. */
 long rttcp_proxy_words(const struct rttcp_proxy *proxy, int step, const char *host, uint16_t port,
                        uint8_t words[RTTCP_PROXY_ANSWER_MAX], struct nc_error *error);
 

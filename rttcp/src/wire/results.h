@@ -1,5 +1,5 @@
-/* What the two ends report at the end of a session: accounts of streams and sides, intervals, summaries. They are also
- * the parts of the `end` line. The decoders return 0, or -1 with an error that names the key. */
+/* The reports of the two ends at the end of a session: accounts of streams and sides, intervals, summaries. They are
+ * also the parts of the `end` line. The decoders return 0, or -1 with an error that names the key. */
 #ifndef RTTCP_RESULTS_H
 #define RTTCP_RESULTS_H
 
