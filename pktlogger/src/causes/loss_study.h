@@ -1,7 +1,7 @@
 /* Infers the cause of each loss from all losses of a transfer together. A full queue loses parts only at its full
  * length; queue management loses them where the queue is long; chance loses them at any length. So the queue at each
- * loss is compared with the queues at all places. Where that shows nothing, or where late time stamps hide it, the
- * cause is unknown: a wrong cause is worse.
+ * loss is compared with the queues at all places, which are the positions between two arrivals. Where that
+ * shows nothing, or where late time stamps hide it, the cause is unknown: a wrong cause is worse.
  * The rules are in FORMAT.md section 4, "Losses". */
 #ifndef PL_LOSS_STUDY_H
 #define PL_LOSS_STUDY_H

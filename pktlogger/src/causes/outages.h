@@ -30,10 +30,10 @@ bool pl_bursts_make(const struct pl_bursts *bursts, uint64_t parts);
 
 /* True when the time in which nothing passed distinguishes an outage from a burst of `parts` losses. These were sent
  * within `lasted_ns`, which is above 0, and the arrivals before and after them `between_ns` apart. No usual length is
- * known for outages or bursts, so each length is weighted by its logarithm. An outage that ends between lasted_ns and
- * between_ns has the likelihood ln(between_ns / lasted_ns), a burst that ends with exactly this part ln((parts + 1) /
- * parts). If the sender goes on at its pace, both are equal. If it runs out of its window and tries again much later,
- * the first is larger. */
+ * known for outages or bursts, so the logarithm of the length is assumed to be uniform. An outage that ends between
+ * lasted_ns and between_ns has the likelihood ln(between_ns / lasted_ns), a burst that ends with exactly this part
+ * ln((parts + 1) / parts). If the sender goes on at its pace, both are equal. If it runs out of its window and tries
+ * again much later, the first is larger. */
 bool pl_outage_shows(uint64_t parts, int64_t lasted_ns, int64_t between_ns);
 
 /* Whether a lost part was sent in an outage of all connections between its hosts. `*at` starts as 0, and t_ns never

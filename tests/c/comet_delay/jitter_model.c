@@ -163,7 +163,7 @@ static void correlation_is_the_one_asked_for(void)
     enum { N = 1000000 };
     static double values[N];
     static const double asked[] = {0.1, 0.25, 0.5, 0.9};
-    for (int d = 0; d < 2; d++) /* the Paretos' products have no variance to speak of: see the next two */
+    for (int d = 0; d < 2; d++) /* not the Paretos: their products vary too much (see below) */
         for (int a = 0; a < 4; a++)
             for (uint64_t seed = 1; seed <= 2; seed++) {
                 char text[60];
