@@ -219,7 +219,7 @@ def watching(port: int, samples: Path | None, sample_ns: int, watcher_binary: Pa
     argv = [*_DYING_WITH_US, *watch_argv(port, samples, binary, sample_ns=sample_ns)]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as watcher:
         assert watcher.stdout
-        watcher.stdout.readline()  # it has taken one sample, or reports why it cannot
+        watcher.stdout.readline()  # the watcher has taken one sample, or reports why it cannot
         try:
             yield
         finally:
