@@ -88,7 +88,7 @@ def received(capture: Path, folder: Path) -> Any:
 
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_what_was_sent_arrives_and_what_was_dropped_does_not(tmp_path: Path, record: Path, threads: str) -> None:
-    """1 % loss and a queue that overflows: every wire packet's fate is what the receiver sees of it."""
+    """1 % loss and a queue that overflows: every wire packet's recorded fate agrees with the receiver's capture."""
     path = {
         "ab_delay": "5ms",
         "ba_delay": "5ms",

@@ -153,7 +153,8 @@ def wake_ms() -> float:
 
 
 def spacing_ns(times_ns: list[int], wanted_ns: float) -> float:
-    """Time from packet to packet, between the least late one of either half: lateness is noise, and never negative."""
+    """The spacing of packets, measured between the least late packet of each half, because lateness is never
+    negative."""
     times = np.array(times_ns, dtype=float) - times_ns[0]
     late = times - np.arange(len(times)) * wanted_ns
     half = len(times) // 2

@@ -128,7 +128,7 @@ def plan_of(tmp_path: Path, sweep_table: dict[str, list[Any]], report: dict[str,
         "sweep": sweep_table,
     }
     plan = make_plan(Document(str(tmp_path / "taught.toml"), values), 1)
-    plan.echo["report"] = report  # as an older manifest has it: the plan would refuse unknown names
+    plan.echo["report"] = report  # as in an older manifest, because the plan would refuse unknown names
     return plan
 
 
