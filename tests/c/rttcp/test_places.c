@@ -44,8 +44,8 @@ static void the_oldest_of_the_largest_holder_goes(void)
     take(3, 1 * S);
     CHECK_EQ(loser(9, 2 * S), -1);     /* a handshake may take a second */
     CHECK_EQ(loser(9, 3 * S + 1), 1);  /* the first one of host 2, although others are older */
-    CHECK_EQ(loser(2, 3 * S + 1), -1); /* it does not lose its place to its own origin yet */
-    CHECK_EQ(loser(2, 4 * S + 1), 0);  /* … but a session older than the grace period does */
+    CHECK_EQ(loser(2, 3 * S + 1), -1); /* a newcomer of host 2 takes no place from host 2 yet */
+    CHECK_EQ(loser(2, 4 * S + 1), 0);  /* … but one of any host after the grace period of 3 s */
     CHECK_EQ(rttcp_places_loser(&places, NULL, 3 * S + 1), 1);
     rttcp_places_release(&places);
 }
@@ -190,8 +190,8 @@ static void an_idle_session_of_who_has_most_loses_its_place(void)
     CHECK_EQ(loser(3, 6 * S), -1); /* no session has been idle for more than 5 s */
     for (uint64_t i = 0; i < 6; i++)
         atomic_store(&places.states[i].moved_ns, (10 - i) * S);
-    CHECK_EQ(loser(3, 11 * S), 5);  /* from host 2, which has a quarter, nothing is taken, although it is idle */
-    CHECK_EQ(loser(1, 99 * S), -1); /* and -1 for another peer of that origin */
+    CHECK_EQ(loser(3, 11 * S), 5);  /* host 2 has a quarter, so it loses nothing, although it is idle */
+    CHECK_EQ(loser(1, 99 * S), -1); /* a newcomer of host 1 takes no place from host 1 */
     CHECK(rttcp_place_lose(&places.states[5], 11 * S));
     CHECK(!rttcp_place_lose(&places.states[0], 11 * S)); /* data have moved since */
     CHECK_EQ(loser(3, 11 * S), -1);                      /* the next has been idle for exactly 5 s */

@@ -12,7 +12,7 @@ static struct {
     int limit; /* net.core.rmem_max and wmem_max */
     int rcvbuf, sndbuf, unsent, clamp, locks;
 } kernel;
-static int other_socket; /* for any descriptor but 0, which has the only buffer asked for */
+static int other_socket; /* the buffer size of all descriptors except 0 */
 
 int setsockopt(int fd, int level, int name, const void *value, socklen_t size)
 {

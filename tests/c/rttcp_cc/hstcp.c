@@ -59,7 +59,8 @@ static void a_loss_gives_up_b(void)
     }
 }
 
-/* The kernel's tcp_highspeed.c by its rules: a whole-segment counter, the row of the last growth, b in 1/256. */
+/* A model of the kernel's tcp_highspeed.c: it counts whole segments, keeps the row of the last growth, and has b in
+ * units of 1/256. */
 struct kernels {
     u32 cwnd, ssthresh, count, row;
 };

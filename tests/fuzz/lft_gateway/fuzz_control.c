@@ -71,7 +71,7 @@ static void check_answer(const char *at, size_t n)
     json_decref(answer);
 }
 
-/* Reads whole lines of JSON; returns their number, with those before. */
+/* Reads answers, each a line of JSON. `lines`: number read before. Returns the number read in total. */
 static size_t take_answers(int fd, size_t lines)
 {
     static char text[1 << 20];

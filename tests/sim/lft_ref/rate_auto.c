@@ -77,7 +77,7 @@ static void after_the_first_time_it_grows_carefully_and_only_with_a_short_queue(
     next(&world, 40 * MBIT, 30, 0);
     uint64_t before = world.rate.rate_bps, after = next(&world, before, 0, 0);
     CHECK(after > before && after <= before * 11 / 10);
-    CHECK_EQ(next(&world, after, 6, 0), after); /* of the 7.5 ms that it allows */
+    CHECK_EQ(next(&world, after, 6, 0), after); /* a queue of 6 ms; it allows 7.5 ms */
 }
 
 static void a_source_that_has_little_does_not_raise_it(void)
