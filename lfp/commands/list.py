@@ -6,22 +6,26 @@ import click
 
 from netcommon.readable import spoken
 from scenarios.plan import library_index
+from scenarios.plan.library_index import GROUPS, Entry
 from scenarios.run.plain import Plain, print_table
+
+_HEADINGS = ("scenario", "title", "paper", "trials", "time", "quick: trials", "time")
 
 
 @click.command("list")
-def command() -> None:
-    """List the library's scenarios, with paper row, number of trials and estimated time."""
-    rows = [
-        (
-            one.name,
-            one.title,
-            one.paper,
-            str(one.trials),
-            spoken(one.seconds),
-            str(one.quick_trials),
-            spoken(one.quick_seconds),
-        )
-        for one in library_index.entries()
-    ]
-    print_table(Plain(), ("scenario", "title", "paper", "trials", "time", "quick: trials", "time"), rows)
+@click.argument("group", required=False, type=click.Choice(list(GROUPS)))
+def command(group: str | None) -> None:
+    """List the library's scenarios by group, with paper row, number of trials and estimated time.
+
+    GROUP: only that group."""
+    out, known = Plain(), library_index.entries()
+    for number, name in enumerate([group] if group else GROUPS):
+        if number:
+            out.print()
+        out.print(f"{name}: {GROUPS[name]}", style="bold")
+        print_table(out, _HEADINGS, [_row(one) for one in known if one.group == name])
+
+
+def _row(one: Entry) -> tuple[str, ...]:
+    quick = str(one.quick_trials), spoken(one.quick_seconds)
+    return one.name, one.title, one.paper, str(one.trials), spoken(one.seconds), *quick

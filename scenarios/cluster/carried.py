@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scenarios.plan import model_files
+from scenarios.plan import flows, model_files
 from scenarios.plan.model import Scenario
+from scenarios.plan.path import PathTable
 
 
 def contents(setting: Scenario) -> dict[str, bytes]:
@@ -19,7 +20,8 @@ def contents(setting: Scenario) -> dict[str, bytes]:
         contents_by_name[name] = Path(name).read_bytes()
         return name
 
-    model_files.renamed(_texts(setting), read)
+    for path in flows.paths(setting):
+        model_files.renamed(_texts(path), read)
     return contents_by_name
 
 
@@ -32,9 +34,14 @@ def placed(setting: Scenario, files: Mapping[str, bytes], folder: Path) -> Scena
         target.write_bytes(files[name])
         return str(target)
 
-    path = setting.path.model_copy(update=model_files.renamed(_texts(setting), written))
-    return setting.model_copy(update={"path": path})
+    def moved(path: PathTable) -> Any:
+        return path.model_copy(update=model_files.renamed(_texts(path), written))
+
+    pairs = {
+        n: one.model_copy(update={"path": moved(one.path)}) if one.path else one for n, one in setting.pair.items()
+    }
+    return setting.model_copy(update={"path": moved(setting.path), "pair": pairs})
 
 
-def _texts(setting: Scenario) -> dict[str, Any]:
-    return {key: value for key, value in setting.path.__dict__.items() if isinstance(value, str)}
+def _texts(path: PathTable) -> dict[str, Any]:
+    return {key: value for key, value in path.__dict__.items() if isinstance(value, str)}

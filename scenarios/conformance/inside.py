@@ -21,7 +21,7 @@ from scenarios.plan import profiles
 from scenarios.plan.plan import Trial
 from scenarios.trial import gateways
 from scenarios.trial.delay_box import BackEnd
-from scenarios.trial.gateways import Pair, Which
+from scenarios.trial.gateways import Pair
 from scenarios.trial.trial import path_up
 from scenarios.virtual import lab as virtual_lab
 
@@ -52,7 +52,7 @@ def _case(net: Topology, trial: Trial, box: BackEnd, case: Case, scratch: Path, 
     net.apply(profile, profile.window_bytes)
     with path_up(net, trial, scratch, scratch, ledger, box) as boxes, contextlib.ExitStack() as stack:
         if case.mtu:
-            surroundings.line_mtu(net, case.mtu)
+            net.set_line_mtu(case.mtu)
         pair = _started(net, trial, scratch, ledger, stack)
         lab = Lab(net, setting, boxes, pair, scratch, ledger)
         stack.callback(lab.close)
@@ -70,21 +70,9 @@ def _started(net: Topology, trial: Trial, scratch: Path, ledger: Ledger, stack: 
     found = gateways.sites(trial.setting)
     if not found:
         return None
-    pair = Pair(found[0], {})
-    stack.callback(_end, pair)
-    gateways.fresh(pair.site, scratch)
-    ends: tuple[Which, Which] = ("far", "near")
-    for which in ends:
-        made = gateways.tool(net, pair.site, which, scratch, scratch, ledger)
-        pair.tools[which] = made.__enter__()
+    pair = gateways.started(net, found[0], scratch, scratch, ledger, stack)
     gateways.wait_ready(pair, net)
     return pair
-
-
-def _end(pair: Pair) -> None:
-    """Ends the gateways that are running at the end, which need not be the ones started first."""
-    for tool in pair.tools.values():
-        tool.__exit__(None, None, None)
 
 
 def _with_end(why: str, pair: Pair | None) -> str:

@@ -11,10 +11,7 @@ import asyncio
 import contextlib
 import os
 import resource
-import shutil
-import signal
 import socket
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ from typing import Literal
 
 from netcommon.errors import LfpError
 from netcommon.ledger import Ledger
-from netcommon.netns import call_in, namespace_path
+from netcommon.netns import call_in
 from netcommon.process import Tool
 from scenarios.conformance import proxies
 from scenarios.conformance.streams import Failure, Late, NotApplicable, name_of, pattern, span, within
@@ -31,7 +28,7 @@ from scenarios.network import links
 from scenarios.network.topology import Topology
 from scenarios.plan import flows
 from scenarios.plan.model import Scenario
-from scenarios.trial import gateways
+from scenarios.trial import gateways, rebinding
 from scenarios.trial.delay_box import Boxes
 from scenarios.trial.gateways import Pair, Which
 from scenarios.trial.transfer_tool import ports
@@ -39,8 +36,6 @@ from scenarios.trial.transfer_tool import ports
 CONNECT_S = 30.0  # a connection over a working path must be established within this time
 _BACKLOG = 4096
 _ALL_LOST = {"loss_ppb": 10**9}
-_STOP_S = 10.0
-_NFT_NAME = {"ipv4": "ip", "ipv6": "ip6"}
 Where = Literal["client", "server"]
 
 
@@ -143,7 +138,7 @@ class Lab:
 
     def mtu(self, octets: int) -> None:
         """The line's MTU between the routers, which tell senders of larger packets (ICMP)."""
-        line_mtu(self.net, octets)
+        self.net.set_line_mtu(octets)
 
     def gateway(self, which: Which) -> Tool:
         """A gateway that runs. NotApplicable where there is none."""
@@ -153,19 +148,15 @@ class Lab:
 
     def end(self, which: Which, *, kill: bool) -> None:
         """Ends a gateway: kills all its processes at once, or asks it to exit."""
-        tool = self.gateway(which)
-        if kill:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(tool.pid, signal.SIGKILL)
-        tool.stop(_STOP_S)
+        self.gateway(which)
+        assert self.pair
+        self.pair.end(which, kill=kill)
 
     def start(self, which: Which) -> None:
         """Starts a gateway that was ended, and waits until it says that it is ready. Failure when it ends instead."""
         assert self.pair
-        made = gateways.tool(self.net, self.pair.site, which, self.scratch, self.scratch, self.ledger)
         try:
-            self.pair.tools[which] = made.__enter__()
-            gateways.wait_started(self.pair.site, made)
+            self.pair.again(which)
         except LfpError as error:
             raise Failure(f"the {which} gateway did not come back: {error}") from None
 
@@ -193,26 +184,14 @@ class Lab:
             resource.prlimit(pid, resource.RLIMIT_AS, (limit, limit))
 
     def translate(self) -> None:
-        """From here on the router next to the near gateway rewrites the source address of the gateway's packets, like a
-        NAT whose public address has changed. NotApplicable without nft. The rewriting is stateless. Rejected:
-        connection tracking, which keeps the old address for known connections."""
+        """From here on the near gateway's packets have another address on the path. NotApplicable where this machine
+        has no translator."""
         if not self.pair:
             raise NotApplicable("the scenario has no gateways")
-        if not (nft := shutil.which("nft", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")):
-            raise NotApplicable("this machine has no nft, which the translator is made of (Debian: nftables)")
-        wan, _ = self.net.wan_ports()
-        assert isinstance(wan.netns, int)
-        near, ip = gateways.outer(self.net, self.pair.site, "near"), _NFT_NAME[self.setting.transfer.family]
-        out = f'oifname "{wan.name}" {ip} saddr {near} {ip} saddr set {near}01'
-        back = f'iifname "{wan.name}" {ip} daddr {near}01 {ip} daddr set {near}'
-        rules = (
-            f"table {ip} lab {{ chain out {{ type filter hook postrouting priority 100; {out}; }}\n"
-            f"chain back {{ type filter hook prerouting priority -300; {back}; }}\n}}"
-        )
-        inside = ["nsenter", f"--net={namespace_path(wan.netns)}", "--"]
-        done = subprocess.run([*inside, nft, "-f", "-"], input=rules, text=True, capture_output=True, check=False)
-        if done.returncode:
-            raise NotApplicable(f"no address translator here: {done.stderr.strip()}")
+        try:
+            rebinding.rebind(self.net, self.pair.site)
+        except LfpError as why:
+            raise NotApplicable(str(why)) from None
 
     def clock(self, seconds: float) -> None:
         """The time of day jumps, on all machines at once."""
@@ -221,13 +200,6 @@ class Lab:
     def close(self) -> None:
         """Closes the listeners of the case."""
         self._listener.close()
-
-
-def line_mtu(net: Topology, octets: int) -> None:
-    """Sets the MTU of the line between the routers."""
-    for port in net.wan_ports():
-        assert isinstance(port.netns, int)
-        links.set_mtu(port.netns, port.name, octets)
 
 
 @contextlib.contextmanager

@@ -55,6 +55,10 @@ class Existing:
         """The numbers of the delay boxes: one, or none."""
         return [1] if self._ends[0] else []
 
+    def pair_of(self, hop: int) -> int:
+        """The box is [path]'s."""
+        return 0
+
     def host_pids(self) -> list[int]:
         """No host's TCP is ours."""
         return []

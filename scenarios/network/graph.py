@@ -3,7 +3,8 @@
 Pair 1 is a chain: snd – r1 ═ r2 … rN – rcv, with its gateways gw1 and gw2 next to the hosts. In a dumbbell the other
 pairs hang at the same ends: at the routers, at the gateways that they share, or at routers by way of gateways of their
 own (gw3 and gw4 are pair 2's). In a parking lot every link between two routers is a bottleneck, and pair N + 1 hangs at
-the ends of the Nth. ═ is a link on which a delay box is made for each trial.
+the ends of the Nth. ═ is a link on which a delay box is made for each trial. A pair with a path of its own has a router
+more: snd2 – ar2 ═ r1.
 
 Every network is a tree, so there is one way from a node to another. Link k has network k (`addresses`). The links of
 pair 1 come first, from the sender to the receiver, so a chain has the addresses that it always had.
@@ -25,11 +26,13 @@ Side = Literal["left", "right"]
 
 @dataclass(frozen=True)
 class Link:
-    """Two nodes; ``left`` is nearer to the senders. ``hop``: the number of its delay box, from 1; 0: a plain link."""
+    """Two nodes; ``left`` is nearer to the senders. ``hop``: the number of its delay box, from 1; 0: a plain link.
+    ``pair``: the host pair whose own path the box is; 0: [path]."""
 
     left: str
     right: str
     hop: int = 0
+    pair: int = 0
 
     def other(self, node: str) -> str:
         """The node at the other end."""
@@ -62,7 +65,8 @@ class Graph:
         """The network that a setting needs."""
         numbers = flows.pairs(setting)
         if setting.topology.hops is not None:
-            return cls(_parking_lot(setting.topology.hops, len(numbers)), len(numbers))
+            lot = _parking_lot(setting.topology.hops, len(numbers))
+            return cls(_with_own_paths(lot, setting), len(numbers))
         chain = [f"r{number}" for number in range(1, setting.path.routers + 1)]
         links: list[Link] = []
         for pair in numbers:
@@ -75,7 +79,7 @@ class Graph:
                 links += [*_joined([*left, chain[0]]), *_joined([chain[-1], *right])]
             else:
                 links += [Link(snd, near or chain[0]), Link(far or chain[-1], rcv)]
-        return cls(tuple(links), len(numbers))
+        return cls(_with_own_paths(tuple(links), setting), len(numbers))
 
     @cached_property
     def nodes(self) -> tuple[str, ...]:
@@ -86,6 +90,10 @@ class Graph:
     def hops(self) -> dict[int, int]:
         """The number of the link of each delay box, by the number of the box."""
         return {link.hop: number for number, link in enumerate(self.links) if link.hop}
+
+    def pair_of(self, hop: int) -> int:
+        """The pair whose own path a delay box is; 0: it is one of [path]'s."""
+        return self.links[self.hops[hop]].pair
 
     def at(self, node: str, side: Side | None = None) -> list[int]:
         """The links of a node: all, or those towards the senders (left) or the receivers (right)."""
@@ -160,5 +168,18 @@ def _parking_lot(hops: int, pairs: int) -> tuple[Link, ...]:
     return tuple(links)
 
 
+def _with_own_paths(links: tuple[Link, ...], setting: Scenario) -> tuple[Link, ...]:
+    """The links, with a router and a delay box behind the last node on the left that only this pair uses. Other links
+    keep their numbers, and so their addresses."""
+    found, last = list(links), max(link.hop for link in links)
+    for hop, pair in enumerate(flows.own_paths(setting), last + 1):
+        node = gateways_of(setting, pair)[0] or host_names(pair)[0]
+        number = next(n for n, link in enumerate(found) if link.left == node and _routes(link.right))
+        own = f"ar{pair}"
+        found.append(Link(own, found[number].right, hop, pair))
+        found[number] = Link(node, own)
+    return tuple(found)
+
+
 def _routes(node: str) -> bool:
-    return node.startswith("r") and node[1:].isdigit()
+    return node.removeprefix("a").removeprefix("r").isdigit()

@@ -97,6 +97,9 @@ class Network(Protocol):
     def hops(self) -> Sequence[int]:
         """The numbers of its delay boxes."""
 
+    def pair_of(self, hop: int) -> int:
+        """The pair whose own path a delay box is; 0: it is one of [path]'s."""
+
     def host_pids(self) -> list[int]:
         """Process ids of the namespaces on this machine whose TCP its hosts use."""
 

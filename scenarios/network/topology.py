@@ -121,6 +121,10 @@ class Topology:
         """The numbers of its delay boxes."""
         return sorted(self.graph.hops)
 
+    def pair_of(self, hop: int) -> int:
+        """The pair whose own path a delay box is; 0: it is one of [path]'s."""
+        return self.graph.pair_of(hop)
+
     def host_pids(self) -> list[int]:
         """Process ids of the hosts' namespaces."""
         return [self.pid(host) for host in self.hosts()]
@@ -168,6 +172,14 @@ class Topology:
         link = self.graph.links[number]
         a, b = (Port(self.graph.interface(number, node), self.pid(node)) for node in (link.left, link.right))
         return a, b
+
+    def set_line_mtu(self, octets: int) -> None:
+        """Sets the MTU of the line between the routers, which tell senders of larger packets (ICMP), until the boxes
+        are made again."""
+        for hop in self.hops:
+            for port in () if self.pair_of(hop) else self.wan_ports(hop):
+                assert isinstance(port.netns, int)
+                links.set_mtu(port.netns, port.name, octets)
 
     def attach_wan(self, profile: Profile) -> None:
         """Sets addresses, neighbours and routes once the boxes have created their ports. Routes carry the profile's

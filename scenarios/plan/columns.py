@@ -137,6 +137,7 @@ _IN_ORDER = (
     Column("pair", "int", "setting", "Host pair"),
     Column("start_ns", "int", "setting", "Start of the flow"),
     Column("beside", "text", "setting", "Beside it"),
+    Column("pair_path", "text", "setting", "Path of the pair's own"),
     _setting("topology", "text", "topology.kind"),
     _setting("hops", "int", "topology.hops", "Bottlenecks in a row"),
     _setting("profile", "text", "profile.name", "Profile"),
@@ -149,6 +150,7 @@ _IN_ORDER = (
     *_transfer(*_AFTER),
     *_transfer(*(key for key, _ in rows(Transfer) if key not in (*_AHEAD, *_AFTER, "tool"))),
     *_of("gateway", Gateway, Gateway.model_fields),
+    Column("events", "text", "setting", "Events at the gateways"),
     _setting("cpu_of", "text", "cpu.of", "Whose system calls cost processor time"),
     _setting("cpu_call_ns", "int", "cpu.call", "Cost of a system call"),
     _setting("cpu_rate_bps", "int", "cpu.rate", "Rate at which a system call moves bytes"),
@@ -254,6 +256,8 @@ def filled_by(dotted: str) -> list[str]:
     table, _, key = dotted.partition(".")
     if dotted.startswith("flow."):
         return ["beside", *find(f"transfer.{dotted.rpartition('.')[2]}")]
+    if ".path." in dotted:  # pair.N.path.KEY
+        return ["beside", "pair_path", "rtt_ns"]
     if dotted.startswith("pair."):
         return ["beside", *find(f"gateway.{dotted.rpartition('.')[2]}")]
     back = f"{table}.ba_{key}" if table == "path" and not key.startswith(_DIRECTED) else ""

@@ -7,16 +7,18 @@ option instead of the scenario's key.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any, Literal
 
 from netcommon import quantity
 from netcommon.errors import MissingError, UsageError
-from scenarios.plan import congestion, estimate, gateway_commands, keys
+from scenarios.plan import congestion, estimate, flows, gateway_commands, keys
 from scenarios.plan.document import LIBRARY, Document, Key
 from scenarios.plan.gateway import ANY, Gateway
 from scenarios.plan.messages import shown, suggest
 from scenarios.plan.model import Scenario
+from scenarios.plan.path import PathTable
 from scenarios.plan.tool_options import source_of
 
 REFERENCES = LIBRARY.parent / "reference"
@@ -41,6 +43,7 @@ def check(document: Document, setting: Scenario) -> None:
                 raise _error(document, setting, ("pair", number, "gateway", key), wrong)
     _check_gateway(document)
     _check_cpu(document, setting)
+    _check_events(document, setting)
     _check_time(document, setting)
     _check_memory(document, setting)
     for name in setting.report.reference:
@@ -111,6 +114,17 @@ def _check_cpu(document: Document, setting: Scenario) -> None:
         )
 
 
+def _check_events(document: Document, setting: Scenario) -> None:
+    """UsageError for events at gateways where nothing says that there are any. They rest in trials without gateways."""
+    swept = document.values.get("sweep", {}).get("gateway.kind", ())
+    kinds = _kinds(document, document.values.get("gateway", {}), {"kind": swept})
+    if setting.event and not kinds.intersection(ANY) and not any(pair.gateway for pair in setting.pair.values()):
+        raise UsageError(
+            f"{document.origin(('event', '0'))}: [[event]]: no trial has gateways, to which it could happen; set "
+            'gateway.kind = "lft", or leave it out'
+        )
+
+
 def _kinds(document: Document, said: dict[str, Any], swept: dict[str, list[Any]]) -> set[Any]:
     """All kinds of gateways that the document uses, in any case."""
     cases = document.values.get("case", {}).values()
@@ -138,6 +152,8 @@ def _check_time(document: Document, setting: Scenario) -> None:
 def _check_memory(document: Document, setting: Scenario) -> None:
     for way in _WAYS:
         _check_box(document, setting, way)
+        for pair, own in flows.own_paths(setting).items():
+            _check_own(document, setting, pair, own, way)
     window = source_of("transfer", "window").option()
     needs = estimate.in_flight_bytes(setting, (window and window.maximum) or 2**30)
     if needs > (has := machine_bytes()):
@@ -153,10 +169,8 @@ _WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
 
 def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) -> None:
     """UsageError where a direction of the path holds more than the box's memory. The box refuses that, too."""
-    option, holds = source_of("path", "memory").option(), estimate.held_bytes(setting, way)
-    memory_bytes = setting.path.memory
-    limit = memory_bytes if memory_bytes is not None else option.default if option else None
-    if not isinstance(limit, int) or holds <= limit:
+    limit, holds, memory_bytes = _box_limit(setting), estimate.held_bytes(setting, way), setting.path.memory
+    if holds <= limit:
         return
     line = setting.path.direction(way)
     on = (
@@ -178,6 +192,23 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
         ("path", directed),
         f"the delay box holds {_size(holds)} with {on}, more than {allowed}; {remedy}",
     )
+
+
+def _check_own(document: Document, setting: Scenario, pair: int, own: PathTable, way: Literal["ab", "ba"]) -> None:
+    """The same of the path that a pair has of its own."""
+    holds = estimate.held_bytes(setting.model_copy(update={"path": own}), way)
+    if holds > (limit := _box_limit(setting)):
+        key = "rate" if own.rate else f"{way}_rate"
+        why = f"the delay box of pair {pair} holds {_size(holds)}, more than path.memory, which is {_size(limit)}"
+        raise _error(document, setting, ("pair", str(pair), "path", key), f"{why}; lower rate, delay or queue")
+
+
+def _box_limit(setting: Scenario) -> int:
+    """The memory of a delay box for a direction, bytes: path.memory, or the box's own."""
+    if setting.path.memory is not None:
+        return setting.path.memory
+    option = source_of("path", "memory").option()
+    return int(option.default or 0) if option else sys.maxsize
 
 
 def machine_bytes() -> int:

@@ -16,6 +16,7 @@ from netcommon import quantity
 from scenarios.plan.document import EXCLUSIVE
 from scenarios.plan.gateway import Gateway
 from scenarios.plan.model import MOST_FLOWS, Flow, Scenario
+from scenarios.plan.path import OwnPath, PathTable
 from scenarios.plan.transfer import Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow
@@ -68,6 +69,44 @@ def shares_gateway(setting: Scenario, pair: int) -> bool:
     return not (own and own.gateway)
 
 
+def own_path(setting: Scenario, pair: int) -> OwnPath | None:
+    """The path that a pair has of its own in front of [path], with what [path] says for the whole network."""
+    own = setting.pair.get(str(pair))
+    if own is None or own.path is None:
+        return None
+    whole = {key: getattr(setting.path, key) for key in OwnPath.REFUSED - {"change"}}
+    seed = {} if setting.path.seed is None else {"seed": setting.path.seed + pair}  # the boxes draw apart
+    return own.path.model_copy(update=whole | seed)
+
+
+def path_text(setting: Scenario, pair: int) -> str | None:
+    """What a pair's own path sets, in words of the scenario; None where it has none."""
+    own = setting.pair.get(str(pair))
+    return own.path.text() if own and own.path else None
+
+
+def own_paths(setting: Scenario) -> dict[int, OwnPath]:
+    """The paths that pairs have of their own, by the number of the pair."""
+    found = ((pair, own_path(setting, pair)) for pair in pairs(setting))
+    return {pair: own for pair, own in found if own is not None}
+
+
+def paths(setting: Scenario) -> list[PathTable]:
+    """[path], and the paths that pairs have of their own: what the delay boxes are made from."""
+    return [setting.path, *own_paths(setting).values()]
+
+
+def crossed(setting: Scenario, pair: int) -> int:
+    """How many of [path]'s bottlenecks a pair crosses, one after the other: in a parking lot pair 1 crosses all."""
+    return (setting.topology.hops or 1) if pair == 1 else 1
+
+
+def rtt_ns(setting: Scenario, pair: int) -> int:
+    """The round-trip time of a pair's empty path, without queueing and jitter."""
+    own = own_path(setting, pair)
+    return crossed(setting, pair) * setting.path.rtt_ns() + (own.rtt_ns() if own else 0)
+
+
 def _alone(setting: Scenario, flow: Transfer) -> Scenario:
     own: dict[str, Any] = {"transfer": flow, "gateway": gateway_of(setting, pair_of(flow)), "flow": {}, "pair": {}}
     return setting.model_copy(update=own)
@@ -101,6 +140,7 @@ def _words(flow: One, setting: Scenario, default: str) -> str:
     values, main = (_told(transfer) for transfer in (flow.setting.transfer, setting.transfer))
     said = [flow.setting.transfer.congestion or default]
     said += [f"pair {flow.pair}"] if len(pairs(setting)) > 1 else []
+    said += filter(None, [path_text(setting, flow.pair)])
     said += [f"from {quantity.format_duration(flow.start_ns)}"] if flow.start_ns else []
     said += [f"{key} {value}" for key, value in values.items() if value is not None and value != main.get(key)]
     return ", ".join(said)
@@ -151,6 +191,14 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
                 )
             if existing and not host:
                 yield ("topology", "kind"), f"pair {number} has no {end}; write [pair.{number}.{end}] with its address"
+        if own and own.path and existing:
+            yield ("pair", str(number), "path"), "not between hosts that exist; leave it out"
+        behind = [one for one in pairs(setting) if shares_gateway(setting, one)]
+        if own and own.path and number in behind and len(behind) > 1 and gateway_of(setting, number).has_nodes:
+            yield ("pair", str(number), "path"), (
+                f"the path begins at the near gateway, which pairs {' and '.join(map(str, behind))} share; give the "
+                f"pair its own [pair.{number}.gateway], or leave it out"
+            )
     if topology.kind == "parking-lot":
         if setting.path.routers != 2:
             yield ("path", "routers"), "a parking lot has a router more than hops; leave it out"
@@ -180,6 +228,8 @@ def _wrong_existing(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
         yield ("capture", "points"), f"'{points[0]}' is on a host that lfp did not make; want \"box\" or none"
     if "box" in setting.capture.points and setting.topology.left is None:
         yield ("capture", "points"), "no delay box is between hosts without topology.left and right; leave it out"
+    if any(change.mtu for change in setting.path.changes()):
+        yield ("path", "change"), "lfp does not change the MTU between hosts that exist; leave mtu out"
     hosts = [host for own in setting.pair.values() for host in (own.sender, own.receiver) if host]
     if any(host.ssh for host in hosts) and any(one.setting.transfer.tool != "rttcp" for one in of(setting)):
         yield ("transfer", "tool"), 'over SSH the tool is rttcp; use tool = "rttcp"'

@@ -1,4 +1,4 @@
-"""The library's table for ``lfp list``: title, paper, trials and expected time of each scenario.
+"""The library's table for ``lfp list``: group, title, paper, trials and expected time of each scenario.
 
 Computing it takes a second: 53 scenarios are planned twice. So ``library/index.json`` keeps it, with a fingerprint of
 the files that it comes from. If the library has been changed, the fingerprints differ, and the table is computed.
@@ -18,13 +18,20 @@ from scenarios.plan.scenario_files import LIBRARY
 
 INDEX = LIBRARY / "index.json"
 PROFILES = LIBRARY.parent / "profiles"
+GROUPS = {
+    "papers": "rows of the five papers",
+    "today": "questions of today: queues, marks, fairness, paths that change",
+    "teaching": "one mechanism each, to be shown in class",
+    "checks": "comparisons of the tools with each other, with real time and with other products",
+}  # the choices of [scenario] group, in the order of `lfp list`
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A scenario. ``seconds``: of all its trials, in real time and without loss."""
+    """A scenario. ``group``: one of GROUPS. ``seconds``: of all its trials, in real time and without loss."""
 
     name: str
+    group: str
     title: str
     paper: str
     trials: int
@@ -81,4 +88,6 @@ def _entry(path: Path) -> Entry:
     seconds, quick_seconds = (
         round(sum(estimate.trial_s(trial.setting) for trial in plan.trials), 3) for plan in (full, quick)
     )
-    return Entry(about.name, about.title, about.paper, len(full.trials), seconds, len(quick.trials), quick_seconds)
+    group = about.group or ("papers" if about.paper else "checks")
+    trials = len(full.trials), seconds, len(quick.trials), quick_seconds
+    return Entry(about.name, group, about.title, about.paper, *trials)

@@ -43,7 +43,7 @@ _PATTERNS = {
     ADDRESS: "want an IPv4 or IPv6 address, such as 192.0.2.1",
 }
 _TEXTS = {"congestion": "cubic", "second": "cubic", "name": "modern"}  # an example for a key
-_LISTS = {("expect",): "[[expect]]", ("route", "points"): "[[route.points]]"}
+_LISTS = {("expect",): "[[expect]]", ("event",): "[[event]]", ("route", "points"): "[[route.points]]"}
 
 
 def one_line(document: Document, error: ValidationError) -> str:
@@ -129,7 +129,7 @@ def unknown_key(where: str, key: Key) -> str:
 def plain_keys(table: Key) -> list[str]:
     """The keys of a table for people: those of one direction of the path are named together."""
     keys = allowed_keys(table)
-    if table != ("path",):
+    if table[-1:] != ("path",):
         return keys
     directed = {f"{which}_{key}" for which in ("ab", "ba") for key in DIRECTION_KEYS}
     return [*(key for key in keys if key not in directed), "and most of them with ab_ or ba_ for one direction"]

@@ -12,9 +12,10 @@ from pydantic import Field, field_validator, model_validator
 
 from netcommon import quantity
 from scenarios.plan import profiles
+from scenarios.plan.events import Event
 from scenarios.plan.expect import Expect
 from scenarios.plan.gateway import Gateway
-from scenarios.plan.path import PathTable
+from scenarios.plan.path import OwnPath, PathTable
 from scenarios.plan.route import Route
 from scenarios.plan.transfer import Transfer
 from scenarios.plan.values import PORTABLE_NAME, S, Span, Table, of_option, whole, within
@@ -27,11 +28,13 @@ ADDRESS = r"^[0-9a-fA-F.:]+$"
 
 
 class About(Table):
-    """[scenario]: the scenario's name, and the row of a paper that it reproduces."""
+    """[scenario]: the scenario's name, and the row of a paper that it reproduces. ``group``: the heading under which
+    ``lfp list`` shows it."""
 
     name: str = Field(pattern=PORTABLE_NAME)
     title: str = ""
     paper: str = Field(default="", pattern=PAPER)
+    group: Literal["papers", "today", "teaching", "checks"] | None = None
     description: str = ""
     case: str | None = None
 
@@ -65,10 +68,11 @@ class Host(Table):
 
 
 class Pair(Table):
-    """[pair.N]: settings of pair N alone. Without ``gateway`` it is behind the gateways of [gateway]. ``sender`` and
-    ``receiver``: hosts that exist already, with topology.kind "existing"."""
+    """[pair.N]: settings of pair N alone. Without ``gateway`` it is behind the gateways of [gateway]. ``path``: in
+    front of [path]. ``sender`` and ``receiver``: hosts that exist already, with topology.kind "existing"."""
 
     gateway: Gateway | None = None
+    path: OwnPath | None = None
     sender: Host | None = None
     receiver: Host | None = None
 
@@ -235,6 +239,7 @@ class Scenario(Table):
     profile: ProfileTable = ProfileTable()
     gateway: Gateway = Gateway()
     pair: dict[Annotated[str, Field(pattern=PAIR_NUMBER)], Pair] = Field(default_factory=dict)
+    event: tuple[Event, ...] = ()
     cpu: Cpu = Cpu()
     capture: Capture = Capture()
     run: Run = Run()
@@ -261,6 +266,7 @@ class Scenario(Table):
 
 SWEEPABLE = ("path", "transfer", "flow", "profile", "gateway", "pair", "topology", "cpu", "capture", "scenario")
 NAMED = ("flow", "pair")  # tables of tables: [flow.NAME], [pair.N]
+LISTED: dict[str, type[Table]] = {"event": Event, "expect": Expect}  # [[event]], [[expect]]
 
 
 def allowed_keys(table: tuple[str, ...]) -> list[str]:
@@ -269,8 +275,8 @@ def allowed_keys(table: tuple[str, ...]) -> list[str]:
         return [*Scenario.model_fields, "case", "sweep", "quick"]
     if table == ("scenario",):
         return [*About.model_fields, "extends"]
-    if table[0] == "expect":
-        return list(Expect.model_fields)
+    if table[0] in LISTED:
+        return list(LISTED[table[0]].model_fields)
     if table[0] in NAMED:
         return _keys_of_named(table)
     model: Any = Scenario
@@ -289,4 +295,4 @@ def _keys_of_named(table: tuple[str, ...]) -> list[str]:
         model = next((one for one in get_args(annotation) if hasattr(one, "model_fields")), None)
         if model is None:
             return []
-    return list(model.model_fields)
+    return [name for name in model.model_fields if name not in getattr(model, "REFUSED", ())]

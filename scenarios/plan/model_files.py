@@ -102,7 +102,9 @@ def _value(key: str, value: Any, change: Change) -> Any:
 
 
 def _of_change(text: str, change: Change) -> str:
-    """The text of [path] change, whose words are KEY=VALUE."""
+    """The text of [path] change, whose words are KEY=VALUE, or which is a trace."""
+    if text.startswith("trace:"):
+        return _of_text(text, change)
     words = re.split(r"(\s+|;)", text)
     return "".join(_word(word, change) for word in words)
 

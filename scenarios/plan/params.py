@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netcommon import run_format
-from scenarios.plan import flows, keys, model_files, profiles
+from scenarios.plan import events, flows, keys, model_files, profiles
 from scenarios.plan.flows import One
 from scenarios.plan.gateway import Gateway
 from scenarios.plan.model import Scenario
@@ -39,9 +39,10 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "hops": setting.topology.hops,
         **ab.columns(),
         **{f"ba_{name}": value for name, value in ba.columns().items()},
-        "rtt_ns": crossed(setting, main) * path.rtt_ns(),
+        "rtt_ns": flows.rtt_ns(setting, main.pair),
         **_path_columns(path),
         **gateway_columns(main.setting.gateway),
+        "events": events.text(setting.event if main.setting.gateway.kind != "none" else ()),
         "cpu_of": setting.cpu.of if setting.cpu.has_price else None,
         "cpu_call_ns": setting.cpu.call,
         "cpu_rate_bps": setting.cpu.rate or None,
@@ -62,7 +63,7 @@ def of_flow(trial: Trial, flow: One) -> dict[str, Scalar]:
     """The parameters in which a flow differs from [transfer]'s: those of its own transfer, pair and gateways."""
     alone = of(Trial(trial.number, trial.repeat, trial.seed, flow.setting))
     own: dict[str, Scalar] = _flow_columns(flow, trial.setting)
-    own |= {"rtt_ns": crossed(trial.setting, flow) * trial.setting.path.rtt_ns()}
+    own |= {"rtt_ns": flows.rtt_ns(trial.setting, flow.pair)}
     asked = of(trial)
     return own | {name: value for name, value in alone.items() if value != asked[name] and name not in own | _ONCE}
 
@@ -77,11 +78,6 @@ def rows(trial: Trial) -> list[dict[str, Scalar]]:
 _ONCE = {"topology": "", "hops": ""}  # columns that say how the pairs are joined
 
 
-def crossed(setting: Scenario, one: One) -> int:
-    """How many bottlenecks a flow crosses, one after the other: in a parking lot pair 1 crosses all."""
-    return (setting.topology.hops or 1) if one.pair == 1 else 1
-
-
 def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
     """Which flow it is, and the other flows."""
     default = profiles.of(setting.profile).congestion
@@ -90,6 +86,7 @@ def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
         "pair": flow.pair,
         "start_ns": flow.start_ns,
         "beside": flows.beside(setting, flow.number, default),
+        "pair_path": flows.path_text(setting, flow.pair),
     }
 
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_type_hints
 
 from pydantic import BeforeValidator, ValidationError, create_model, model_validator
 
 from netcommon import quantity
-from scenarios.plan import model_files, rate_trace
+from scenarios.plan import model_files, path_trace, rate_trace
 from scenarios.plan.keys import row, rows
 from scenarios.plan.rate_trace import RateTrace
 from scenarios.plan.values import MS, Quantity, Table, choice, count, model, of_option, ratio_or_model, whole, within
@@ -42,6 +43,11 @@ class Direction:
     def rate_bps(self) -> int:
         """Rate of the bottleneck; 0: none."""
         return int(self.values["rate"])
+
+    @property
+    def queue_bytes(self) -> int:
+        """What the queue in front of the bottleneck holds; 0: no bound."""
+        return int(self.values["queue"])
 
     @property
     def trace(self) -> RateTrace | None:
@@ -97,7 +103,10 @@ def _amount(unit: quantity.Unit, key: str) -> Quantity:
     return of_option(unit, "path", key)
 
 
-_WANT = "want TIME KEY=VALUE …, several of them between semicolons, for example '8s delay=150ms; 16s delay=100ms'"
+_WANT = (
+    "want TIME KEY=VALUE …, several of them between semicolons, for example '8s delay=150ms; 16s delay=100ms', or "
+    "trace:FILE"
+)
 
 
 def _parsed(text: str) -> list[tuple[int, dict[str, str]]]:
@@ -121,16 +130,19 @@ def _one_change(words: list[str]) -> tuple[int, dict[str, str]]:
         key, equals, value = word.partition("=")
         if not equals or not value or key in values:
             raise ValueError(f"'{word}': {_WANT}")
-        if key in ONCE:
+        if key in ONCE and key != "mtu":
             raise ValueError(f"'{key}': does not change while the path is in use; {_WANT}")
         values[key] = value
     return quantity.parse_duration_ns(words[0]), values
 
 
 def _normal(value: Any) -> str:
-    """The text of ``change`` with single spaces, so that the same changes are the same setting."""
+    """The text of ``change`` with single spaces, so that the same changes are the same setting; of a trace the changes
+    in its file."""
     if not isinstance(value, str):
         raise ValueError(f"not a text; {_WANT}")
+    if value.startswith(path_trace.KIND):
+        value = path_trace.changes(Path(value.removeprefix(path_trace.KIND)))
     _parsed(value)
     return "; ".join(" ".join(part.split()) for part in value.split(";"))
 
@@ -335,13 +347,15 @@ class PathKeys(Table):
     )
     change: Annotated[str, BeforeValidator(_normal)] = row(
         "none",
-        "how the path changes while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. A key may have "
-        "`ab_` or `ba_` in front. Times count from the start of the box, as those of `loss` do. A packet keeps "
+        "how the path changes while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. All keys of a "
+        "direction change (`aqm=codel`, `reorder=1%`, …; a key may have `ab_` or `ba_` in front), and `mtu`, that of "
+        "the line between the routers, which is at most that of the path. `trace:FILE` takes the changes from a CSV "
+        'file; see "Paths that change". Times count from the start of the box, as those of `loss` do. A packet keeps '
         "the delay that it met, and none overtakes another. So where the delay becomes shorter by D, the packets "
         "that arrive within D after the change are held back and leave together. Only the delay box itself has "
         "this key. netem has not, because its packets overtake in that case",
         label="Change of the path",
-        allowed="`TIME KEY=VALUE …; …`",
+        allowed="`TIME KEY=VALUE …; …`, `trace:FILE`",
         once=True,
     )
     poll: Annotated[int, *_amount(quantity.DURATION, "poll")] | None = row(
@@ -401,7 +415,10 @@ class PathKeys(Table):
 
     def changes(self) -> list[Change]:
         """What changes on the path while it runs, in order of time. ValueError for a value that the box refuses."""
-        return [_change(at_ns, values) for at_ns, values in _parsed(self.change)]
+        found = [_change(at_ns, values) for at_ns, values in _parsed(self.change)]
+        if large := next((one.mtu for one in found if one.mtu and one.mtu > self.mtu), None):
+            raise ValueError(f"mtu: {large} is more than path.mtu, which is {self.mtu}; set path.mtu = {large}")
+        return found
 
     def direction(self, which: Literal["ab", "ba"]) -> Direction:
         """The values of one direction. A prefixed key wins over the plain one."""
@@ -445,13 +462,33 @@ else:
     )
 
 
+class OwnPath(PathTable):
+    """[pair.N.path]: what a host pair has between its sender, or its own near gateway, and the first router: a delay
+    box of its own in front of [path]'s."""
+
+    REFUSED: ClassVar[frozenset[str]] = frozenset(ONCE) - {"distance"}
+
+    @model_validator(mode="after")
+    def _of_a_pair(self) -> OwnPath:
+        if once := sorted(self.model_fields_set & self.REFUSED):
+            raise ValueError(f"'{once[0]}': [path] has it for the whole network; set it there, or leave it out")
+        return self
+
+    def text(self) -> str:
+        """What is set, as a column of the results has it: ``delay=60ms loss=1%``."""
+        said = self.model_dump(mode="json", include=self.model_fields_set)
+        return " ".join(f"{key}={model_files.column(value)}" for key, value in said.items())
+
+
 @dataclass(frozen=True)
 class Change:
-    """Parameters of both directions from ``at_ns`` of the box's clock on: keys of [path] without prefix → values."""
+    """Parameters of both directions from ``at_ns`` of the box's clock on: keys of [path] without prefix → values.
+    ``mtu``: that of the line between the routers from then on; None: as it was."""
 
     at_ns: int
     ab: Mapping[str, int | str]
     ba: Mapping[str, int | str]
+    mtu: int | None = None
 
 
 def _change(at_ns: int, values: Mapping[str, str]) -> Change:
@@ -468,4 +505,4 @@ def _change(at_ns: int, values: Mapping[str, str]) -> Change:
         keys = [key.removeprefix(f"{which}_") for key in values if key.removeprefix(f"{which}_") in DIRECTION_KEYS]
         return {key: direction[key] for key in keys}
 
-    return Change(at_ns, of("ab"), of("ba"))
+    return Change(at_ns, of("ab"), of("ba"), path.mtu if "mtu" in values else None)

@@ -82,7 +82,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
         told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
         path_line.write(setting, folder, record)
-        told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(setting.path)) else []
+        told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(*_first_pairs(setting))) else []
         told += ["--outages", ",".join(spans)] if (spans := outage_spans(folder)) else []
         line = folder / path_line.TABLE
         _join(folder, "snd", "rcv", folder, ledger, [*told, "--line", str(line), *known])
@@ -113,9 +113,15 @@ def _late_ns(path: PathTable) -> int:
     return 1_000_000 + (path.granularity or 0) + (path.poll or 0)
 
 
-def ruled_out(path: PathTable) -> list[str]:
-    """The causes of losses, under pktlogger's names, that a path between two hosts cannot have by its parameters."""
-    phases = [phase.values for way in _WAYS for phase in path.phases(way)]
+def _first_pairs(setting: Scenario) -> list[PathTable]:
+    """The paths between the hosts that are captured."""
+    own = flows.own_path(setting, 1)
+    return [setting.path, own] if own else [setting.path]
+
+
+def ruled_out(*paths: PathTable) -> list[str]:
+    """The causes of losses, under pktlogger's names, that paths between two hosts cannot have by their parameters."""
+    phases = [phase.values for path in paths for way in _WAYS for phase in path.phases(way)]
 
     queues = {str(values["aqm"]).partition(":")[0] for values in phases}
 
@@ -124,7 +130,7 @@ def ruled_out(path: PathTable) -> list[str]:
 
     possible = {
         "tail_drop": any_of("rate", "rate_trace", "access_rate", "pace", "pace_packets", "queue", "queue_packets")
-        or path.nic_rate > 0,
+        or any(path.nic_rate for path in paths),
         "aqm": any(aqm not in ("none", "policer") for aqm in queues),
         "random_before": any_of("loss"),
         "random_behind": any_of("loss_after"),

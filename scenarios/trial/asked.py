@@ -182,7 +182,10 @@ def _negotiated(profile: Profile, control: str) -> dict[str, str]:
 
 def _sizes(setting: Scenario) -> dict[str, str]:
     mtu = setting.path.mtu
-    return {MSS: f"{mtu - _HEADERS[setting.transfer.family]} bytes", PATH_MTU: f"{mtu} bytes"}
+    found = {MSS: f"{mtu - _HEADERS[setting.transfer.family]} bytes"}
+    if any(change.mtu for change in setting.path.changes()):  # a sender learns of another MTU when it sends more
+        return found
+    return found | {PATH_MTU: f"{mtu} bytes"}
 
 
 def _pace(setting: Scenario) -> str:

@@ -29,7 +29,8 @@ def round_trips(params: Mapping[str, Any]) -> list[tuple[int, float]]:
     rtt_ns, ab = float(params.get("rtt_ns") or 0), float(params.get("delay_ns") or 0)
     ba = params.get("ba_delay_ns")
     delays = {"ab": ab, "ba": ab if ba is None else float(ba)}
-    crossed = rtt_ns / sum(delays.values()) if sum(delays.values()) else 0.0  # how often in one round trip
+    crossed = int(params.get("hops") or 1) if int(params.get("pair") or 1) == 1 else 1  # boxes of [path] in a row
+    own_ns = rtt_ns - crossed * sum(delays.values())  # the pair's own path
     steps = [(0, rtt_ns)]
     text = str(params.get("change") or "none")
     if text == "none":
@@ -41,5 +42,5 @@ def round_trips(params: Mapping[str, Any]) -> list[tuple[int, float]]:
     for change in changes:
         for way, values in (("ab", change.ab), ("ba", change.ba)):
             delays[way] = float(values.get("delay", delays[way]))
-        steps.append((change.at_ns, crossed * sum(delays.values())))
+        steps.append((change.at_ns, own_ns + crossed * sum(delays.values())))
     return steps

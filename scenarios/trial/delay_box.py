@@ -6,7 +6,8 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -68,9 +69,20 @@ def box(
 
 @dataclass(frozen=True)
 class Boxes:
-    """The running boxes of a trial by the number of their hop; none where hosts exist with a path of their own."""
+    """The running boxes of a trial by the number of their hop; none where hosts exist with a path of their own.
+    ``of_pairs``: the hops that are a pair's own path."""
 
     boxes: Mapping[int, Box]
+    of_pairs: Collection[int] = ()
+
+    def of_path(self) -> list[Box]:
+        """The boxes that have [path]'s parameters."""
+        return [box for hop, box in self.boxes.items() if hop not in self.of_pairs]
+
+    def began_ns(self) -> int:
+        """Time 0 of changes, outages and events, CLOCK_MONOTONIC; now where no box has a clock of its own."""
+        ready = next((getattr(box, "ready", None) for box in self.of_path()), None)
+        return int(ready["clock"]["monotonic_ns"]) if ready else time.monotonic_ns()
 
     def ended(self, timeout_s: float) -> bool:
         """Whether a box has ended by itself. ToolError, with the box's reason, if it failed."""

@@ -12,6 +12,7 @@ import contextlib
 import os
 import shlex
 import shutil
+import signal
 import string
 import subprocess
 import time
@@ -37,7 +38,7 @@ from scenarios.trial.transfer_tool import beside_ports, data_ports, ports
 
 Which = Literal["near", "far"]
 READY_TIMEOUT_S, READY = 15.0, "ready"
-_LOOK_S = 0.01
+_LOOK_S, _STOP_S = 0.01, 10.0
 PROXY_PORTS = {"socks5": 1080, "http": 3128, "transparent": 1081}  # where the near gateway listens at $listen
 _NFT_NAMES = {"ipv4": "ip", "ipv6": "ip6"}
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
@@ -80,10 +81,38 @@ def sites(setting: Scenario) -> list[Site]:
 
 @dataclass
 class Pair:
-    """The running gateways of a site, near and far."""
+    """The running gateways of a site, near and far. ``make``: one of them, not yet started. ``ended_cpu_ns``: the CPU
+    time of those that an event has ended."""
 
     site: Site
     tools: dict[Which, Tool]
+    make: Callable[[Which], Tool]
+    ended_cpu_ns: int = 0
+
+    def start(self, which: Which) -> None:
+        """Starts a gateway. `end` may have ended it before."""
+        self.tools = self.tools | {which: self.make(which).__enter__()}  # another thread may look at the old one
+
+    def again(self, which: Which) -> None:
+        """Starts a gateway that was ended, and waits until it says that it is ready. LfpError when it ends instead."""
+        with priced(self.site.setting.cpu, "gateways"):
+            self.start(which)
+        wait_started(self.site, self.tools[which])
+
+    def end(self, which: Which, *, kill: bool) -> None:
+        """Ends a gateway: kills all its processes at once, or asks it to exit."""
+        tool = self.tools[which]
+        self.tools = {name: one for name, one in self.tools.items() if name != which}
+        self.ended_cpu_ns += _cpu_ns({tool.pid})
+        if kill:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(tool.pid, signal.SIGKILL)
+        tool.stop(_STOP_S)
+
+    def close(self) -> None:
+        """Ends those that run."""
+        for tool in self.tools.values():
+            tool.__exit__(None, None, None)
 
     def stop(self) -> dict[str, Any]:
         """Ends the gateways and returns what gateway.json has of them. LfpError if one of them had ended by itself."""
@@ -91,7 +120,7 @@ class Pair:
         found: dict[str, Any] = {"kind": gateway.kind, "model": gateway.model, "cpu_ns": 0}
         if why := self.why_ended():
             raise LfpError(why)
-        found["cpu_ns"] = _cpu_ns({tool.pid for tool in self.tools.values()})
+        found["cpu_ns"] = self.ended_cpu_ns + _cpu_ns({tool.pid for tool in self.tools.values()})
         for tool in self.tools.values():
             tool.ask_to_end()
         for which, tool in self.tools.items():
@@ -132,7 +161,7 @@ def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: L
     """Starts all gateways and waits until they are ready to carry connections."""
     with contextlib.ExitStack() as stack:
         with priced(setting.cpu, "gateways"):
-            pairs = [_started(made(net), site, scratch, log, ledger, stack) for site in sites(setting)]
+            pairs = [started(made(net), site, scratch, log, ledger, stack) for site in sites(setting)]
         for pair in pairs:
             if pair.site.setting.gateway.kind == "command":
                 stack.callback(made(net).forget_routes)
@@ -140,17 +169,20 @@ def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: L
         yield Running(pairs)
 
 
-def _started(net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack) -> Pair:
-    pair = Pair(site, {})
-    fresh(site, scratch)
-    ends: tuple[Which, Which] = ("far", "near")
-    for which in ends:
-        pair.tools[which] = stack.enter_context(tool(net, site, which, scratch, log, ledger))
+def started(net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack) -> Pair:
+    """The gateways of a site, which have been started; the stack ends those that run then."""
+    folder = _shared(site, scratch)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir()
+    pair = Pair(site, {}, lambda which: _tool(net, site, which, scratch, log, ledger))
+    stack.callback(pair.close)
+    pair.start("far")
+    pair.start("near")
     return pair
 
 
-def tool(net: Topology, site: Site, which: Which, scratch: Path, log: Path, ledger: Ledger) -> Tool:
-    """One gateway, not yet started. Before the first one of a pair, `fresh` must be called."""
+def _tool(net: Topology, site: Site, which: Which, scratch: Path, log: Path, ledger: Ledger) -> Tool:
+    """One gateway, not yet started."""
     gateway, pid, name = site.setting.gateway, net.pid(_node(site, which)), site.name(which)
     if gateway.has_nodes:
         sysctls.apply(profiles.load(_NODE_PROFILE), pid)
@@ -258,7 +290,7 @@ def _lft(net: Topology, site: Site, which: Which, scratch: Path) -> Settings:
         options=_lft_proxy(net, site) if near_proxy else (),
         given={
             **keys.arguments(gateway),
-            "expected_rtt_ns": max(site.setting.path.rtt_ns(), _LEAST_EXPECTED_RTT_NS),
+            "expected_rtt_ns": max(flows.rtt_ns(site.setting, site.pairs[0]), _LEAST_EXPECTED_RTT_NS),
         },
     )
 
@@ -296,7 +328,7 @@ def _wait_lft(pair: Pair) -> None:
     gateways = [tool for tool in pair.tools.values() if isinstance(tool, Gateway)]
     for gateway in gateways:
         gateway.wait_ready()
-    round_trips_s = 40 * pair.site.setting.path.rtt_ns() / 1e9
+    round_trips_s = 40 * flows.rtt_ns(pair.site.setting, pair.site.pairs[0]) / 1e9
     wait_accelerating(gateways, READY_TIMEOUT_S + round_trips_s, whole_frames=True)
 
 
@@ -312,13 +344,6 @@ def wait_started(site: Site, gateway: Tool) -> None:
 
 def _shared(site: Site, scratch: Path) -> Path:
     return scratch / f"gateways-{site.pairs[0]}"
-
-
-def fresh(site: Site, scratch: Path) -> None:
-    """Makes an empty folder for the files of a site's gateways."""
-    folder = _shared(site, scratch)
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
 
 
 def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str]:

@@ -1,55 +1,29 @@
-"""What changes on a path while a trial runs (`[path] change`): a thread that sets the delay box's parameters when their
-time has come. It sleeps until then, so it works in virtual time too. Times count by the box's clock, as those of
-outages do."""
+"""What becomes of a path while a trial runs (`[path] change`): the delay boxes get other parameters, and the line
+between the routers another MTU."""
 
 from __future__ import annotations
 
-import contextlib
-import threading
-import time
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from collections.abc import Mapping, Sequence
+from functools import partial
 
-from netcommon import quantity
-from netcommon.errors import LfpError
+from scenarios.network.place import Network
+from scenarios.network.topology import Topology
 from scenarios.plan.path import Change, parameter_of
-
-if TYPE_CHECKING:
-    from comet_delay.userspace import UserspaceBox
-    from scenarios.trial.delay_box import Boxes
+from scenarios.trial.delay_box import Boxes
+from scenarios.trial.timed import Act
 
 
-@contextlib.contextmanager
-def applied(boxes: Boxes, changes: Sequence[Change]) -> Iterator[None]:
-    """Makes the changes while the block runs, in every box of a parking lot at once; those that are due later are left
-    out. LfpError at the end when a box has refused one."""
-    if not changes:
-        yield
-        return
-    ended, failed = threading.Event(), list[LfpError]()
-    all_boxes = [cast("UserspaceBox", box) for box in boxes.boxes.values()]
-    began_ns = int(all_boxes[0].ready["clock"]["monotonic_ns"])
+def acts(net: Network | None, boxes: Boxes, changes: Sequence[Change]) -> list[Act]:
+    """What is to be done for these changes, in every box of a parking lot at once."""
+    return [Act(change.at_ns, "path.change", partial(_make, net, boxes, change)) for change in changes]
 
-    def make() -> None:
-        for change in changes:
-            if ended.wait(max(0, began_ns + change.at_ns - time.monotonic_ns()) / 1e9):
-                return
-            try:
-                for box in all_boxes:
-                    box.set(ab=_named(change.ab), ba=_named(change.ba))
-            except LfpError as error:
-                failed.append(LfpError(f"path.change at {quantity.format_duration(change.at_ns)}: {error}"))
-                return
 
-    thread = threading.Thread(target=make, name="path.change", daemon=True)
-    thread.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        thread.join()
-    if failed:
-        raise failed[0]
+def _make(net: Network | None, boxes: Boxes, change: Change) -> None:
+    for box in boxes.of_path():
+        box.set(ab=_named(change.ab), ba=_named(change.ba))
+    if change.mtu:
+        assert isinstance(net, Topology)
+        net.set_line_mtu(change.mtu)
 
 
 def _named(values: Mapping[str, int | str]) -> dict[str, int | str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netcommon import quantity
+from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PER_FLOW_AQM, Direction, PathTable
 from scenarios.statistics.line import ON_THE_WIRE
@@ -46,8 +47,12 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
     in_front = {"ab": any(nic < _number(step["rate_bps"]) for step in found["ab"]), "ba": False}
     for step in found["ab"]:
         step["rate_bps"] = _finite(min(nic, _number(step["rate_bps"])))
-    for step in itertools.chain(*(found[way] for way in WAYS)):
-        step["queues_behind"] = step["queues_behind"] or hops > 1
+    own = flows.own_path(setting, 1)
+    for way in WAYS:
+        line = own.direction(way).all_channels_bps if own else 0
+        for step in found[way]:
+            step["queues_behind"] = step["queues_behind"] or hops > 1 or own is not None
+            step["rate_bps"] = _finite(min(line or math.inf, _number(step["rate_bps"])))
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
     answers = {

@@ -1,5 +1,5 @@
 """How long a transfer takes to recover from outages of its path: `loss = "time:8s-10s"` of [path] in either direction,
-before or behind the bottleneck, or a `change` to a loss of 100 %.
+before or behind the bottleneck, or a `change` to a loss of 100 %; and from events at its gateways.
 
 Recovery is the time from the end of an outage (by the delay box's clock) to the first moment from which on the receiver
 gets at least 90 % of the rate that it had before the first outage: over one round trip of the empty path (10 ms at
@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcommon import quantity
+from scenarios.plan import events
 from scenarios.plan.path import PathTable
 from scenarios.trial import arrivals, clock
 from scenarios.trial.concerned import ALL, Concerned, by
@@ -73,7 +74,7 @@ def of_trial(
         return []
     # The box counts outages from its clock's moment, the receiver its intervals from t0; both are CLOCK_MONOTONIC.
     shift_ns = box["clock"]["monotonic_ns"] - receiver["t0_monotonic_ns"]
-    moved = [(begin + shift_ns, end + shift_ns) for begin, end in outages(params, concerned)]
+    moved = [(begin + shift_ns, end + shift_ns) for begin, end in _disturbed(params, concerned)]
     series = of_arrivals(came[0] - receiver["t0_realtime_ns"], came[1]) if came else of_intervals(intervals)
     within = [one for one in moved if one[1] > 0 and one[0] < series[0][-1]]
     found = recoveries(series, within, int(params.get("rtt_ns") or 0), exact=came is not None)
@@ -108,7 +109,7 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
     each = [(str(params.get("flow_name") or "main"), params, transfer)]
     each += [(flow["flow_name"], params | flow, ends.get(flow["flow_name"], {})) for flow in beside]
     origin_ns = clock.origin_ns(transfer, "monotonic")
-    if not outages(params) or origin_ns is None:
+    if not _disturbed(params) or origin_ns is None:
         return {}
     return {
         name: of_trial(
@@ -180,14 +181,22 @@ def outages(params: Mapping[str, Any], concerned: Concerned | None = None) -> li
     """The outages of a path, in either direction, by the box's clock; those that touch are one. ``concerned``: only
     outages that drop packets of a flow count (`[path] only`)."""
     ways = [(prefix, key) for prefix in ("", "ba_") for key in _KEYS]
-    found = sorted(
+    return _joined(
         both
         for prefix, key in ways
         for one in _of_key(params, prefix, key)
         for both in _while_concerned(one, params, prefix, concerned)
     )
+
+
+def _disturbed(params: Mapping[str, Any], concerned: Concerned | None = None) -> list[Outage]:
+    """The outages of a path, and the times in which an event took a gateway away."""
+    return _joined([*outages(params, concerned), *events.spans(str(params.get("events") or "none"))])
+
+
+def _joined(found: Iterable[Outage]) -> list[Outage]:
     joined: list[Outage] = []
-    for begin, end in found:
+    for begin, end in sorted(found):
         if joined and begin <= joined[-1][1]:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:

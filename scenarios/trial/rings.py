@@ -56,7 +56,7 @@ def _is_slow(setting: Scenario) -> bool:
 
 
 def _lines(setting: Scenario) -> list[Direction]:
-    return [line for way in _WAYS for line in setting.path.phases(way)]
+    return [line for path in flows.paths(setting) for way in _WAYS for line in path.phases(way)]
 
 
 def _most_bps(setting: Scenario) -> int:

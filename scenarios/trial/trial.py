@@ -31,6 +31,7 @@ from scenarios.trial import (
     connections,
     delay_box,
     dwell,
+    events,
     gateways,
     handshakes,
     path_changes,
@@ -38,6 +39,7 @@ from scenarios.trial import (
     recovery,
     senders,
     sharing,
+    timed,
     transfers,
     verdicts,
     witness,
@@ -173,7 +175,9 @@ def _measure(
             sleeper = stack.enter_context(witness.sleeper(ledger, folder / "log")) if watched else None
             before = _observe(net)
             followed = connections.followed(net, trial.setting, folder, wanted=watched)
-            with path_changes.applied(boxes, trial.setting.path.changes()), followed:
+            changes = timed.applied(boxes.began_ns(), path_changes.acts(net, boxes, trial.setting.path.changes()))
+            happens = timed.applied(boxes.began_ns(), events.acts(net, running, trial.setting.event, stack))
+            with changes, happens, followed:
                 ends = transfers.run(net, trial, folder, ledger, boxes, running, sleeper)
             write_json(folder / "transfer.json", ends.transfer)  # written now, so that it stays when a gateway has died
             after = _observe(net)
@@ -187,7 +191,8 @@ def _measure(
     if found:
         write_json(folder / "gateway.json", found)
     priced = trial.setting.cpu.has_price
-    why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept, priced)
+    shaken = bool(trial.setting.event)
+    why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept, priced, shaken)
     not_taken = sysctls.refused(profile, back)
     why += [Reason("profile", f"profile {profile.name}: {text}", "TCP settings refused") for text in not_taken]
     ran = asked.facts(trial.setting, ends.transfer)
@@ -254,10 +259,11 @@ def path_up(
         boxes = {}
         for hop in net.hops:
             name = "box" if hop == 1 else f"box{hop}"
+            own = flows.own_path(trial.setting, net.pair_of(hop))
             made = delay_box.box(
                 net.wan_ports(hop),
                 scratch / f"{name}.sock",
-                trial.setting.path,
+                own or trial.setting.path,
                 seed=trial.seed + hop - 1,
                 log=log / ("comet-delay.stderr" if hop == 1 else f"comet-delay-{hop}.stderr"),
                 ledger=ledger,
@@ -267,7 +273,7 @@ def path_up(
             )
             boxes[hop] = stack.enter_context(made)
         net.attach_wan(profiles.of(trial.setting.profile))
-        yield Boxes(boxes)
+        yield Boxes(boxes, [hop for hop in boxes if net.pair_of(hop)])
 
 
 def _observe(net: Network) -> Observation:

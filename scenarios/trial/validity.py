@@ -70,10 +70,12 @@ def reasons(
     gateways: dict[str, Any] | None = None,
     witness: Mapping[str, Any] | None = None,
     priced: bool = False,
+    shaken: bool = False,
 ) -> list[Reason]:
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
-    scenario says what system calls cost ([cpu]), so a busy program is as intended."""
+    scenario says what system calls cost ([cpu]), so a busy program is as intended.
+    ``shaken``: [[event]] has disturbed gateways, as was asked for."""
     causes = of_path(before.counters, after.counters, box, witness)
     causes += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
     causes += [
@@ -84,7 +86,7 @@ def reasons(
     causes += _capture(capture)
     causes += _tcp_memory(before.tcp_memory, after.tcp_memory, virtual=witness is None)
     sites = [gateways or {}, *((gateways or {}).get("others") or {}).values()]
-    causes += [reason for site in sites for reason in _gateways(site, _has_outages(box))]
+    causes += [reason for site in sites for reason in _gateways(site, _has_outages(box), shaken)]
     causes += _cpu(before.cpu, after.cpu)
     if priced:
         return causes
@@ -183,16 +185,20 @@ def _has_outages(box: dict[str, Any]) -> bool:
     return any(str(way.get(key)).startswith("time:") for way in ways for key in ("loss", "loss_after"))
 
 
-def _gateways(gateways: dict[str, Any], has_outages: bool) -> list[Reason]:
+_OF_EVENTS = ("outages", "tx_failed", "half_open_expired")  # what a peer that is gone for a while must bring about
+
+
+def _gateways(gateways: dict[str, Any], has_outages: bool, shaken: bool) -> list[Reason]:
+    allowed = {*(["outages"] if has_outages else []), *(_OF_EVENTS if shaken else [])}
     reasons = []
     for which in ("near", "far"):
         end = gateways.get(which) or {}
         for section, key, words in _GATEWAY_ERRORS:
             count = (end.get(section) or {}).get(key, 0)
-            if count and not (has_outages and key == "outages"):
+            if count and key not in allowed:
                 reasons.append(Reason("gateway", f"{which} gateway: {count} {words}", f"{which} gateway {key} {count}"))
     near = gateways.get("near") or {}
-    if gateways.get("kind") == "lft" and not (near.get("relay") or {}).get("near_accepted", 0):
+    if gateways.get("kind") == "lft" and not shaken and not (near.get("relay") or {}).get("near_accepted", 0):
         reasons.append(Reason("gateway", "near gateway: took no connection over", "near gateway unused"))
     return reasons
 

@@ -9,12 +9,13 @@ its ports at intervals of the granularity.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from comet_delay.netem_plan import DEFAULTS, plan
 from netcommon import readable
 from netcommon.errors import UsageError
 from scenarios.plan import flows, lateness, profiles
+from scenarios.plan.path import Direction, PathTable
 from scenarios.plan.plan import Trial
 from scenarios.plan.transfer import Transfer
 from scenarios.trial import analysis, delay_box
@@ -32,13 +33,14 @@ _PAGES_SHARE, _DESCRIBED_BYTES = 64, 4096
 
 def objection(trial: Trial) -> str | None:
     """The reason why netem cannot be this trial's box, or None."""
-    path = trial.setting.path
     if analysis.BOX in trial.setting.capture.points:
         return "netem keeps no record for the capture point 'box'"
-    if path.changes():
+    if trial.setting.path.changes():
         return "path.change counts by the clock of the userspace box"
-    for which in delay_box.WAYS:
-        wanted = delay_box.parameters(path.direction(which), path.framing)
+    if trial.setting.event:
+        return "[[event]] counts by the clock of the userspace box"
+    for path, direction in _directions(trial):
+        wanted = delay_box.parameters(direction, path.framing)
         if others := sorted(wanted.keys() - DEFAULTS.keys()):
             return f"netem cannot do {', '.join(others)}"
         try:
@@ -46,6 +48,11 @@ def objection(trial: Trial) -> str | None:
         except UsageError as error:
             return str(error)
     return None
+
+
+def _directions(trial: Trial) -> list[tuple[PathTable, Direction]]:
+    """Both directions of all delay boxes of a trial, each with its path."""
+    return [(path, path.direction(which)) for path in flows.paths(trial.setting) for which in delay_box.WAYS]
 
 
 def choose(trial: Trial, box: str) -> BackEnd:
@@ -73,15 +80,15 @@ def decides(trial: Trial, box: str) -> str:
 def super_packets(trial: Trial) -> tuple[int, int]:
     """The longest super-packets of the sender and of the receiver that pass netem whole, in bytes. 0: no limit, because
     they are taken apart before netem, or because the trial has the other box. ``trial`` is settled."""
-    path = trial.setting.path
     if objection(trial):
         return 0, 0
-    planned = (
-        plan(delay_box.parameters(path.direction(which), path.framing), path.mtu, path.granularity or 0)
-        for which in delay_box.WAYS
-    )
-    ab, ba = (found.super_bytes for found in planned)
+    ab, ba = (min(_super_bytes(path, which) for path in flows.paths(trial.setting)) for which in delay_box.WAYS)
     return ab, ba
+
+
+def _super_bytes(path: PathTable, which: Literal["ab", "ba"]) -> int:
+    wanted = delay_box.parameters(path.direction(which), path.framing)
+    return plan(wanted, path.mtu, path.granularity or 0).super_bytes
 
 
 def used_bytes(trial: Trial, box: str) -> int:
@@ -93,7 +100,7 @@ def used_bytes(trial: Trial, box: str) -> int:
     copied = choose(trial, box) != "netem" or memory.gateway_bytes(setting)
     if copied or not all(transfer.zerocopy for transfer in transfers):
         return whole
-    lossless = not any(setting.path.direction(which).values["loss"] for which in delay_box.WAYS)
+    lossless = not any(direction.values["loss"] for _, direction in _directions(trial))
     packet = max(super_packets(trial)[0] if lossless else 0, setting.path.mtu)
     described = memory.in_flight_bytes(setting) * _DESCRIBED_BYTES // packet
     buffers = sum(2 * transfer.parallel * (transfer.write_bytes or 0) for transfer in transfers)

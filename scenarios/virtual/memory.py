@@ -74,11 +74,13 @@ def _controls(setting: Scenario) -> set[str]:
 
 def _held_bytes(setting: Scenario, way: Way) -> int:
     """What a direction's lines and queues hold, for the whole round trip: the largest amount of the path's beginning
-    and of all its changes. A parking lot has several lines in a row."""
+    and of all its changes. A parking lot has several lines in a row, and a pair's own path is one more."""
+    own = list(flows.own_paths(setting).values())
     both = zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True)
-    rtt_ns = max(ab.delay_ns + ba.delay_ns for ab, ba in both)
+    rtt_ns = max(ab.delay_ns + ba.delay_ns for ab, ba in both) + max((path.rtt_ns() for path in own), default=0)
     lines = (_line_bytes(setting, line, rtt_ns) for line in setting.path.phases(way))
-    return (setting.topology.hops or 1) * max(lines)
+    of_pairs = sum(path.direction(way).queue_bytes for path in own)
+    return (setting.topology.hops or 1) * max(lines) + of_pairs
 
 
 def _line_bytes(setting: Scenario, line: Direction, rtt_ns: int) -> int:
@@ -151,7 +153,8 @@ def gateway_bytes(setting: Scenario) -> int:
 def _of_pair_bytes(gateway: Gateway, setting: Scenario) -> int:
     if gateway.kind == "none":
         return 0
-    rate, rtt_ns = gateway.rate or _GATEWAY_BPS, max(setting.path.rtt_ns(), _GATEWAY_RTT_NS)
+    rtt_ns = max(_GATEWAY_RTT_NS, *(flows.rtt_ns(setting, pair) for pair in flows.pairs(setting)))
+    rate = gateway.rate or _GATEWAY_BPS
     return 2 * (_GATEWAY_BYTES + _GATEWAY_TRIPS * rate * rtt_ns // (8 * 10**9))
 
 
@@ -166,7 +169,7 @@ def captures_bytes(setting: Scenario) -> int:
 def guest_bytes(setting: Scenario) -> int:
     """The memory that the guest of a trial has. The host provides it page by page, as the guest uses it, which may be
     much less (`boxes.used_bytes`)."""
-    boxes = 2 * (setting.topology.hops or 1) * box_bytes(setting)
+    boxes = 2 * ((setting.topology.hops or 1) + len(flows.own_paths(setting))) * box_bytes(setting)
     hosts = BASE_BYTES + captures_bytes(setting) + boxes + _COPIES * len(_ways(setting)) * in_flight_bytes(setting)
     return hosts + gateway_bytes(setting) + int(_first_buffers_bytes(setting) / init.TCP_SHARE)
 

@@ -24,7 +24,7 @@ _STILL_SEED = 1
 
 def is_drawn(setting: Scenario) -> bool:
     """Whether anything in this setting is drawn at random that its results depend on."""
-    ways = setting.path.phases("ab") + setting.path.phases("ba")
+    ways = [phase for path in flows.paths(setting) for phase in path.phases("ab") + path.phases("ba")]
     return (
         not DRAWING_CONTROLS.isdisjoint(_controls(setting))
         or any(flows.gateway_of(setting, pair).kind == "command" for pair in flows.pairs(setting))

@@ -30,6 +30,19 @@ def test_a_changed_library_is_planned(monkeypatch: pytest.MonkeyPatch) -> None:
     assert library_index.entries() == changed
 
 
+def test_the_library_is_listed_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert {one.group for one in library_index.entries()} == set(library_index.GROUPS)
+    assert {one.group for one in library_index.entries() if not one.paper} == {"today", "teaching", "checks"}
+    assert cli.run(["list"]) == 0
+    headings = [line for line in capsys.readouterr().out.splitlines() if line.partition(":")[0] in library_index.GROUPS]
+    assert [line.partition(":")[0] for line in headings] == list(library_index.GROUPS)
+    assert cli.run(["list", "today"]) == 0
+    out = capsys.readouterr().out
+    assert "today-policer" in out and "comet-fig1" not in out
+    assert cli.run(["list", "yesterday"]) == 2
+    assert "papers" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("arguments", [["--help"], ["list"], ["--version"], ["show", "--help"]])
 def test_what_must_be_fast_loads_nothing_that_takes_time(arguments: list[str]) -> None:
     heavy = ("pydantic", "numpy", "pyarrow", "rich", "scipy", "duckdb", "mininet", "pyroute2")

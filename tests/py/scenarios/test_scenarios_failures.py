@@ -55,7 +55,7 @@ def pair(tmp_path: Path, near: Tool, far: Tool) -> Pair:
     file = tmp_path / "dies.toml"
     file.write_text(GATEWAY)
     setting = load_plan(str(file), seed=1).trials[0].setting
-    return Pair(Site(setting, (1,), ("gw1", "gw2"), ((0, 1),)), {"near": near, "far": far})
+    return Pair(Site(setting, (1,), ("gw1", "gw2"), ((0, 1),)), {"near": near, "far": far}, lambda _: near)
 
 
 FAILS = """echo '{"v":1,"event":"error","status":1,"message":"the other end is silent"}'; exit 1"""

@@ -21,6 +21,7 @@ from scenarios.run.expectations import judge
 from scenarios.run.manifest import replan
 from scenarios.trial import transfer_tool, validity
 
+MS = 10**6
 BASE = """\
 [scenario]
 name = "flows"
@@ -123,6 +124,9 @@ SHAPES = {
     "chain": "",
     "pairs": "[flow.b]\npair = 3\n",
     "products": PRODUCTS,
+    "own paths": '[pair.1.path]\nloss = "1%"\n[pair.2.path]\ndelay = "60ms"\n[flow.b]\npair = 3\n',
+    "own path behind a gateway": PRODUCTS + '[pair.2.path]\ndelay = "60ms"\n',
+    "own path in a lot": '[topology]\nkind = "parking-lot"\nhops = 3\n[flow.b]\npair = 4\n[pair.4.path]\nloss = "1%"\n',
     "parking": '[topology]\nkind = "parking-lot"\nhops = 3\n[flow.b]\npair = 4\n',
 }
 
@@ -171,6 +175,24 @@ def test_in_a_parking_lot_pair_1_crosses_all_and_the_others_one(tmp_path: Path) 
     (trial,) = plan.trials
     assert params.of(trial)["rtt_ns"] == 60_000_000
     assert params.of_flow(trial, flows.of(trial.setting)[1])["rtt_ns"] == 20_000_000
+
+
+def test_a_pair_has_a_path_of_its_own(tmp_path: Path) -> None:
+    text = '[pair.2.path]\ndelay = "60ms"\nba_rate = "1Mbit"\n[flow.far]\npair = 2\n[flow.near]\n'
+    (trial,) = plan_of(tmp_path, text, "path.delay=20ms", "path.granularity=1ms").trials
+    main, far, near = (dict(row) for row in params.rows(trial))
+    assert (main["rtt_ns"], far["rtt_ns"], near["rtt_ns"]) == (40 * MS, 160 * MS, 40 * MS)
+    own = "delay=60ms ba_rate=1Mbit"
+    assert (main["pair_path"], far["pair_path"], near["pair_path"]) == (None, own, None)
+    assert main["beside"] == f"cubic, pair 2, {own}; cubic, pair 1"
+    path = flows.own_path(trial.setting, 2)
+    assert path and path.granularity == MS and path.direction("ba").rate_bps == 10**6
+    graph = Graph.of(trial.setting)
+    address = graph.address("ipv4", graph.at("rcv2")[0], "rcv2")
+    assert walk(graph, "ipv4", "snd2", address) == ["snd2", "ar2", "r1", "r2", "rcv2"]
+    assert [graph.pair_of(hop) for hop in sorted(graph.hops)] == [0, 2]
+    swept = plan_of(tmp_path, text + '[sweep]\n"pair.2.path.delay" = ["1ms", "2ms"]\n')
+    assert [params.rows(one)[1]["rtt_ns"] for one in swept.trials] == [22 * MS, 24 * MS]
 
 
 def test_ports_of_flows_never_meet() -> None:

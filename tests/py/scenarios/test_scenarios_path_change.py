@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,9 +13,10 @@ import pytest
 from comet_delay.userspace import UserspaceBox
 from netcommon.errors import LfpError, UsageError
 from scenarios.plan import estimate, params
+from scenarios.plan.path import Change
 from scenarios.plan.plan import load_plan
 from scenarios.run import results
-from scenarios.trial import path_changes
+from scenarios.trial import path_changes, timed
 from scenarios.trial.delay_box import Boxes
 from scenarios.trial.files import write_json
 from scenarios.virtual import boxes, memory
@@ -64,7 +66,9 @@ def test_the_netem_back_end_has_no_changes(tmp_path: Path) -> None:
         ("8s", "want TIME KEY=VALUE"),
         ("8s delay", "'delay': want TIME KEY=VALUE"),
         ("8s delay=1ms; 8s delay=2ms", "the times do not rise"),
-        ("8s mtu=9000", "'mtu': does not change while the path is in use"),
+        ("8s routers=3", "'routers': does not change while the path is in use"),
+        ("8s mtu=100", "mtu: out of range; allowed is 1280 to 9216"),
+        ("8s mtu=1600", "mtu: 1600 is more than path.mtu, which is 1500"),
         ("8s delays=1ms", "delays: "),
         ("8s delay=fast", "delay: not a duration"),
     ],
@@ -91,9 +95,14 @@ class Box:
             raise UsageError("no memory")
 
 
+def applied(box: Box, changes: list[Change]) -> AbstractContextManager[None]:
+    boxes = Boxes({1: cast("UserspaceBox", box)})
+    return timed.applied(boxes.began_ns(), path_changes.acts(None, boxes, changes))
+
+
 def test_changes_that_are_due_are_made_and_later_ones_are_not(tmp_path: Path) -> None:
     box, changes = Box(), plan(tmp_path).setting.path.changes()
-    with path_changes.applied(Boxes({1: cast("UserspaceBox", box)}), changes):
+    with applied(box, changes):
         assert box.came.wait(30)
     assert box.told == [{"ab": {"delay_ns": 150 * MS, "loss_ppb": 10**7}, "ba": {"delay_ns": 150 * MS}}]
 
@@ -102,7 +111,7 @@ def test_a_change_that_the_box_refuses_fails_the_trial(tmp_path: Path) -> None:
     box, changes = Box(refuses=True), plan(tmp_path).setting.path.changes()
     with (
         pytest.raises(LfpError, match=r"path\.change at 8s: no memory"),
-        path_changes.applied(Boxes({1: cast("UserspaceBox", box)}), changes),
+        applied(box, changes),
     ):
         assert box.came.wait(30)
 

@@ -213,7 +213,9 @@ def test_the_baseline_follows_the_path() -> None:
     mean_ns = baseline.mean_ns(params, {"clock": {"monotonic_ns": 100 * s}}, np.asarray(at_s) * s + 100 * s)
     assert mean_ns == pytest.approx((2 * 40 + 2 * 60 + 4 * 55) / 8 * ms)
     assert baseline.mean_ns({"rtt_ns": 0, "delay_ns": 0}, {}, np.asarray(at_s)) is None
-    assert baseline.round_trips({"rtt_ns": 80 * ms, "delay_ns": 20 * ms, "change": "1s delay=30ms"})[1] == (s, 120 * ms)
+    changed = {"delay_ns": 20 * ms, "change": "1s delay=30ms"}
+    assert baseline.round_trips({"rtt_ns": 80 * ms, "hops": 2, "pair": 1} | changed)[1] == (s, 120 * ms)
+    assert baseline.round_trips({"rtt_ns": 80 * ms, "pair": 2} | changed)[1] == (s, 100 * ms)  # 40 ms are its own
 
 
 def test_what_a_line_carries_of_its_streams() -> None:

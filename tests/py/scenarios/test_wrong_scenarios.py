@@ -259,7 +259,20 @@ FLOWS = [
     ),
     in_table("[pair.0]", "", "[pair.0]: want the number of a host pair, 1 to 16: [pair.2]", down=0),
     in_table(
-        "[pair.2]", "gatway = 1", "unknown key 'pair.2.gatway' — did you mean 'gateway'? allowed: gateway, sender"
+        "[pair.2]", "gatway = 1", "unknown key 'pair.2.gatway' — did you mean 'gateway'? allowed: gateway, path, "
+    ),
+    in_table(
+        "[pair.2.path]", "mtu = 9000", "pair.2.path.mtu = 9000: [path] has it for the whole network; set it there, or"
+    ),
+    in_table(
+        "[pair.2.path]", "dealy = 1", "unknown key 'pair.2.path.dealy' — did you mean 'delay'? allowed: delay, rate"
+    ),
+    in_table("[pair.2.path]", "delay = 40", "pair.2.path.delay = 40: has no unit; write"),
+    in_table(
+        "[pair.2.path]",
+        'delay = "1ms"\n[gateway]\nkind = "lft"',
+        "pair.2.path: the path begins at the near gateway, which pairs 1 and 2 share; give the pair its own",
+        0,
     ),
     in_table(
         "[pair.2.gateway]",
