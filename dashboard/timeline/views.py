@@ -3,8 +3,8 @@ a view that is already drawn (`…/hover?…`), and the list of what happened in
 the same of what the receivers sent. assets/timeline.js shows them.
 
 The answers do not pass through Dash: its round trip, and its way of comparing figures, took longer than drawing.
-Invariants: nothing in a request names a file, times outside the transfer are limited to it, and one view is made at a
-time, so that fifty browsers need the memory of one.
+Invariants: nothing in a request names a file, times are limited to the transfer and some time around it, and one view
+is made at a time, so that fifty browsers need the memory of one.
 """
 
 from __future__ import annotations

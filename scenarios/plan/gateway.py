@@ -137,7 +137,8 @@ class Gateway(Table):
     )
     folder: str | None = row(
         None,
-        "of kind command: the folder in which the command lines run; a relative one is beside the scenario file",
+        "of kind command: the folder in which the command lines run; a relative path starts at the scenario "
+        "file's folder",
         default="the scenario file's",
         allowed="path",
         column=None,
