@@ -1,4 +1,4 @@
-/* toml++ behind a C function (toml_values.cc). It is the only C++ file, because no C library for TOML is packaged. */
+/* A C interface to toml++ (toml_values.cc). It is the only C++ file, because no C library for TOML is packaged. */
 #ifndef LFT_TOML_VALUES_H
 #define LFT_TOML_VALUES_H
 

@@ -11,7 +11,7 @@
 #include "nc_clock.h"
 #include "relay_internal.h"
 
-enum { QUICK_LOOKS = 100 }; /* after these polls one a second, by relay_tick */
+enum { QUICK_LOOKS = 100 }; /* after these polls, one per second by relay_tick */
 #define LOOK_NS (2 * NC_NS_PER_MS)
 #define PATIENCE_NS (60 * NC_NS_PER_S) /* with a host that takes nothing */
 

@@ -14,7 +14,7 @@
  * paced: nothing is written before all earlier bytes are due, and each write has the bytes that the pace sends in
  * RTTCP_AHEAD_NS, but at most one segment. Above that rate the kernel paces, and at most the same number of bytes waits
  * in the socket (sockopt.c). In both cases a transfer ends about RTTCP_AHEAD_NS after its duration at most.
- * Invariant: this is a state machine; pace.c looks at the clock and sleeps. */
+ * Invariant: this is a state machine; pace.c reads the clock and sleeps. */
 #ifndef RTTCP_PACER_H
 #define RTTCP_PACER_H
 

@@ -20,7 +20,7 @@
 #include "window.h"
 
 #define READ_BYTES (UINT64_C(1) << 20)  /* buffers of all receiving streams: few wake-ups, and they fit the caches */
-#define READ_MIN (UINT64_C(256) << 10)  /* least buffer of one receiving stream */
+#define READ_MIN (UINT64_C(256) << 10)  /* smallest buffer of one receiving stream */
 #define SEND_BUFFER_MIN 65536           /* the writes of the opening are long */
 #define TUNE_CALLS 64                   /* number of reads after which the low-water mark is set again */
 #define WAKE_NS NC_NS_PER_MS            /* intended time between two wake-ups of the receiver */
