@@ -64,7 +64,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
-    """Tests that share a fixture stay together."""
+    """Sends tests that share a fixture to one worker."""
     from support.schedule import Together
 
     return Together(config, log)

@@ -435,7 +435,7 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
 
 def prints_on_a4(page: Page) -> None:
     """Nothing is cut off at the side or needs scrolling: 718 px is the width of A4 without margins of 1 cm, at 96 dpi.
-    The figures are then as wide as the window again."""
+    After printing, the figures are as wide as the window again."""
     margin: Any = dict.fromkeys(("top", "right", "bottom", "left"), "1cm")
     sheets = re.findall(rb"/Type\s*/Page\b", page.pdf(format="A4", margin=margin))
     assert 3 <= len(sheets) <= 20, len(sheets)  # with all that was folded

@@ -1,4 +1,4 @@
-"""The keyboard alone: Tab to a control, Enter, Space or arrows to use it, and the focus in view all the way."""
+"""The keyboard alone: Tab to a control, Enter, Space or arrow keys to use it, and a visible focus all the time."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_from_the_runs_to_a_packet(page: Page, base: str) -> None:
     tab_to(page, page.get_by_label("Search all columns"))
     page.keyboard.type("seqack")
     tab_to(page, page.locator("#runs-table .ag-header-cell").first)
-    for _ in range(3):  # the filters under the heads are a row, too
+    for _ in range(3):  # the filters below the column headers are a row, too
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Space")
     expect(page.locator("#runs-table .ag-row-selected")).to_have_count(1)

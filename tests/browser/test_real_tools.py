@@ -29,7 +29,7 @@ OCTETS, LIMIT_BPS = 3_000_000, 8_000_000
 
 
 def seconds_of(flow: Transfer, octets: int) -> float:
-    """How long the next octets take."""
+    """The seconds until so many further octets have arrived."""
     began = time.monotonic()
     wait_received(flow, octets, 90)
     return time.monotonic() - began

@@ -23,7 +23,7 @@ class Lab(Hosts):
 
 @contextmanager
 def attach_lab(mtu: int = 1500) -> Iterator[Lab]:
-    """Three namespaces, wired, up and addressed; gone afterwards."""
+    """Three namespaces with connected and configured interfaces; removed afterwards."""
     mark = uuid.uuid4().hex[:8]
     lab = Lab(f"attach-l-{mark}", f"attach-r-{mark}", f"attach-m-{mark}")
     try:

@@ -35,7 +35,7 @@ def in_netns(netns: str, *argv: str, timeout_s: float = 60) -> str:
 
 @contextmanager
 def iperf3_server(netns: str, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """An iperf3 server of one client, once it listens; ended afterwards."""
+    """A listening iperf3 server for one client; ended afterwards."""
     argv = ["ip", "netns", "exec", netns, "iperf3", "-s", "-1", *options]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:

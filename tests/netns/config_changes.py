@@ -72,14 +72,15 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Change:
-    """A line for the control socket; what it sets by (direction, name in `show`), or None when it must be refused."""
+    """A line for the control socket, and the values that it sets by (direction, name in `show`); None if the box must
+    refuse it."""
 
     line: bytes
     sets: dict[tuple[str, str], int | str] | None
 
 
 def parameters() -> list[Parameter]:
-    """The path options: quantities, choices, and models that this module has texts for; one without is an error."""
+    """The path options: quantities, choices, and models for which this module has texts. Another option is an error."""
     rows = [row for row in options("comet-delay", "run").values() if row.name.startswith("ab-")]
     found = [
         Parameter(row.name[3:], row.metavar or "", row.default_text or "", row.minimum, row.maximum) for row in rows

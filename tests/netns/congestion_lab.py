@@ -51,7 +51,7 @@ class Curve:
         return [(int(i), int(out[out > i][0])) for i in into if (out > i).any()]
 
     def kept(self, loss: int) -> float:
-        """Share of the window that the ``loss``-th recovery kept."""
+        """The share of the window that was left after the ``loss``-th recovery."""
         before, after = self.losses()[loss]
         return float(self.ssthresh[after] / self.cwnd[before])
 

@@ -57,7 +57,7 @@ class Lfp:
 
 
 def strays() -> set[str]:
-    """Possible leftovers of ours outside processes: interfaces of this namespace, named namespaces, state files."""
+    """What `lfp` may leave besides processes: interfaces of this namespace, named namespaces, state files."""
     interfaces = {f"interface {p.name}" for p in Path("/sys/class/net").iterdir() if p.name.startswith(OUR_INTERFACES)}
     named = {
         f"netns {p.name}" for p in Path("/run/netns").glob("*") if p.name.startswith(("snd", "rcv", "r1", "r2", "mn"))

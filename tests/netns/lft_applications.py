@@ -54,7 +54,7 @@ def program(name: str) -> str:
 
 @contextmanager
 def serving(lab: Lab, argv: list[str], port: int, folder: Path) -> Iterator[None]:
-    """A server program in its namespace, once it listens."""
+    """A server program in the server's namespace; entered when it listens."""
     process = subprocess.Popen(inside(lab.server, *argv), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     try:
 

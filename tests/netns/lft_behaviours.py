@@ -73,7 +73,7 @@ def prepare(lab: Lab) -> None:
         chain = f"chain {hook} {{ type filter hook {hook} priority 0; " + "; ".join(wanted) + ";}"
         in_netns(lab.server, "nft", "table inet conformance { " + chain + ";}")
     in_netns(lab.server, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-    for router in (lab.server, lab.far, lab.near):  # or a second error to the same host within a second is not sent
+    for router in (lab.server, lab.far, lab.near):  # else no second error to a host within a second
         in_netns(router, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
     in_netns(lab.client, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=1", "net.ipv4.tcp_syn_linear_timeouts=0")
     lft_port_reuse.prepare(lab)
@@ -135,7 +135,7 @@ def pair(lab: Lab, family: int, port: int) -> tuple[socket.socket, socket.socket
 
 
 def ends(action: Callable[[socket.socket, socket.socket], str]) -> Callable[[Lab, int, int], str]:
-    """A row from what happens at two connected ends."""
+    """Makes a row's function from a function of two connected ends."""
 
     def act(lab: Lab, family: int, port: int) -> str:
         client, server = pair(lab, family, port)
@@ -356,7 +356,7 @@ def slow_reader(client: socket.socket, server: socket.socket) -> str:
 
 
 def urgent_is_not_lost(client: socket.socket, server: socket.socket) -> str:
-    """Idle for a second, then both ways at once."""
+    """The connection is idle for a second, then both ends send at once."""
     time.sleep(1)
     client.sendall(b"ping")
     server.sendall(b"pong")

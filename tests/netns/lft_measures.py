@@ -50,8 +50,8 @@ def _reset_after_s(end: socket.socket, began: float) -> float:
 
 
 def dead_path() -> dict[str, float]:
-    """``bypassed``: after the path is cut. ``back``: after the path is whole. ``outages``: how many the two gateways
-    count."""
+    """``bypassed``: time from the cut of the path until the bypass. ``back``: time from its repair until the bypass
+    ends. ``outages``: how many the two gateways count."""
     with gateways() as lab:
         until(lambda: lab.show()["uptime_ns"] > 2e9, 60, "at work for a while")
         lab.set_path(loss="100%")

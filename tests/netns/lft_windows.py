@@ -1,4 +1,4 @@
-"""What the limit of a gateway allows at the wire, lft_ref/FORMAT.md: rate x T and a burst in every interval."""
+"""What the limit of a gateway allows at the wire (lft_ref/FORMAT.md): rate x T plus a burst in every interval T."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ LEAST_PACKETS = 8
 
 
 def burst_bytes(limit_bps: int, burst_s: float = BURST_S) -> float:
-    """Octets that may leave at once."""
+    """The burst: octets that may leave at once."""
     return max(limit_bps / 8 * burst_s, LEAST_PACKETS * PACKET_BYTES)
 
 

@@ -1,4 +1,5 @@
-"""For attacks: a link to listen and speak on, a flood, a connection that must stay whole, what a gateway counts."""
+"""For tests of attacks: recording and sending on the link, a flood, a connection that must stay whole, and a gateway's
+counters."""
 
 from __future__ import annotations
 
@@ -109,8 +110,8 @@ class Flood:
     def __init__(
         self, netns: int, destination: str, templates: list[tuple[str, bytes]], a_second: int, count: int
     ) -> None:
-        """``templates``: source address (* for another one each time) and what it sends, in turn."""
-        # an attacker has his own machine: our machine's limits must not apply to him
+        """``templates``, sent in turn: source address (* for a new one each time) and payload."""
+        # an attacker has a machine of his own, so this machine's limits must not apply to him
         argv = ["nice", "-n", "-15", *inside(netns, str(test_program("lft-flood")))]
         argv += [destination, str(TUNNEL), str(a_second), str(count)]
         self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

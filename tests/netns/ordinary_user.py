@@ -44,7 +44,7 @@ def _mount(*words: str | Path) -> None:
 
 
 def _closed_ancestor(path: Path) -> Path | None:
-    """The first folder on the way to ``path`` that others may not pass."""
+    """The first parent folder of ``path`` that other users may not enter."""
     passed = [folder for folder in reversed([path, *path.parents]) if folder.is_dir()]
     return next((folder for folder in passed if not folder.stat().st_mode & stat.S_IXOTH), None)
 

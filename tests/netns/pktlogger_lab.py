@@ -27,7 +27,7 @@ ERA = {  # no SACK, no RACK, no tail-loss probe, no F-RTO, no timestamps, fast r
 
 
 def command(*arguments: str | Path, timeout_s: float = 60, check: bool = True) -> str:
-    """Runs a program to its end; its stdout."""
+    """Runs a program to its end; returns its stdout."""
     done = subprocess.run([str(a) for a in arguments], capture_output=True, text=True, timeout=timeout_s)
     assert not check or done.returncode == 0, f"{arguments}: {done.stderr}"
     return done.stdout
@@ -136,7 +136,7 @@ def direct(mtu: int = 1500) -> Iterator[Lab]:
 
 @contextmanager
 def pumped() -> Iterator[Lab]:
-    """a and b on TAPs that a process connects, as they are behind the delay box."""
+    """Hosts a and b on TAPs that a process connects, as with the delay box."""
     prefix = f"pktlogger-{os.getpid()}"
     a, b = f"{prefix}-a", f"{prefix}-b"
     pump = Path(__file__).with_name("pktlogger_pump.py")
@@ -152,7 +152,8 @@ def pumped() -> Iterator[Lab]:
 
 @contextmanager
 def routed(rate: str, limit: str, mtu: int = 1500, rto_min: str | None = None) -> Iterator[Lab]:
-    """A router between, whose queue towards b has a rate and a limit; offloads off: one packet is one drop."""
+    """Hosts a and b with a router between them, whose queue towards b has a rate and a limit. Offloads are off, so that
+    each drop is one packet."""
     prefix = f"pktlogger-{os.getpid()}"
     a, router, b = f"{prefix}-a", f"{prefix}-r", f"{prefix}-b"
     with ExitStack() as stack, _namespaces(stack, [a, router, b]):

@@ -40,8 +40,8 @@ def udp_super_packet(header: bytes, source: str, destination: str, payload: byte
 
 
 class RawSocket:
-    """On one interface of a namespace; hears what comes in there. With ``super_packets`` it sends what has
-    a virtio-net header before it."""
+    """A packet socket on one interface of a namespace. With ``super_packets`` the frames that it sends begin with a
+    virtio-net header."""
 
     def __init__(self, netns: str, interface: str, super_packets: bool = False) -> None:
         self._sock = call_in(netns, self._open, interface, super_packets)
@@ -73,7 +73,7 @@ class RawSocket:
         return frame[:12] + struct.pack(">HH", protocol, tag) + frame[12:] if status & VLAN_VALID else frame
 
     def collect(self, count: int, beginning: bytes, wait_s: float = 20) -> list[bytes]:
-        """Frames that begin so, until there are ``count`` or ``wait_s`` has passed."""
+        """Received frames that begin with these octets, until there are ``count`` or ``wait_s`` has passed."""
         frames: list[bytes] = []
         deadline = time.monotonic() + wait_s
         while len(frames) < count:

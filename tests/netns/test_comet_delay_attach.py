@@ -337,7 +337,7 @@ def test_a_tap_that_is_deleted_does_not_keep_the_box_busy() -> None:
 
 
 def failed(*arguments: str, status: int) -> str:
-    """The one line that comet-delay run says when it fails with that status."""
+    """The one line that `comet-delay run` prints when it fails with this status."""
     done = subprocess.run([str(find("comet-delay")), "run", *arguments], capture_output=True, text=True, timeout=20)
     assert done.returncode == status, done.stderr
     assert len(done.stderr.splitlines()) == 1

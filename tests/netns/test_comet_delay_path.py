@@ -105,7 +105,7 @@ def sending_alone(hosts: Hosts) -> Iterator[None]:
 
 
 def counters(netns: str) -> str:
-    """Every TCP counter of the namespace since it was made."""
+    """Every TCP counter of the namespace since its creation."""
     return in_netns(netns, "nstat", "-asz")
 
 

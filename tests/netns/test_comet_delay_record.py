@@ -44,7 +44,7 @@ while c.recv(1 << 20):
 
 @pytest.fixture
 def record() -> Iterator[Path]:
-    """A name for a record, in memory and gone afterwards."""
+    """A file name for a record, in memory and removed afterwards."""
     path = Path(f"/dev/shm/comet-test-{os.getpid()}")
     yield path
     path.unlink(missing_ok=True)
@@ -70,7 +70,7 @@ def reader(record: Path, folder: Path, *more: str) -> Tool:
 
 
 def quiet(hosts: Hosts) -> None:
-    """No IPv6: what crosses is the test's own."""
+    """Switches IPv6 off, so that only the test's own packets cross the box."""
     for netns in (hosts.left, hosts.right):
         in_netns(netns, "sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1")
 

@@ -66,7 +66,7 @@ def test_intervals_add_up_to_what_crossed() -> None:
 
 def test_show_and_watch_say_what_was_achieved_beside_what_was_asked_for() -> None:
     with two_hosts() as hosts, Box(hosts, delay="5ms", jitter="normal:500us", ab_rate="10Mbit", ab_loss="20%") as box:
-        introduce(hosts)  # a lost ARP request costs the host some pings
+        introduce(hosts)  # after a lost ARP request the host drops some pings
         in_netns(hosts.left, "sh", "-c", f"ping -c 200 -i 0.002 -W 1 {RIGHT} || true")
         shown = box.show()["statistics"]["ab"]
         achieved = shown["achieved"]

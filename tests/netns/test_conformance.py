@@ -1,5 +1,5 @@
-"""`lfp conformance` on a small relay: each planted fault is found by the case that is there for it, with its evidence,
-and the sane relay passes the same cases."""
+"""`lfp conformance` on a small relay: the intended case finds each planted fault, with its evidence, and the relay
+without a fault passes the same cases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tool = "iperf3"` in virtual time: what its sockets had queued, by sock_diag, says what limited it."""
+"""`tool = "iperf3"` in virtual time: samples of its sockets' queues (sock_diag) show what limited it."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def grown(lab: Lab, before: dict[str, int], name: str, by: int) -> None:
 
 
 def frames(wire: Wire, client: socket.socket, server: socket.socket) -> list[bytes]:
-    """A hundred frames or so of the running tunnel."""
+    """About a hundred recorded frames of the running tunnel."""
     wire.recorded()
     exchange(client, server, 50)
     found = [payload for payload in wire.recorded() if not payload.startswith(HANDSHAKE)]

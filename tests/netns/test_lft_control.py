@@ -1,4 +1,4 @@
-"""The control socket of a running gateway: every setting set rightly and wrongly, and clients that misbehave."""
+"""The control socket of a running gateway: right and wrong values of every setting, and clients that misbehave."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lab() -> Iterator[Lab]:
 
 
 class Client(Control):
-    """A connection to the near gateway's control socket that may send anything and gives answers of any kind."""
+    """A connection to the near gateway's control socket that can send any octets and returns any answer."""
 
     def __init__(self, lab: Lab) -> None:
         super().__init__(lab.folder / "near", timeout_s=60)
@@ -158,7 +158,7 @@ def test_no_more_than_so_many_clients(lab: Lab) -> None:
 
 
 def _answers(lab: Lab) -> bool:
-    """False as long as the gateway has not noticed that clients have gone."""
+    """Whether the gateway answers; not before it has noticed that clients have gone."""
     with suppress(ControlError):
         return bool(lab.show())
     return False

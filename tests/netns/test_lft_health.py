@@ -1,4 +1,4 @@
-"""Gateways and tunnels that go away: traffic flows on, connections survive or end for a reason, and nothing is left."""
+"""Gateways and tunnels that fail: traffic continues, connections survive or end for a reason, and nothing is left."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ OUTAGE_S = 4.0
 
 @contextmanager
 def running(near: tuple[str, ...] = (), far: tuple[str, ...] = ()) -> Iterator[Lab]:
-    """A pair of gateways in the router model, with further options each, up."""
+    """A running pair of gateways in the router model, with further options for each."""
     with lft_lab(delay="5ms") as lab, lab.stopping():
         lab.start("far", *ROUTER, *far)
         lab.start("near", *ROUTER, *near)

@@ -25,7 +25,8 @@ CONNECTIONS = int(os.environ.get("LFP_CHURN", "2000"))
 
 @contextmanager
 def running(*near: str, far: tuple[str, ...] = ()) -> Iterator[Lab]:
-    """A pair of gateways in the router model, with further options each, up; a port of the server never answers."""
+    """A running pair of gateways in the router model, with further options for each; a port of the server never
+    answers."""
     with lft_lab(delay="2ms") as lab, lab.stopping():
         lab.start("far", *ROUTER, *far)
         lab.start("near", *ROUTER, *near)

@@ -1,4 +1,4 @@
-"""Models, carriages and proxies. What client and server notice of each other is test_lft_conformance's."""
+"""Models, carriages and proxies. test_lft_conformance.py tests what client and server notice of each other."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def read_all(end: socket.socket) -> bytes:
 
 
 def outcome(action: Callable[[], object]) -> object:
-    """What an action gives: its value, or the name of its error."""
+    """The value that an action returns, or the name of its error."""
     try:
         return action()
     except OSError as error:
@@ -173,7 +173,8 @@ def test_other_carriages(outer: int, carriage: str) -> None:
 
 @pytest.mark.parametrize("family", [4, 6])
 def test_hosts_that_are_their_own_gateways(family: int) -> None:
-    """Host model at both ends: the applications connect and listen as ever, and see each other's addresses."""
+    """Host model at both ends: the applications connect and listen as without gateways, and see each other's
+    addresses."""
     with lft_lab() as lab:
         hosts = replace(lab, near=lab.client, far=lab.server)
         with hosts.stopping():

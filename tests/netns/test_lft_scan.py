@@ -1,6 +1,7 @@
 """A port scan through gateways, in virtual time: other clients connect as fast as without it.
 
-Smaller than the bench lft.scan, with as much less room for half-open connections: the scan alone would use up all."""
+It is smaller than the bench lft.scan, and so is the limit of half-open connections, which the scan alone would use
+up."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A gateway that cannot start, and one that may not be asked: one line that names the option and the value, and says
-what to do."""
+"""A gateway that cannot start, and one whose control socket may not be used: one line names the option and the value,
+and says what to do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MISSING, FAILED = 3, 1
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """A folder that everybody may enter, with the gateway, and a key each of root and of nobody."""
+    """A folder that everybody may enter, with the gateway, a key that root owns and a key that nobody owns."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         path.chmod(0o755)

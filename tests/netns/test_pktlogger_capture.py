@@ -42,7 +42,7 @@ def analyse(folder: Path) -> pktlogger.Analysis:
 
 @contextlib.contextmanager
 def tcpdump(lab: Lab, file: Path) -> Iterator[None]:
-    """tcpdump on b's interface; when it is left, the file holds everything up to the mark."""
+    """tcpdump on b's interface. When the block ends, the file holds everything up to the mark."""
     options = ["--immediate-mode", "-U", "-Z", "root", "-B", "65536", "-s", "128", "--time-stamp-precision=nano"]
     argv = [*lab.inside(lab.b), "tcpdump", "-i", "v0", *options, "-w", str(file)]
     process = subprocess.Popen(argv, stderr=subprocess.PIPE, text=True)
@@ -76,7 +76,7 @@ TSHARK_FIELDS = {
 
 
 def tshark(capture: Path) -> dict[str, list[str]]:
-    """tshark's fields of every TCP packet, under our columns' names; sequence numbers as on the wire."""
+    """tshark's fields of every TCP packet, under the names of pktlogger's columns; sequence numbers as on the wire."""
     options = ["-o", "tcp.relative_sequence_numbers:FALSE", "-Y", "tcp", "-T", "fields"]
     fields = [word for name in TSHARK_FIELDS for word in ("-e", name)]
     lines = command("tshark", "-r", capture, *options, *fields, timeout_s=120).splitlines()
@@ -457,7 +457,7 @@ def test_a_full_disk_inside_a_set_leaves_readable_files(tmp_path: Path) -> None:
 
 
 def test_tool_stops_with_its_parent(tmp_path: Path) -> None:
-    """--parent-death: the shell that started it goes, and the capture ends in order."""
+    """With --parent-death, the capture ends in order when the shell that started it has ended."""
     with direct() as lab:
         argv = f"{find('pktlogger')} capture -i v0@{lab.b} -w {tmp_path}/b.pcapng --parent-death & read line"
         with subprocess.Popen(["sh", "-c", argv], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as shell:

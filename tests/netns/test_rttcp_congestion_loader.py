@@ -1,4 +1,4 @@
-"""`rttcp cc`: who loads what, who shares it, and that nothing stays."""
+"""`rttcp cc`: loading algorithms, sharing them between processes, and leaving nothing behind."""
 
 from __future__ import annotations
 

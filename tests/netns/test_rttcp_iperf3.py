@@ -46,7 +46,7 @@ def documents(hosts: Hosts) -> dict[str, Any]:
 
 
 def keys(value: Any, path: str = "") -> set[str]:
-    """Every key, however deep; of lists those of the first element."""
+    """Every key at every depth; of lists only those of the first element."""
     if isinstance(value, dict):
         return {key for name, one in value.items() for key in keys(one, f"{path}.{name}")}
     return keys(value[0], f"{path}[]") if isinstance(value, list) and value else {path}

@@ -35,7 +35,7 @@ def _splitmix64(state: int) -> tuple[int, int]:
 
 
 def _content(seed: int, stream: int, offset: int, size: int) -> bytes:
-    """The content as PROTOCOL.md specifies it, written a second time."""
+    """The content as PROTOCOL.md specifies it, implemented a second time."""
     state = _splitmix64(seed)[1] ^ _splitmix64(stream ^ 0x5EED0F1995)[1]
     state, start = _splitmix64(state)
     k = _splitmix64(state)[1]
@@ -64,7 +64,7 @@ class Pair:
         self.sender = _start(hosts.left, rttcp.sender_argv(address, BINARY, **options))
 
     def wait_interval(self) -> None:
-        """Until the sender has printed one."""
+        """Waits until the sender has printed an event of this kind."""
         assert self.sender.stdout is not None
         while b'"interval"' not in self.sender.stdout.readline():
             pass
@@ -83,7 +83,7 @@ class Pair:
 
 
 def _queued_bytes(hosts: Hosts) -> int:
-    """What the kernel still holds to send, of all connections of both hosts."""
+    """Octets that the kernel still has to send, over all connections of both hosts."""
     show = [["ip", "netns", "exec", each, "ss", "-Htan"] for each in (hosts.left, hosts.right)]
     lines = [subprocess.run(argv, capture_output=True, text=True, check=True).stdout.splitlines() for argv in show]
     return sum(int(line.split()[2]) for line in itertools.chain.from_iterable(lines) if not line.startswith("LISTEN"))

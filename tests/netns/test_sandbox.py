@@ -92,7 +92,7 @@ def proxy(folder: Path) -> list[str | Path]:
 
 
 def low_port(folder: Path) -> list[str | Path]:
-    """A receiver whose data port is root's."""
+    """A receiver whose data port only root may open."""
     apart = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
     return [*apart, *map(str, rttcp(folder)), "--data-port", "700"]
 

@@ -104,7 +104,7 @@ def offset_ns(folder: Path) -> int:
 
 
 def carried(folder: Path, begin_ns: int, end_ns: int) -> np.ndarray:
-    """The new octets of main and rival that arrived at the receiver's interface in a span, by the captures."""
+    """The new octets of main and of rival that, by the captures, arrived at the receiver's interface in a span."""
     table = parquet.read_table(folder / "segments.parquet")
     here = pc.and_(pc.greater_equal(table["t_received_ns"], begin_ns), pc.less(table["t_received_ns"], end_ns))
     run = load_run(folder.parents[1])

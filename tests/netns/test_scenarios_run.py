@@ -80,7 +80,8 @@ def test_end_to_end(tiny: str, tmp_path: Path) -> None:
 
 
 def test_a_witness_sleeps_beside_each_trial_and_its_figures_are_in_the_record(tiny: str, tmp_path: Path) -> None:
-    """The limit is the trial's own; count and order of the figures hold however late the machine is."""
+    """The lateness limit follows from the trial. The number and order of the witness's figures do not depend on how
+    late the machine is."""
     lfp = Lfp("run", tiny, "--runs-dir", str(tmp_path / "runs"), "--set", "path.delay=60ms,4ms",
               "--set", "transfer.window=64KB")  # fmt: skip
     assert lfp.finish() == 0, lfp.err

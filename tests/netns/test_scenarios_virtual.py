@@ -1,4 +1,4 @@
-"""Virtual time, where its kernel is built: right against the model, the same twice, and orderly ends.
+"""Virtual time, where its kernel is built: results agree with the model and repeat, and runs end in order.
 
 The guests' clocks take no notice of how busy this machine is, so bounds here are those of the model.
 """
@@ -76,7 +76,7 @@ def trials(run: Path) -> list[dict[str, Any]]:
 
 
 def guests_of(folder: Path) -> list[str]:
-    """Guests whose working folders are in this one."""
+    """The running guests whose working folders are inside this folder."""
     listed = subprocess.run(["ps", "-wweo", "pid,args"], capture_output=True, text=True).stdout.splitlines()
     return [line for line in listed if f"uml_dir={folder}" in line]
 
@@ -152,7 +152,8 @@ def test_round_trip_is_exact_and_two_runs_are_the_same(tmp_path: Path) -> None:
 def test_programs_that_open_more_files_as_they_start_change_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A first run has no compiled Python. What the kernel frees afterwards once decided who ran next."""
+    """A first run has no compiled Python modules. The memory that the kernel then freed later once decided which task
+    ran next."""
     tree = tmp_path / "tree"
     for package in ("comet_delay", "lft_ref", "netcommon", "pktlogger", "rttcp", "scenarios"):
         shutil.copytree(ROOT / package, tree / package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -232,8 +233,8 @@ sample = "100ms"
 
 
 def test_paced_writes_keep_the_pace_and_overflow_no_queue(tmp_path: Path) -> None:
-    """A line of 100 Mbit/s and a queue of three bursts and a write. In slow start all that may wait in the socket
-    leaves at once, whenever the window opens."""
+    """A line of 100 Mbit/s and a queue of three bursts and a write. In slow start, all data that the socket may hold
+    leave at once whenever the window opens."""
     text = """
 [scenario]
 name = "paced"

@@ -1,5 +1,5 @@
-"""What was asked of TCP is what ran, in virtual time: DCTCP at both ends with either tool, a fallback that is found,
-and no difference where there is none, whatever the topology."""
+"""TCP ran with the requested settings, in virtual time: DCTCP at both ends with either tool, a fallback that is found,
+and no difference reported where there is none, whatever the topology."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_every_packet_of_the_data_connection_carries_the_code_point(tmp_path: Pa
         assert len(seen) > 1 and set(seen) == {"46"}, (asked["family"], set(seen))
 
 
-# What the comparison does not look at is plain, so that a trial is quick and there are more of them.
+# Settings that the comparison does not check are simple, so that trials are quick and there can be more of them.
 PLAIN = ("box", "path.granularity", "path.ab_aqm", "path.ab_loss", "path.ba_loss", "change", "beside")
 SPACE = {name: draws.SPACE[name][:1] for name in PLAIN}
 

@@ -196,7 +196,7 @@ def test_client_gateways_and_server_are_on_one_axis(trials: list[Path]) -> None:
 
 
 def test_the_stay_between_the_gateways_is_the_path_and_the_queue_before_it(trials: list[Path]) -> None:
-    """Every byte passes once. Nothing is faster than the path, and what waits leaves at the limit's rate."""
+    """Every byte passes once. No byte is faster than the path, and waiting bytes leave at the limit's rate."""
     folder, moved = trials[LFT], content(trials[LFT], "transfer")["summary"]["bytes"]
     flow = content(folder, "summary")["main_flow"]
     passes = parquet.read_table(folder / "passes.parquet")
@@ -215,7 +215,7 @@ def test_the_stay_between_the_gateways_is_the_path_and_the_queue_before_it(trial
 
 
 def test_what_limited_the_transfer_is_known_from_its_first_byte_to_its_last_one(trials: list[Path]) -> None:
-    """The gateways' limit is below the path's rate, so they are the limit but for the beginning."""
+    """The gateways' limit is below the path's rate, so they limit the transfer, except at its beginning."""
     folder = trials[LFT]
     flow = content(folder, "summary")["main_flow"]
     whole = parquet.read_table(folder / "whole-limits.parquet")

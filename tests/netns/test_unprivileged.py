@@ -144,7 +144,7 @@ def user() -> Iterator[User]:
 
 
 def finished(process: subprocess.Popen[str], timeout_s: float = 150) -> tuple[str, str]:
-    """What it wrote to stdout and stderr."""
+    """What the program wrote to stdout and stderr."""
     try:
         return process.communicate(timeout=timeout_s)
     finally:
@@ -225,7 +225,7 @@ def test_without_user_namespaces_virtual_time_is_named(user: User) -> None:
 
 
 class TestInVirtualTime:
-    """Needs no namespace, no TUN and no privilege."""
+    """Virtual time needs no namespace, no TUN and no privilege."""
 
     pytestmark = virtual
 

@@ -1,4 +1,4 @@
-"""Verdicts of trials in virtual time: what they say holds by the trial's own tables and settings."""
+"""Verdicts of trials in virtual time: their statements agree with the trial's own tables and settings."""
 
 from __future__ import annotations
 

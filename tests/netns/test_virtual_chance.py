@@ -1,4 +1,4 @@
-"""One seed gives one result in virtual time, whatever sets the guest up; every seed does where nothing is drawn."""
+"""One seed gives one result in virtual time, whatever sets the guest up. Where nothing is random, all seeds give it."""
 
 from __future__ import annotations
 
@@ -95,8 +95,8 @@ def run(folder: Path, text: str, *sets: str, seed: int = 1, jobs: int = 1) -> Pa
 
 
 def busier(folder: Path, times: int) -> Path:
-    """A copy of the packages that do more before a trial, at each start of a tool, and when the one for iperf3
-    loads."""
+    """A copy of the Python packages that does additional work before a trial, at each start of a tool, and when the
+    package for iperf3 is loaded."""
     for package in ("comet_delay", "lft_ref", "netcommon", "pktlogger", "rttcp", "scenarios"):
         shutil.copytree(ROOT / package, folder / package, ignore=shutil.ignore_patterns("__pycache__"))
     lean = folder / "scenarios" / "virtual" / "lean.py"

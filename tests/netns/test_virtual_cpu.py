@@ -53,7 +53,7 @@ def test_a_call_and_a_byte_cost_what_was_said() -> None:
 
 def test_a_search_for_files_that_are_not_there_costs_nothing() -> None:
     """The folders of PATH, and which of them have the program, depend on the host."""
-    assert in_virtual_time(cpu_measures.searches) <= 3 * MS  # the write of the price, and what Python itself calls
+    assert in_virtual_time(cpu_measures.searches) <= 3 * MS  # writing the price, and Python's own calls
 
 
 def test_the_processor_rests_while_its_thread_waits() -> None:

@@ -12,7 +12,7 @@ from support.virtual import virtual
 pytestmark = [pytest.mark.netns, *virtual]
 
 ROOT = Path(__file__).resolve().parents[2]
-# A start script of the kind that vendors give: it writes its configuration, and the program reads it.
+# A start script as vendors deliver them: it writes a configuration file, which the program reads.
 START = """\
 #!/bin/sh
 for folder in /tmp /var/tmp "$HOME" "$TMPDIR"; do

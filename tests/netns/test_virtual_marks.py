@@ -1,5 +1,5 @@
-"""Marks of ECN in virtual time: what the receiver's capture shows is what the box has marked, and what limits the
-transfer is never called the send buffer."""
+"""Marks of ECN in virtual time: the receiver's capture shows exactly the box's marks, and the send buffer is never
+named as the limit of such a transfer."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_the_receivers_capture_has_exactly_the_boxs_marks(shown: dict[str, dict[
 
 
 def test_the_kernels_counters_are_the_same(shown: dict[str, dict[str, Any]]) -> None:
-    """TCP_INFO of both ends: what the receiver got with CE, and what the sender takes to have been marked."""
+    """TCP_INFO of both ends: packets that the receiver got with CE, and packets that the sender counts as marked."""
     ends = json.loads(Path(shown["dctcp"]["path"], "transfer.json").read_text())
     arrived = shown["dctcp"]["metrics"]["ce_received"]
     assert ends["receiver"]["tcp_info"]["received_ce"] == arrived

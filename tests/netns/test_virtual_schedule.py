@@ -1,4 +1,5 @@
-"""`lfp virtual --record` and `lfp schedule`: who ran when, the same for one seed, and where two runs part."""
+"""`lfp virtual --record` and `lfp schedule`: which task ran when, equal records for one seed, and the first difference
+of two runs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""profile.sysctl in a run: both hosts take it, the send buffer that it sets is named, and what the kernel lacks is one
-line."""
+"""profile.sysctl in a run: both hosts accept it, a send buffer that it sets is named as the limit, and one line names a
+sysctl that the kernel lacks."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def drawn() -> list[Draw]:
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """The trials' folders, with what senders wait for and without."""
+    """The folders of the trials with the record of what senders wait for, and of the same trials without it."""
     found = []
     for with_waits in (True, False):
         run = trials.run(drawn(), tmp_path_factory.mktemp("waits"), with_waits=with_waits)

@@ -56,8 +56,8 @@ class Trains:
             self._next += TRAIN
 
     def receive(self, quiet_s: float, expected: int = 0) -> tuple[list[int], list[int]]:
-        """Numbers and kernel arrival times (CLOCK_REALTIME ns) of what arrives until nothing has for ``quiet_s``; when
-        it is known how many are ``expected``, until they are there or nothing has come for 20 s."""
+        """Numbers and kernel arrival times (CLOCK_REALTIME ns) of datagrams that arrive until none has for ``quiet_s``.
+        With ``expected``, until that many have arrived or none has for 20 s."""
         numbers: list[int] = []
         times_ns: list[int] = []
         deadline = time.monotonic() + 3 * _DEADLINE_S

@@ -43,7 +43,7 @@ def _put(words: list[str], option: str, path: Path) -> None:
 
 
 def _run(*words: str) -> str:
-    """The output of a command in the build folder; its own words when it fails."""
+    """The output of a command in the build folder; an error with the command's output if it fails."""
     done = subprocess.run(words, cwd=BUILD, capture_output=True, text=True, timeout=_TIMEOUT_S, check=False)
     assert done.returncode == 0, f"{' '.join(words)}: {done.stdout}{done.stderr}"
     return done.stdout

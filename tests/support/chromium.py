@@ -1,7 +1,7 @@
 """Chromium for tests of the dashboard.
 
-The tests of a file share one profile: what Chromium keeps of compiled scripts is used only there, and a page that it
-has seen before takes 1.2 CPU seconds instead of 3.1. Rejected: a context of its own for each test, as Playwright
+The tests of a file share one profile, because Chromium keeps compiled scripts only within a profile: a page that it has
+seen before takes 1.2 CPU seconds instead of 3.1. Rejected: a context of its own for each test, as Playwright
 advises; it compiles every script again.
 """
 

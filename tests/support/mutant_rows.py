@@ -37,7 +37,7 @@ class Mutant:
     tests: tuple[str, ...]
 
     def applied(self, text: str) -> str:
-        """The wrong source. RowError unless the old text stands in the right one exactly once."""
+        """The wrong source. RowError unless the old text occurs exactly once in the right source."""
         found = text.count(self.old)
         if found != 1:
             raise RowError(f"{self.name}: its old text stands {found} times in {self.file}; want once")

@@ -34,7 +34,7 @@ class Outcome:
 
 
 def _environment() -> dict[str, str]:
-    """Without overrides: only the copy's tools are tested."""
+    """The environment without overrides, so that only the copy's tools are tested."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("LFP_", "PYTHON", "VIRTUAL_ENV"))}
     return kept | {"PYTHONDONTWRITEBYTECODE": "1"}  # a .pyc would hide a mutant of the same size and second
 
@@ -134,7 +134,8 @@ class Tree:
                 old.unlink()
 
     def _make_venv(self) -> None:
-        """No packages of its own but a list of places: the copy, then what the running environment has installed."""
+        """Makes an environment without packages of its own: it finds the copy first, then the packages of the running
+        one."""
         if not self._python.exists():
             venv.create(self.folder / ".venv", symlinks=True)
         version = f"python{sys.version_info.major}.{sys.version_info.minor}"

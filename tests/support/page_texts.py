@@ -11,13 +11,13 @@ import numpy as np
 import plotly.graph_objects as go
 from dash_ag_grid import AgGrid
 
-# What names a packet or a mark, in a hover text: its time, its sequence number, how many marks it stands for.
+# Parts of a hover text that identify a packet or mark: time, sequence number, how many marks it stands for.
 EXACT = re.compile(r"(?:at|from) %\{x:\.[36]f\} s|sent at %\{customdata\[4\]\} s|%\{(?:y|customdata\[\d\]):,\}")
 PLACEHOLDER = re.compile(r"%\{(x|y|text|customdata)(?:\[(\d)\])?\}")
 
 
 def hover_texts(trace: Any) -> Iterator[str]:
-    """The hover texts of a trace's first, middle and last point, without what names a packet."""
+    """The hover texts of a trace's first, middle and last point, without the parts that identify a packet."""
     template = EXACT.sub("", trace.hovertemplate or "")
     facts = [] if trace.customdata is None else list(trace.customdata)
     if trace.type == "heatmap":
@@ -36,7 +36,7 @@ def hover_texts(trace: Any) -> Iterator[str]:
 
 
 def assert_axes(figure: go.Figure, where: str) -> None:
-    """Every axis of amounts has a unit in which they have at most four digits before the point."""
+    """Checks that every axis of amounts has a unit in which values have at most four digits before the point."""
     for trace in figure.data:
         axis = figure.layout[(getattr(trace, "yaxis", None) or "y").replace("y", "yaxis", 1)]
         values = np.asarray(trace.y if trace.type != "heatmap" else [0], np.float64)

@@ -69,7 +69,7 @@ class _Flow:
         self.fates: list[tuple[int, int]] = traffic.fates.setdefault(self.a[1], [])
         self.paused_until_ns = 0
         self.arrival_ns, self.delayed, self.sack = 0, False, rng.random() < 0.8
-        if not self.sack:  # a lost acknowledgement and reordering together cannot be told from a long round trip
+        if not self.sack:  # a lost acknowledgement together with reordering looks like a long round trip
             self.reorder = 0.0
         late_ns = JITTER_NS + ANSWER_NS + DELAYED_NS + (REORDERED_NS if self.reorder else 0)
         traffic.round_trips[self.a[1]] = (2 * self.delay_ns, 2 * self.delay_ns + late_ns)

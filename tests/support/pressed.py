@@ -32,7 +32,7 @@ def said(answer: Any, name: str) -> str:
 
 
 def outputs(output: str) -> Any:
-    """`a.children` as an object; `..a.children...b.value..` as a list of them."""
+    """Dash's name of an output as an object: `a.children`, or `..a.children...b.value..` for a list of outputs."""
     names = output.strip(".").split("...")
     found = [dict(zip(("id", "property"), name.rsplit(".", 1), strict=True)) for name in names]
     return found if output.startswith("..") else found[0]

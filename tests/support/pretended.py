@@ -70,7 +70,7 @@ class PretendedGateway:
         }  # fmt: skip
 
     def answer(self, request: Answer) -> Answer:
-        """The state, after the request; a refusal as the gateway words it."""
+        """The state after the request, or a refusal in the gateway's words."""
         self.asked.append(request)
         if request["op"] == "set":
             for name, text in request["values"].items():
@@ -124,7 +124,7 @@ class PretendedBox:
         }
 
     def answer(self, request: Answer) -> Answer:
-        """The state, or what changed; a refusal as the box words it."""
+        """The state, or what changed, or a refusal in the box's words."""
         self.asked.append(request)
         if request["op"] == "set":
             return self._set(request["values"])

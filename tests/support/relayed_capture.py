@@ -14,8 +14,8 @@ from support.pktlogger_conversation import MSS, Conversation
 
 
 def relayed(tmp_path: Path, held_ms: float) -> pktlogger.Through:
-    """Six parts, one every 40 ms. The relay has each 10 ms after it was sent, and sends it on `held_ms` later. Its
-    window has room for one part, so the sender always waits for it."""
+    """Six parts, one every 40 ms. The relay gets each part 10 ms after it was sent, and forwards it `held_ms` later.
+    The relay's window has room for one part, so the sender always waits for the relay."""
     near, far = Conversation(), Conversation()
     far.a, far.b = ("10.0.1.1", 50000), ("10.0.1.2", 5010)
     for side in (far.sender, far.receiver):

@@ -77,7 +77,7 @@ def send(port: int, host: str = "127.0.0.1", *extra: str, **options: Any) -> tup
 
 
 def start_long_transfer(port: int, **options: Any) -> subprocess.Popen[bytes]:
-    """A sender that would go on for a minute, after its first interval."""
+    """A sender of a transfer of a minute; returned after its first interval."""
     settings = {"duration_ns": 60 * 10**9, "interval_ns": 50_000_000} | options
     argv = rttcp.sender_argv("127.0.0.1", BINARY, port=port, **settings)
     sender = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
@@ -110,7 +110,7 @@ class FlippingProxy:
 
 
 def flip_in_stream_0(flip_at: int) -> Callable[[dict[str, Any]], None]:
-    """A ``change`` for :func:`control_proxy` that leads the data connection of stream 0 through a FlippingProxy."""
+    """A ``change`` for :func:`control_proxy` that routes the data connection of stream 0 through a FlippingProxy."""
 
     def through_proxy(message: dict[str, Any]) -> None:
         if message["type"] == "accept":

@@ -1,5 +1,5 @@
 """Which worker gets which test (pytest-xdist): tests of a file that share a fixture stay together, all others go one by
-one to whoever is free. The largest groups begin first.
+one to the next free worker. The largest groups begin first.
 
 Rejected: --dist loadfile, whose longest file is the end of the run; --dist loadgroup, which pytest 9 has broken.
 """

@@ -1,7 +1,7 @@
 """Made-up run directories of what lies between the ends: a pair of gateways, and a delay box's record of each packet.
 
 `gateway(parent)`: one trial through gateways, PASSAGE_NS from gateway in to gateway out, every DROP_EVERYth frame of
-the tunnel dropped. `boxed(parent)`: synthetic_run's collapsed transfer with the box's word on each packet.
+the tunnel dropped. `boxed(parent)`: synthetic_run's collapsed transfer with the box's record of each packet.
 """
 
 from __future__ import annotations

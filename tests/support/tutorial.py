@@ -1,8 +1,9 @@
 """Commands and outputs of the tutorials: each ```console block of a page is what a reader pastes and sees.
 
-`$ COMMAND` is a command; `# exit status N` behind it says how it ends, 0 otherwise. The command prints the lines below
-it in this order, with others between them. In virtual time one seed gives one result, so every figure is exact. A run's
-name is any run's name. `tools/renew-figures` puts the figures of today into the pages.
+`$ COMMAND` is a command; `# exit status N` behind it gives its exit status, which is 0 otherwise. The command prints
+the lines below it in this order, possibly with others between them. In virtual time one seed gives one result, so every
+figure is exact. A run's name stands for the name of any run. `tools/renew-figures` writes today's figures into the
+pages.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ def _seen(real_time: Event, ordinary: list[Event], before: _Moment, after: _Mome
     total = max(after.cpu.total - before.cpu.total, 1)
     steal, idle = (after.cpu.steal - before.cpu.steal) / total, (after.cpu.idle - before.cpu.idle) / total
     others = (after.others_s - before.others_s) / (after.s - before.s) / (os.cpu_count() or 1)
-    others = min(max(others, 0.0), 1.0)  # a process that ends while it is looked at may count twice, or not at all
+    others = min(max(others, 0.0), 1.0)  # a process that ends during the reading may count twice, or not at all
     late_ns = int(real_time["p99_ns"]), max(int(end["p99_ns"]) for end in ordinary)
     return Machine(*late_ns, steal, idle, others)
 

@@ -77,7 +77,7 @@ class Lab:
         return found
 
     def trains(self) -> closing[Trains]:
-        """A new sender and receiver, numbering from 0."""
+        """A new sender and receiver, whose datagrams are numbered from 0."""
         return closing(Trains(self.hosts.left, self.hosts.right, RIGHT))
 
     def train(self, count: int) -> tuple[list[int], list[int]]:

@@ -152,7 +152,7 @@ def _bounded(argv: Sequence[str], environment: Mapping[str, str], timeout_s: flo
 
 
 def _wait_for_group(group: int, timeout_s: float = 5) -> None:
-    """Until the last process of a killed group is gone; the leader is reaped first."""
+    """Waits until the last process of a killed group is gone; the leader is reaped first."""
     deadline = time.monotonic() + timeout_s
     with contextlib.suppress(ProcessLookupError):
         while time.monotonic() < deadline:

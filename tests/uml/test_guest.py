@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.netns, pytest.mark.skipif(bool(guest.missing()), reaso
 
 
 def processes_with(mark: str) -> int:
-    """Processes with this in their command line."""
+    """The number of processes with this text in their command line."""
     return subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True).stdout.count(mark)
 
 

@@ -1,4 +1,4 @@
-"""Settings that are drawn at random: each is a scenario that can run, a function of its seed and number alone."""
+"""Settings that are drawn at random: each is a valid scenario, which depends only on its seed and number."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""log.operators: what is drawn follows from cause and seed, and the first line that `analyse` prints is understood."""
+"""log.operators: draws depend only on cause and seed, and the bench understands the first line that `analyse`
+prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The box's parameters as netem and tbf, and the commands that the kernel gets."""
+"""The box's parameters as settings of netem and tbf, and the messages that the kernel gets."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The queue of the netem back end against theory, over drawn paths: what a drop-tail queue of that many bytes takes.
 
 The token bucket is computed here as the kernel computes it (net/sched/sch_tbf.c with the patch super-packets): a
-super-packet whose packets all fit waits or passes whole, of another one the packets that fit are taken. Theory is the
-fluid backlog of a line that serves the accepted bytes at the rate.
+super-packet whose packets all fit waits or passes whole; of any other super-packet the packets that fit are taken.
+Theory is the fluid backlog of a line that serves the accepted bytes at the rate.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Congestion controls over time: windows and their own words from samples, pairs with the kernel's own, intervals."""
+"""Congestion controls over time: windows and a control's own values from samples, pairs of ours and the kernel's
+controls, intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ SAMPLES = 400
 
 def rename(run: Path, names: dict[int, str], factors: dict[int, float] | None = None) -> None:
     """Gives trials another congestion control, samples of a sawtooth between 50 and 100 segments times a factor, and
-    throughput times the same factor; lfp_xys has its words."""
+    throughput times the same factor; lfp_xys also gets its own values."""
     rows = pq.read_table(run / "results.parquet").to_pylist()
     for trial, name in names.items():
         folder, factor = run / "trials" / f"{trial:04d}", (factors or {}).get(trial, 1.0)

@@ -1,4 +1,4 @@
-"""Reading runs and timelines, by the contract; damaged and unfinished ones too."""
+"""Reading runs and timelines as docs/reference/interfaces.md defines them; damaged and unfinished ones, too."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_timeline_counts_what_the_capture_holds(collapsed: Run) -> None:
     trial = collapsed.trial(0)
     loaded = timeline.load(collapsed, trial)
     table = pq.read_table(trial.path / "segments.parquet")
-    assert loaded.sent_ns.size == table.num_rows - 1  # one is of the control connection
+    assert loaded.sent_ns.size == table.num_rows - 1  # one segment belongs to the control connection
     assert loaded.lost_rows.size == trial.flow_summary(1)["lost"]
     assert loaded.sent_ns[0] == 0 and np.all(np.diff(loaded.sent_ns) >= 0)
     assert loaded.stops[0].t1_ns - loaded.stops[0].t0_ns == 1_020_000_000

@@ -33,7 +33,7 @@ SEED = 4711
 
 @contextmanager
 def kept(runs_dir: Path, *, read_only: bool = False, **sockets: Path) -> Iterator[dict[str, Channel]]:
-    """A keeper as `lfp dashboard` starts it. At the end it has ended by itself."""
+    """A keeper as `lfp dashboard` starts it. After the test it must have ended by itself."""
     names = [*([] if read_only else ["runs"]), *sockets]
     pairs = {name: socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET) for name in names}
     given = {

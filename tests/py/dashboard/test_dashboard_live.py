@@ -91,7 +91,7 @@ def socket(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def shown(socket: Path) -> Iterator[live.Live]:
-    """The watch of a gateway at a socket, where there is none at first."""
+    """Watches a gateway's socket that does not exist at first."""
     watched = live.watch(socket)
     yield watched
     watched.close()
@@ -204,7 +204,7 @@ def test_only_the_own_site_changes_a_gateway_and_not_with_read_only(shown: live.
 
 @pytest.fixture
 def shown_box(socket: Path) -> Iterator[live.Live]:
-    """The watch of a delay box at a socket, where there is none at first."""
+    """Watches a delay box's socket that does not exist at first."""
     watched = live.watch(None, socket)
     yield watched
     watched.close()

@@ -26,7 +26,7 @@ from dashboard.timeline.flow import KINDS
 
 TABLES = {"class page": words.TEXTS, "timeline": messages.TEXTS}
 OTHERS = sorted(messages.TEXTS.keys() - {DEFAULT})
-# What the field writes in texts of any language, units, and plotly's own words.
+# Terms of the field that texts in every language use, units, and plotly's own words.
 FIELD = {"ack", "sack", "rtt", "cwnd", "tcp", "ecn", "ce", "info", "nic", "s", "ms", "kb", "mb", "b", "bit", "kbit",
          "mbit", "customdata", "x", "y", "f", "br", "extra", "bsd", "modern"}  # fmt: skip
 RUNS: tuple[Callable[[Path], Path], ...] = (

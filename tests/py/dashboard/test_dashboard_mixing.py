@@ -231,7 +231,7 @@ def test_a_matrix_with_a_further_setting_has_a_panel_each(tmp_path: Path) -> Non
 
 
 def test_a_loss_model_has_a_place_beside_ratios(tmp_path: Path) -> None:
-    """A model has no number: the axis shows texts then, and no trial is dropped."""
+    """A loss model has no number, so the axis shows texts, and no trial is dropped."""
     report = {"kind": "sweep", "x": "path.loss"}
     run = written(tmp_path, plan_of(tmp_path, {"path.loss": ["0", "1%", "gilbert:1%,10"]}, report))
     built = curves.build(run)

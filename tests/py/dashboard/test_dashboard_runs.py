@@ -122,7 +122,7 @@ def test_only_runs_can_be_deleted_and_a_link_stays_a_link(runs_dir: Path, tmp_pa
 
 
 def asked_to_delete(client: FlaskClient, name: str, **headers: str) -> Any:
-    """What the browser posts once the question was answered."""
+    """What the browser posts after the user has answered the question."""
     outputs = [("runs-table", "rowData"), ("runs-table", "selectedRows"), ("delete-result", "children")]
     body = {
         "output": f"..{'...'.join('.'.join(one) for one in outputs)}..",

@@ -43,7 +43,7 @@ def line(t_s: float, acked_bytes: int, **others: Any) -> str:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    """A run in real time whose manifest says that it runs, with one trial done."""
+    """A run in real time whose manifest has the state `running`, with one trial done."""
     path = synthetic_run.start(tmp_path, "lfp-syndrome", "lfp-1995/fig3", "The syndrome", "abc123")
     manifest = json.loads((path / "manifest.json").read_text())
     (path / "manifest.json").write_text(json.dumps(manifest | {"plan": 4, "verdict": None}))

@@ -1,4 +1,4 @@
-"""tools/completion.bash in bash, against the real programs' verbs and options; and what `lfp` answers a shell."""
+"""tools/completion.bash in bash, against the real programs' verbs and options; and the answers of `lfp` to a shell."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_a_value_without_choices_is_left_to_file_names() -> None:
 
 
 def lfp_offers(*words: str, shell: str = "bash", cwd: Path | None = None) -> list[str]:
-    """What `lfp` answers a shell's script for the last word of a command line."""
+    """The answer of `lfp` to the shell's completion script for the last word of a command line."""
     line, current = shlex.join(["lfp", *words]), str(len(words))
     if shell == "fish":
         current = words[-1]

@@ -1,5 +1,5 @@
-"""The example of a GitHub Action: its script against an `lfp` that notes how it is called, its workflow against the
-script. `test_unprivileged.py` runs the script with two real builds."""
+"""The example of a GitHub Action: its script runs with an `lfp` that records its calls, and its workflow is compared
+with the script. `test_unprivileged.py` runs the script with two real builds."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ far = "sleep 9"
 
 @pytest.mark.parametrize("near", ["sleep", "/bin/sh"])
 def test_programs_that_the_scenario_does_not_start_are_not_passed(place: Path, near: str) -> None:
-    """Nothing runs: the scenario's command lines start other programs than OLD and NEW."""
+    """The script refuses to run, because the scenario's command lines start other programs than OLD and NEW."""
     (place / "mine.toml").write_text(FOREIGN.format(near=near))
     lfp = Path(sys.executable).parent
     own = {"PATH": f"{lfp}:{os.environ['PATH']}", "HOME": str(place)}

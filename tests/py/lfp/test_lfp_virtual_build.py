@@ -1,4 +1,5 @@
-"""`lfp virtual --build`: the kernel for whoever has no checkout. What it builds is tested in virtual time."""
+"""`lfp virtual --build`: builds the kernel for users without a checkout. Tests in virtual time test the kernel
+itself."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command: exit statuses, one line an error, plug-ins, signals, benches."""
+"""The command `lfp`: exit statuses, one line for each error, plug-ins, signals, benches."""
 
 from __future__ import annotations
 

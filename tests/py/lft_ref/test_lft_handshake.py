@@ -26,7 +26,7 @@ PSK = bytes(range(32))
 
 
 class Program:
-    """``lft-handshake``: one end of the C code, line by line."""
+    """``lft-handshake``: one end of the C code, driven by lines of text."""
 
     def __init__(self, *, initiator: bool, psk: bytes = PSK, names: tuple[str, str] = NAMES) -> None:
         path = find("lft-gateway").resolve().parent / "test" / "lft-handshake"

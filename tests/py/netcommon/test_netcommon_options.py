@@ -1,4 +1,4 @@
-"""The option tables that the tools print: every tool, every verb, and how Python reads them."""
+"""The option tables that the tools print, for every tool and verb, and how Python reads them."""
 
 from __future__ import annotations
 

@@ -349,7 +349,7 @@ def exported(folder: Path, *options: str) -> dict[str, pa.Table]:
 
 
 def test_csv_has_the_tables_of_the_analysis(tmp_path: Path) -> None:
-    """Every number is that of the columns; kinds and causes are names; a flow is one row."""
+    """Every number equals that of the columns; kinds and causes are names; a flow is one row."""
     found, _ = fast_retransmission().analyse(tmp_path)
     wanted = {name: getattr(found, name).to_pydict() for name in pktlogger.columns.TABLES}
     flow, lists = found.summary["flows"][0], found.summary
@@ -417,7 +417,7 @@ def test_an_analysis_is_read_from_a_trials_folder_too(tmp_path: Path) -> None:
 
 
 def test_a_segment_has_arrived_with_its_last_piece(tmp_path: Path) -> None:
-    """A box on the way cuts a segment in two, and the second half comes 2.5 ms later."""
+    """A middlebox cuts a segment in two, and the second half comes 2.5 ms later."""
     path = Conversation(ids=False)
     path.send(30, 1, 1, [])
     whole = path.sender[-1].__dict__
@@ -457,7 +457,7 @@ def test_what_a_hole_held_back_gives_no_round_trip(tmp_path: Path) -> None:
 
 
 def test_a_block_of_sack_is_the_first_acknowledgement_of_its_newest_part(tmp_path: Path) -> None:
-    """Behind a hole the blocks give samples, of 21 and 25 ms; the acknowledgement of the repair gives none."""
+    """Behind a hole SACK blocks give RTT samples, of 21 and 25 ms; the acknowledgement of the repair gives none."""
     path = Conversation()
     path.send(30, 1, 1, [])
     path.send(31, 1001, 1, [(0, 1, 11)])
@@ -803,9 +803,10 @@ def test_captures_begun_in_mid_connection_are_analysed_in_the_direction_of_the_d
 def test_a_connection_the_other_way_does_not_turn_captures_of_mid_connection_round(
     tmp_path: Path, opened: bool
 ) -> None:
-    """Two connections between two hosts, captured from 100 ms on: one carries data away, and the other, which sends
-    less, data back. Taken the other way round, the second would arrive before it was sent, which showed two clocks.
-    `opened`: a third one, which shows whose machine is the sender's, and the second sends more than the first."""
+    """Two connections between two hosts, captured from 100 ms on: one carries data from the sender's host, and the
+    other, with less data, carries data to it. If the captures were taken for each other's, data of the second would
+    arrive before they were sent, as with two clocks. `opened`: a third connection shows which host is the sender's, and
+    the second one carries more data than the first."""
     path, other = Conversation(), Conversation()
     for part in range(200):
         path.send(30 + part, 1 + part * MSS)
@@ -842,9 +843,10 @@ def test_a_connection_the_other_way_does_not_turn_captures_of_mid_connection_rou
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_super_packets_of_mid_connection_are_taken_apart(tmp_path: Path, kind: dict[str, Any]) -> None:
-    """No SYN says the MSS. The sender's capture has super-packets of ten parts and the receiver's the wire, apart from
-    two parts that its interface has merged: of ten super-packets each loses its fifth part, which is sent again. Each
-    is one lost packet, no outage, and no fault of the receiver's capture. Marks count by the packet on the wire."""
+    """No SYN gives the MSS. The sender's capture has super-packets of ten parts. The receiver's capture has wire
+    packets, except for two parts that its interface has merged. Each of ten super-packets loses its fifth part, which
+    is sent again. Each counts as one lost packet, not as an outage or as missed by the receiver's capture. Marks count
+    per wire packet."""
     path = Conversation(**kind)
     for number in range(10):
         t_ms, first = 30 + 60 * number, 1 + 10 * MSS * number

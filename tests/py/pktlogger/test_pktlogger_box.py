@@ -61,7 +61,7 @@ class Record:
         })  # fmt: skip
 
     def write(self, folder: Path, **more: Any) -> Path:
-        """As `pktlogger record -o` leaves it. `more`: of record.json."""
+        """Writes the folder as `pktlogger record -o` does. `more`: further keys of record.json."""
         folder.mkdir()
         for name, kind in COLUMNS.items():
             np.save(folder / f"{name}.npy", np.asarray([row[name] for row in self.rows], dtype=kind))
@@ -366,7 +366,7 @@ def test_a_folder_that_is_no_record_is_refused_in_one_line(tmp_path: Path) -> No
 
 
 def test_pairs_of_connections_through_gateways() -> None:
-    """By end points where gateways keep them, else by port and order, else by order."""
+    """Connections are matched by end points where gateways keep them, else by port and order, else by order."""
 
     def flow(number: int, sender: tuple[str, int], receiver: tuple[str, int], t0_ns: int) -> dict[str, Any]:
         ends = {

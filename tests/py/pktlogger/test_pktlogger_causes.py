@@ -1,4 +1,4 @@
-"""`pktlogger --causes-json`: one table of causes, which everything that names causes agrees with."""
+"""`pktlogger --causes-json`: one table of causes, with which all code that names causes agrees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scenarios.plan.columns import LIMITS, LOSS_CAUSES
 
 FORMAT = Path(__file__).resolve().parents[3] / "pktlogger" / "FORMAT.md"
 ROLES = {"congestion", "recovery", "host", "pacing", "path", "emulator", "unknown"}
-GATEWAY = "gateway"  # of the whole transfer, which pktlogger.through finds
+GATEWAY = "gateway"  # a limit of the whole transfer, which pktlogger.through finds
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +71,7 @@ def test_results_and_dashboard_know_all_of_them(causes: dict[str, list[dict[str,
 
 
 def test_a_new_cause_has_words_a_colour_and_a_column(causes: dict[str, list[dict[str, str]]], tmp_path: Path) -> None:
-    """A row of the table is all that results and dashboard need."""
+    """Results and dashboard need nothing but a row of the table."""
     changed = json.loads(json.dumps({"v": 1} | causes))
     changed["limits"].append(changed["limits"][0] | {"name": "full_moon", "words": "the moon", "role": "host"})
     changed["losses"].append(changed["losses"][0] | {"name": "eaten", "words": "mice", "role": "path"})

@@ -310,7 +310,7 @@ def test_text_needs_no_folder_and_says_what_is_missing(tmp_path: Path) -> None:
 
 
 def _tcptrace(file: Path) -> dict[str, list[str]]:
-    """What tcptrace says of the only connection: of each row the values of both directions."""
+    """tcptrace's output for the only connection: for each row, the values of both directions."""
     said = subprocess.run(["tcptrace", "-lrn", file], capture_output=True, text=True, timeout=60, check=True).stdout
     rows: dict[str, list[str]] = {}
     for line in said.splitlines():
@@ -509,7 +509,7 @@ def test_swapped_captures_are_exchanged(tmp_path: Path) -> None:
 
 
 def test_a_capture_of_the_other_end_is_noticed(tmp_path: Path) -> None:
-    """By the handshake: at the receiver the SYN+ACK leaves at once, and the ACK comes a round trip later."""
+    """The handshake shows it: at the receiver the SYN+ACK leaves at once, and the ACK comes a round trip later."""
     c = _recovered()
     snd, rcv = write(tmp_path, "s", c.sender), write(tmp_path, "r", c.receiver)
     for file, given, end in ((snd, "receiver", "sender"), (rcv, "sender", "receiver")):

@@ -300,7 +300,7 @@ def test_what_is_under_way_when_a_capture_ends_is_not_lost(tmp_path: Path) -> No
 
 
 def test_no_judgement_on_a_window_whose_scale_is_not_known(tmp_path: Path) -> None:
-    """RFC 7323, 2.2. What was outstanding says that the window is scaled by 7 bits at least."""
+    """RFC 7323, 2.2. The data in flight show that the window is scaled by at least 7 bits."""
     whole, middle = both("15-full", tmp_path / "w"), both("15-mid", tmp_path / "m")
     assert (whole["window_scaled"], whole["window_scale_least"]) == (True, None)
     assert middle["window_scaled"] is None and middle["window_scale_least"] == 7

@@ -93,8 +93,8 @@ def test_an_interface_of_a_cooked_capture_is_chosen_by_its_index(wanted: str, tu
 
 
 def test_copies_at_another_interface_are_none_of_the_chosen_one(tmp_path: Path) -> None:
-    """The network duplicates a segment before the chosen interface. A second interface shows every packet again, which
-    is no reason to take the duplicate for a copy."""
+    """The network duplicates a segment before the chosen interface. A second interface shows every packet again, but
+    the duplicate is still not one of these copies."""
     talk, file = transfer(), Pcapng()
     file.interface(name="inside")
     file.interface(name="outside")

@@ -48,7 +48,7 @@ def _slow_reader() -> Conversation:
 
 
 def _flights(gap_ms: float) -> Conversation:
-    """8 packets in each round trip, as acknowledgements come, behind a window with room for 60."""
+    """8 packets in each round trip, one for each acknowledgement, with a window of 60 packets."""
     c = Conversation()
     for number in range(480):
         t = 100 + 20.01 * (number // 8) + number % 8 * gap_ms

@@ -1,5 +1,5 @@
-"""Captures of every link type, tag, tunnel, beginning, doubling, cut, form and packing: a quick form of the matrix of
-log.agree."""
+"""Captures of every link type, tag, tunnel, beginning, duplication, cut, file format and compression: a quick form of
+the matrix of log.agree."""
 
 from __future__ import annotations
 

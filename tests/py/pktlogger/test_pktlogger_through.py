@@ -48,7 +48,7 @@ def test_bytes_that_never_left_are_counted(tmp_path: Path) -> None:
 
 
 def whole(near: list[tuple[int, int, str]], far: list[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
-    """What limited the transfer of one segment with these limits on either side."""
+    """The limits of the whole transfer, of one segment, with these limits on either side."""
     segment = [(1, 10, 0, 1)]
     found = pktlogger.through(leg(segment, near), leg(segment, far))
     return [(row["t0_ns"], row["t1_ns"], found.limit_causes[row["cause"]]) for row in found.limits.to_pylist()]

@@ -83,7 +83,7 @@ def test_no_round_trip_is_longer_than_the_path_whatever_was_lost(analysed: tuple
 
 
 def cut(traffic: Traffic, rng: random.Random) -> Traffic:
-    """What captures show that begin in mid-connection and end before it does, each at a time of its own."""
+    """The part of the traffic in captures that begin in mid-connection and end before it, each at its own time."""
     begin, end = traffic.sender[0].t_ns, traffic.sender[-1].t_ns
     found = Traffic()
     for packets, kept in ((traffic.sender, found.sender), (traffic.receiver, found.receiver)):

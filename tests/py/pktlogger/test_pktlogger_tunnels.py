@@ -16,7 +16,7 @@ from support.pktlogger_frames import ACK, SYN, T0_NS, A, B, Packet, Pcapng
 import pktlogger
 from netcommon.binaries import find
 
-# One packet a file behind two octets that only the fuzz target reads; make_corpus.py writes them.
+# Each file has one packet after two octets that only the fuzz target reads; make_corpus.py writes the files.
 CORPUS = Path(__file__).resolve().parents[2] / "corpora"
 
 

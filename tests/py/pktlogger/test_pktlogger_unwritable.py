@@ -1,4 +1,4 @@
-"""pktlogger: an output that cannot be written ends with the reason, the name of what was written and status 1.
+"""pktlogger: if an output cannot be written, the program prints the reason and the output's name and exits with 1.
 
 The small disks are file systems in memory, in namespaces that end with the command.
 """

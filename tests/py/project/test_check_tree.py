@@ -1,4 +1,5 @@
-"""tools/check-tree: what counts as the name of a file, which formats round, and which arrows a table refuses."""
+"""tools/check-tree: what counts as a file name, which number formats round, and which dependencies the table
+refuses."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ def test_which_formats_round(text: str, rounds: bool) -> None:
 
 
 def lines(monkeypatch: pytest.MonkeyPatch, includes: dict[str, set[str]], imports: dict[str, set[str]]) -> set[str]:
-    """What is said of a tree of two rooms, of which a may use b."""
+    """The complaints about a tree of two rooms, of which a may use b."""
     monkeypatch.setattr(rooms, "table", lambda: {"a": {"b"}, "b": set()})
     monkeypatch.setattr(rooms, "folders", lambda: {"a", "b"})
     monkeypatch.setattr(rooms, "is_python", lambda room: True)

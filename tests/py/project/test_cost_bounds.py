@@ -1,4 +1,4 @@
-"""The specifications give the bounds of an input's cost that the fuzz targets are held to."""
+"""The bounds of an input's cost in the specifications equal those that the fuzz targets enforce."""
 
 from __future__ import annotations
 

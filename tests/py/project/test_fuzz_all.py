@@ -9,7 +9,7 @@ FUZZ_ALL = Path(__file__).resolve().parents[3] / "tools" / "fuzz-all"
 
 
 def add_target(build: Path, name: str, script: str) -> None:
-    """What a fuzz build has of a target: the program, here a script, and where its corpus is."""
+    """The parts of a fuzz build that belong to one target: its program, here a script, and the path of its corpus."""
     folder = build / "tests" / "fuzz" / "tool"
     folder.mkdir(parents=True, exist_ok=True)
     target = folder / f"fuzz_{name}"

@@ -1,4 +1,4 @@
-"""The rule of `support.witness`, and how a run lists what it left open."""
+"""The rule of `support.witness`, and how a run lists its inconclusive tests."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def test_equal_runs_are_equal_whatever_their_order_and_nan(tmp_path: Path) -> No
 
 
 def test_every_difference_is_named(tmp_path: Path) -> None:
-    """One bit of a number, a null, a sign of zero, a trial that is missing, and one that is there twice."""
+    """It finds one differing bit of a number, a null, a sign of zero, a missing trial, and a repeated one."""
     one = run(tmp_path / "one", [row(0), row(1), row(2, stream_jain=0.0), row(3), row(4)])
     changed = [row(0, short_term_bps=math.nextafter(1e7, 0)), row(1, retransmits=None), row(2, stream_jain=-0.0)]
     other = run(tmp_path / "other", [*changed, row(4), row(4)])

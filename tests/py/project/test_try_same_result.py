@@ -1,5 +1,5 @@
-"""tools/try-same-result: what it says before it does anything, what it keeps, and its verdict. Its runs take an hour: a
-program stands for lfp here, which writes the results that it is asked for."""
+"""tools/try-same-result: its messages before it does anything, what it keeps, and its verdict. Its runs take an hour,
+so another program replaces lfp here, which writes the requested results."""
 
 from __future__ import annotations
 

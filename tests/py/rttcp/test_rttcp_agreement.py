@@ -1,4 +1,4 @@
-"""rttcp's behaviour, --help and manual, PROTOCOL.md and schema: one set of options, parameters and keys."""
+"""rttcp's behaviour, --help, manual page, PROTOCOL.md and schema have the same options, parameters and keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What may go wrong with a transfer, over loopback: each a clear error of one line, the right status, an end within the
-time stated, and what is known of the transfer kept and marked. A path that is cut: tests/netns/test_rttcp_path.py.
+"""What may go wrong with a transfer, over loopback: each failure gives one clear line, the right status, an end within
+the stated time, and partial results that are marked. tests/netns/test_rttcp_path.py tests a path that is cut.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def receiver() -> Iterator[Receiver]:
 
 
 def _last_words(process: subprocess.Popen[bytes]) -> tuple[int, dict[str, Any], str]:
-    """Status, `end` and stderr of a sender that is about to end."""
+    """Waits for a sender's end; returns its status, `end` and stderr."""
     out, errors = process.communicate(timeout=DEADLINE_S)
     end = next(event for event in map(json.loads, out.splitlines()) if event["event"] == "end")
     return process.returncode, end, errors.decode()
@@ -115,7 +115,7 @@ def test_a_sender_of_another_version_is_told_both(receiver: Receiver) -> None:
 
 
 def test_the_receivers_processors_are_its_administrators_choice() -> None:
-    """--cpu and a mask that was inherited (taskset, CPUAffinity= of a unit) hold against --peer-cpu."""
+    """--cpu and an inherited CPU mask (taskset, CPUAffinity= of a unit) take precedence over --peer-cpu."""
     if len(os.sched_getaffinity(0)) < 2:
         pytest.skip("one processor")
     first, second, *_ = sorted(os.sched_getaffinity(0))

@@ -39,7 +39,7 @@ def _valid(document: dict[str, Any], name: str) -> None:
 
 
 def _end(receiver: Receiver, **options: Any) -> rttcp.End:
-    """A transfer that must succeed; both ends' `end` is the same, and as the schema says."""
+    """Runs a transfer that must succeed; both ends print the same `end`, which fits the schema."""
     status, events, errors = send(receiver.port, **options)
     assert status == 0, errors
     ours, theirs = events[-1], receiver.event()

@@ -151,7 +151,7 @@ def test_an_older_receiver_closes_and_the_sender_says_what_to_do(key: Path) -> N
 
 
 def _tap(receiver_port: int, look: Callable[[bytes], None]) -> int:
-    """Passes one connection on and shows what crosses it, before it arrives. Returns its port."""
+    """Forwards one connection and calls a function with all octets before they arrive. Returns its port."""
     server = socket.create_server(("127.0.0.1", 0))
 
     def pump(source: socket.socket, sink: socket.socket) -> None:

@@ -50,7 +50,7 @@ def test_bytes_arrive_and_both_ends_print_both_results(receiver: Receiver, host:
     assert (ours.pop("role"), theirs.pop("role")) == ("sender", "receiver")
     assert ours == theirs
     end = rttcp.parse_end({**ours, "role": "sender"})
-    # The kernel may forget the clamp of the window, and a busy machine is late to set it again: the verdict says so.
+    # The kernel may forget the window clamp, and a busy machine may set it again too late; then the verdict says so.
     assert end.complete and all("offered a window" in reason for reason in end.summary.verdict.reasons)
     assert end.sender.bytes == end.receiver.bytes == end.summary.bytes == 20_000_000
     assert end.summary.short_term_bps == 20_000_000 * 8 * 10**9 // end.summary.elapsed_ns

@@ -146,7 +146,7 @@ def test_a_wrong_command_line_is_one_line(argv: list[str], says: str) -> None:
 
 
 def test_it_ends_with_its_parent(tmp_path: Path) -> None:
-    """However its parent ends, what was sampled until then is written."""
+    """However the parent of `rttcp watch` ends, the samples taken until then are written."""
     argv = [*watch_argv(1, tmp_path / "samples", RTTCP, sample_ns=3_600_000_000_000), "--parent-death"]
     program = f"import subprocess; subprocess.Popen({argv!r}).stdout; input()"
     with subprocess.Popen(

@@ -84,7 +84,7 @@ def scheduler(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def worker(folder: Path, address: str, **environment: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker with one thread, which has registered. ``folder`` is made, and is its own."""
+    """A registered worker with one thread. ``folder`` is created for this worker."""
     folder.mkdir()
     options = ["--host", "127.0.0.1", "--nthreads", "1", "--no-nanny", "--local-directory", str(folder)]
     with dask(folder, "worker", address, *options, **environment) as (process, said):
@@ -137,7 +137,7 @@ class TestTrials:
     def test_two_workers_give_the_table_of_this_machine_though_one_is_killed(
         self, tmp_path: Path, address: str, local: list[dict[str, Any]]
     ) -> None:
-        """The killed one's trial is measured again by the other; nothing is lost or doubled."""
+        """The other worker measures the killed worker's trial again; no trial is lost or repeated."""
         with worker(tmp_path / "first", address) as killed, worker(tmp_path / "second", address):
             whole = subprocess.Popen(lfp(tmp_path, "runs", "--scheduler", address), cwd=ROOT, stdout=subprocess.PIPE)
             guests = "**/lfp-trial-*/trials/.*.guest"

@@ -145,7 +145,7 @@ def by_side(came: np.ndarray, left: np.ndarray, near: np.ndarray, far: np.ndarra
 
 @pytest.mark.parametrize(("near_ms", "far_ms"), [(0, 0), (300, 0), (300, 40), (7, 150)])
 def test_the_dwell_of_each_side_comes_from_amounts(near_ms: int, far_ms: int) -> None:
-    """Each gateway holds every octet for as long, but for the far one's first tenth, which goes on at once."""
+    """Both gateways hold every octet equally long, except that the far one forwards the first tenth at once."""
     came = np.arange(COUNT, dtype=np.int64) * STEP_NS
     near = came + near_ms * MS
     far = near + PATH_NS

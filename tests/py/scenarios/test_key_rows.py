@@ -1,4 +1,4 @@
-"""A key of [path], [transfer] or [gateway] is one row: column, argument, refusal and document follow from it."""
+"""A key of [path], [transfer] or [gateway] is one row, from which its column, argument, refusal and document follow."""
 
 from __future__ import annotations
 

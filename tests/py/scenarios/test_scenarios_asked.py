@@ -1,5 +1,5 @@
 """TCP ran with the requested settings: each setting that differs makes a trial not valid and says so, at every end of
-every flow; what cannot be known is said and counts as no difference."""
+every flow; an unknown value is reported as such and does not count as a difference."""
 
 from __future__ import annotations
 

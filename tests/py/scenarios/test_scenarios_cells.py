@@ -1,4 +1,4 @@
-"""Repeats, and what tells trials apart: no group mixes trials whose settings differ."""
+"""Repeats, and the settings that distinguish trials: no group mixes trials whose settings differ."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def test_every_setting_that_can_be_swept_has_a_column() -> None:
 
 
 def test_what_is_asked_for_is_in_the_row() -> None:
-    """Every setting of the table is written by params.json, so that no difference is lost on the way."""
+    """params.json has every setting of the table, so that no difference is lost."""
     rng = random.Random(1)
     row = rows(random_plan(rng), rng)[0]
     assert set(columns.settings()) <= set(row)

@@ -271,7 +271,7 @@ def test_cpu_time_in_virtual_time_is_refused(tmp_path: Path) -> None:
 
 
 def test_what_differs_is_named_once_in_the_scenarios_words(tmp_path: Path) -> None:
-    """Loss stands in four columns; the line to paste names it once, and works."""
+    """Loss fills four columns; the command line that the message suggests names it once, and works."""
     plans = [make_plan(Document("x", TWO_QUEUES | {"path": {"delay": "5ms", "loss": p}}), 1) for p in ("1%", "2%")]
     runs = [
         write_plan(
@@ -297,7 +297,8 @@ TWO_QUEUES: dict[str, Any] = {
 def test_programs_and_kernels_that_are_not_the_same_are_named(
     make: Callable[..., Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Python and its packages are not compared, nor is a run of an earlier version, which does not say what it ran."""
+    """Python and its packages are not compared, and neither are runs of earlier versions, which do not record what
+    ran."""
     base, run = (make(name, {0: noisy(100e6, 8, 1)}) for name in ("base", "run"))
     said: dict[str, Any] = {
         "hashes": {"rttcp": "1", "comet-delay": "2"},

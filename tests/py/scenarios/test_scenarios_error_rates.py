@@ -67,7 +67,7 @@ def test_no_verdict_is_wrong_in_more_than_5_per_cent(name: str, repeats: tuple[i
 def test_a_build_that_varies_more_than_the_other_is_judged_as_well(
     spreads: tuple[float, float], repeats: tuple[int, int]
 ) -> None:
-    """A rank test alone is wrong in 15 % where 20 quiet trials stand against 5 noisy ones."""
+    """A rank test alone is wrong in 15 % of comparisons of 20 quiet trials with 5 noisy ones."""
     seed = random.randrange(2**32)
     quiet, noisy = (lambda rng, n, s=s: np.exp(rng.normal(0, s, n)) for s in spreads)
     found = verdicts((quiet, noisy), repeats, inside(MARGIN)[0], seed)

@@ -1,4 +1,4 @@
-"""A failed trial: its message names the program that died, with its last line, and what was captured is analysed."""
+"""A failed trial: its message names the program that died, with its last line, and its captures are analysed."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def test_what_a_flow_had_in_a_span_is_as_certain_as_its_counts() -> None:
 
 
 def counted(t_ns: np.ndarray, octets: np.ndarray, step: int) -> dict[str, Any]:
-    """What a receiver counts of these arrivals: intervals from the first one on, the last one as short as it is."""
+    """A receiver's counts of these arrivals: intervals from the first arrival on, of which the last may be shorter."""
     edges = np.append(np.arange(t_ns[0], t_ns[-1], step), t_ns[-1])
     place = np.maximum(np.searchsorted(edges, t_ns) - 1, 0)
     sums = np.bincount(place, octets, minlength=edges.size - 1).astype(np.int64)

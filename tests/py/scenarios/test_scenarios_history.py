@@ -79,7 +79,7 @@ def test_the_table_names_the_builds(folder: Path, capsys: pytest.CaptureFixture[
     assert [row[:3] for row in rows[:2]] == [["30", "KB", "real"], ["30", "KB", "real"]]
     assert ["a" * 12 in row for row in rows[:2]] == [True, False] and "c0ffee" in rows[1]
     assert rows[1][-2:] == ["1.1,", "undecided"]
-    assert "d" * 12 in of_y and "dirty" not in of_y  # a commit with changes on top does not say which build it was
+    assert "d" * 12 in of_y and "dirty" not in of_y  # a commit with local changes does not identify the build
 
 
 def test_a_change_needs_more_than_a_ratio(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -191,7 +191,7 @@ def test_the_programs_of_a_foreign_gateway_are_known(
 
 
 def test_what_our_programs_start_and_load_is_known() -> None:
-    """iperf3 is a few lines; what it does is in libiperf. lft-gateway starts ip and nft."""
+    """The program iperf3 is a few lines around libiperf, and lft-gateway starts ip and nft."""
     values = {"scenario": {"name": "x"}, "path": {"delay": "5ms"}, "transfer": {"duration": "1s", "tool": "iperf3"}}
     flow = {"flow": {"second": {"tool": "rttcp"}}}
     plan = make_plan(Document("x", values | flow | {"gateway": {"kind": "lft", "rate": "10Mbit"}}), 1)

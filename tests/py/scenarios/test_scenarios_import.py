@@ -288,7 +288,7 @@ def every_octet(run: Path) -> bytes:
 
 
 def forms(address: str) -> list[bytes]:
-    """How an address may stand in a file."""
+    """The forms in which an address may occur in a file."""
     known = ipaddress.ip_address(address)
     whole, packed = int(known), known.packed
     return [
@@ -407,7 +407,7 @@ def test_links_and_pipes_among_a_set_are_none_of_its_files(tmp_path: Path) -> No
 
 
 def test_a_set_of_files_is_one_capture(tmp_path: Path) -> None:
-    """Named as dumpcap and `editcap -c` name them."""
+    """Files of a set, named as dumpcap and `editcap -c` name them."""
     whole = tmp_path / "rcv.pcap"
     command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-c", "40", FULL[1], whole]
     subprocess.run(command, check=True, capture_output=True, timeout=60)
@@ -422,7 +422,7 @@ def test_a_set_of_files_is_one_capture(tmp_path: Path) -> None:
 
 
 def test_cut_headers_are_anonymised_as_they_are_analysed(tmp_path: Path) -> None:
-    """60 octets of each frame end within the options, where there are any."""
+    """60 octets of a frame end within its TCP options, if it has any."""
     files = [tmp_path / name for name in ("snd.pcap", "rcv.pcap")]
     for file, target in zip(FULL, files, strict=True):
         command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-s", "60", file, target]

@@ -133,7 +133,7 @@ def test_a_setting_takes_its_files_to_another_machine(folder: Path, tmp_path: Pa
 
 
 def test_results_know_a_file_by_its_content(folder: Path) -> None:
-    """The same trace in two places is one setting; another one of the same name is another setting."""
+    """The same trace in two files is one setting; another trace of the same name is another setting."""
     (trial, _), column = load(folder).trials, "jitter"
     first = params.of(trial)[column]
     assert isinstance(first, str) and re.fullmatch(r"trace:jitter\.txt@[0-9a-f]{12}", first)

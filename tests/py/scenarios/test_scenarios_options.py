@@ -159,7 +159,7 @@ class Bound:
         return subprocess.run(argv, capture_output=True, text=True, timeout=10, check=False)
 
     def help(self) -> str:
-        """What --help says of the option, its default and range included."""
+        """The text of --help about the option, with its default and range."""
         rows = re.split(r"\n(?= {2}(?:-\w, | {4})--)", self.command("--help").stdout)
         return next(row for row in rows if re.match(rf" *(?:-\w, *)?--{self.option} ", row))
 
@@ -180,7 +180,7 @@ BOUNDS = (
 def test_one_bound_in_the_tools_source_is_every_bound(
     bound: Bound, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """The table is changed where a developer would change it, and the tool is built again. Nothing else changes."""
+    """The test changes the table where a developer would, and builds the tool again. It changes nothing else."""
     file = tmp_path / "mine.toml"
     file.write_text(f'scenario.name = "mine"\ntransfer.bytes = "1MB"\n{bound.key} = "{bound.value}"\n')
     load_plan(str(file))

@@ -63,7 +63,7 @@ def test_a_proxy_knows_a_port_for_each_stream(tmp_path: Path, monkeypatch: pytes
 
 
 def streams(*pairs: tuple[int, int]) -> dict[str, Any]:
-    """A receiver's account: octets and time of the last one, a stream each."""
+    """A receiver's result: for each stream its octets and the time of the last one."""
     return {"streams": [{"bytes": octets, "last_byte_ns": last} for octets, last in pairs]}
 
 

@@ -304,7 +304,7 @@ def claims(plan: Plan) -> dict[str, object]:
     ],
 )
 def test_claims_are_inherited_with_the_path_and_sweep_only(tmp_path: Path, changes: str, kept: bool) -> None:
-    """A child on another path does not reproduce its parent's row of a paper."""
+    """A scenario that inherits from another one and changes the path does not reproduce the parent's row of a paper."""
     write(tmp_path, CLAIMING, "parent.toml")
     child = write(tmp_path, f'[scenario]\nextends = "parent.toml"\nname = "child"\n{changes}', "child.toml")
     nothing = {"title": "", "paper": "", "description": "", "reference": (), "regions": 0}

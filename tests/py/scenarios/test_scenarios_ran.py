@@ -1,4 +1,4 @@
-"""The intended programs ran, by their hashes in each trial; a run ends when every trial fails in the same way."""
+"""The hashes of each trial show that the intended programs ran; a run ends when its trials all fail in the same way."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_a_program_that_is_replaced_during_a_trial_is_not_what_ran(tmp_path: Pat
 
 
 def trials_say(run: Path, *found: dict[str, str]) -> None:
-    """Writes into the trials of a run what they ran."""
+    """Writes the hashes of programs into the trials of a run."""
     for folder, one in zip(sorted((run / "trials").iterdir()), found, strict=True):
         status = json.loads((folder / "status.json").read_text())
         (folder / "status.json").write_text(json.dumps(status | {"programs": one}))

@@ -142,8 +142,8 @@ def packets(*stretches: tuple[int, int, int]) -> recovery.Series:
 
 
 def test_from_arrivals_recovery_is_exact() -> None:
-    """A packet each ms until 5 s. The outage is from 5 to 6 s. Each trip of 100 ms brings twice as much as the one
-    before, from a lone packet at 6.419 s on; the whole rate is back 100 ms x 7 later, to the packet."""
+    """A packet each ms until 5 s. The outage is from 5 to 6 s. From a single packet at 6.419 s on, each round trip of
+    100 ms brings twice as much as the one before; the whole rate is back exactly 7 round trips later."""
     rounds = [(6419 * MS + n * 100 * MS, 6419 * MS + n * 100 * MS + 2**n * MS, MS) for n in range(6)]
     back = 6419 * MS + 6 * 100 * MS
     series = packets((0, 5 * S, MS), *rounds, (back, 10 * S, MS))

@@ -77,7 +77,7 @@ def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: P
 
 
 def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path: Path) -> None:
-    """Each end has the ports of its own socket, and its own clock."""
+    """The samples of each end have the ports of that end's socket, and its clock."""
     clocks = {"t0_monotonic_ns": 0, "t0_realtime_ns": 0}
     ends = ("10.0.0.1:40000", "10.0.0.2:5010")
     transfer: dict[str, Any] = {
@@ -112,7 +112,7 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
 
 
 def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:
-    """Whether a program always has data is each flow's own."""
+    """Each flow has its own value of whether its program always has data."""
     ports = iter(range(40000, 40002))
     ends = [
         {

@@ -239,7 +239,7 @@ def test_a_round_trip_that_took_no_time_is_a_measurement(tmp_path: Path) -> None
 
 
 def test_the_least_rtt_is_the_kernels_and_not_the_least_of_its_averages(tmp_path: Path) -> None:
-    """A flow that starts into a full queue has no average near the path's RTT."""
+    """The average RTT of a flow that starts with a full queue is far from the path's RTT."""
     samples = {"t_ns": [1, 2, 3], "rtt_us": [0, 52_000, 50_180], "min_rtt_us": [2**32 - 1, 51_000, 40_620]}
     parquet.write_table(pa.table(samples), tmp_path / "tcp_info.parquet")
     found = results._round_trips(tmp_path / "tcp_info.parquet", {"rtt_ns": 40_000_000}, {}, [])

@@ -62,8 +62,8 @@ def test_what_is_wrong_is_said(tmp_path: Path, sysctl: str, why: str) -> None:
 def test_data_are_copied_where_the_send_buffer_is_the_scenarios(
     tmp_path: Path, sysctl: str, zerocopy: bool | None
 ) -> None:
-    """Data that nobody copies are not in the send buffer, which then limits nothing. How much fits into it depends on
-    the length of writes, which virtual time leaves alone."""
+    """Zero-copy data do not count in the send buffer, which then limits nothing. How much data fits into the buffer
+    depends on the length of writes, which virtual time does not change."""
     (trial,) = plan(tmp_path, sysctl).trials
     transfer = boxes.settled(trial, "auto").setting.transfer
     assert transfer.zerocopy is zerocopy

@@ -46,8 +46,8 @@ def setting_of(**path: str) -> Scenario:
 def test_the_limit_leaves_a_lossy_path_the_time_that_theory_asks_for(
     path: dict[str, str], share: float, rtt_s: float
 ) -> None:
-    """12.5 MB at 1 % and 160 ms are 110 s for TCP of the Reno kind; the limit was 80 s, ten times what the rate takes.
-    The bound is Mathis's: payload / RTT * 1.22 / sqrt(p)."""
+    """12.5 MB at 1 % loss and 160 ms take Reno 110 s, by Mathis's bound: payload / RTT * 1.22 / sqrt(p). The time limit
+    was once 80 s, ten times the duration at the full rate."""
     reno_bps = 8 * 1448 / rtt_s * 1.22 / share**0.5
     assert transfers._timeout_s(setting_of(**path)) > 60 + 9 * 12_500_000 * 8 / reno_bps
 

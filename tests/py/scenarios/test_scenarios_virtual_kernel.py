@@ -1,4 +1,5 @@
-"""Which kernel a user gets: the one named, their own, or what root built for all; found without a source."""
+"""Which kernel a user gets: the named one, their own, or the one that root built for all; it is found without
+sources."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from scenarios.virtual.processor import Claim
 
 @pytest.fixture
 def allowed(monkeypatch: pytest.MonkeyPatch) -> set[int]:
-    """Processors that no machine has, so that no guest under way has a claim on one of them."""
+    """Processor numbers that no machine has, so that no running guest has claimed one of them."""
     numbers = {10_000 + os.getpid() * 4 + i for i in range(3)}
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: numbers)
     return numbers

@@ -42,7 +42,7 @@ def test_the_time_left_follows_the_clocks_speed(trial: Trial) -> None:
 
 
 def test_the_last_seconds_count_and_not_the_first(trial: Trial) -> None:
-    """Slow start passes fast. After it the clock needs 5 s of wall time a second."""
+    """The clock is fast during slow start. After it, a virtual second takes 5 s of wall time."""
     under_way = UnderWay(trial, 5.0)
     for second in range(1, 11):
         under_way.look(2.0 + 0.1 * second, second + 1.0)

@@ -57,7 +57,7 @@ def tshark(script: Path, file: Path, fields: list[str], *options: str) -> list[l
 
 
 def test_frames_and_how_often_each_number_was_sent(tmp_path: Path) -> None:
-    last = 2**24 - 1  # the number wraps, and what was sent before is still known
+    last = 2**24 - 1  # the number wraps, and earlier frames are still known
     file = capture(
         tmp_path / "a.pcapng",
         [
