@@ -1,4 +1,4 @@
-"""[[event]]: what happens to the gateways while a trial runs. What becomes of the path is [path] ``change``."""
+"""[[event]]: what happens to the gateways while a trial runs. Changes of the path are [path] ``change``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ACTS = ("restart", "kill", "rebind")
 
 class Event(Table):
     """One event. ``at``: time since the start of the delay box, as that of ``change``. ``restart``: the gateway is
-    asked to exit, and started again after ``down``; ``kill``: it is killed first. ``rebind``: from then on an address
+    asked to exit, and started again after ``down``; ``kill``: it is killed instead. ``rebind``: from then on an address
     translator gives the near gateway another address."""
 
     at: Annotated[int, *within(quantity.DURATION, 0, 24 * 3600 * S)]
@@ -39,7 +39,7 @@ class Event(Table):
 
     @property
     def which(self) -> Literal["near", "far"]:
-        """The gateway that it happens to."""
+        """The gateway concerned."""
         return "far" if getattr(self, self.act) == "gateway.far" else "near"
 
     @property
@@ -49,8 +49,8 @@ class Event(Table):
 
 
 def text(events: Iterable[Event]) -> str:
-    """All events as a column of the results has them: ``5s restart far 1s; 9s rebind near``, where the last time is
-    ``down``. ``none`` without any."""
+    """All events as the column ``events`` has them: ``5s restart far 1s; 9s rebind near``, where 1s is ``down``.
+    ``none`` without events."""
     return "; ".join(_text(one) for one in sorted(events, key=lambda one: one.at)) or "none"
 
 
@@ -60,7 +60,7 @@ def _text(event: Event) -> str:
 
 
 def spans(column: str) -> list[tuple[int, int]]:
-    """Begin and end of each event in such a text, ns of the box's clock."""
+    """Begin and end of each event in a text of that column, ns of the box's clock."""
     found = []
     for one in column.split("; ") if column != "none" else ():
         at, _, _, *down = one.split()

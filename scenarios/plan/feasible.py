@@ -115,7 +115,7 @@ def _check_cpu(document: Document, setting: Scenario) -> None:
 
 
 def _check_events(document: Document, setting: Scenario) -> None:
-    """UsageError for events at gateways where nothing says that there are any. They rest in trials without gateways."""
+    """UsageError for events at gateways in a document without gateways. A trial without gateways ignores events."""
     swept = document.values.get("sweep", {}).get("gateway.kind", ())
     kinds = _kinds(document, document.values.get("gateway", {}), {"kind": swept})
     if setting.event and not kinds.intersection(ANY) and not any(pair.gateway for pair in setting.pair.values()):
@@ -195,7 +195,7 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
 
 
 def _check_own(document: Document, setting: Scenario, pair: int, own: PathTable, way: Literal["ab", "ba"]) -> None:
-    """The same of the path that a pair has of its own."""
+    """The same for the path that a pair has of its own."""
     holds = estimate.held_bytes(setting.model_copy(update={"path": own}), way)
     if holds > (limit := _box_limit(setting)):
         key = "rate" if own.rate else f"{way}_rate"

@@ -75,12 +75,12 @@ def own_path(setting: Scenario, pair: int) -> OwnPath | None:
     if own is None or own.path is None:
         return None
     whole = {key: getattr(setting.path, key) for key in OwnPath.REFUSED - {"change"}}
-    seed = {} if setting.path.seed is None else {"seed": setting.path.seed + pair}  # the boxes draw apart
+    seed = {} if setting.path.seed is None else {"seed": setting.path.seed + pair}  # each box draws independently
     return own.path.model_copy(update=whole | seed)
 
 
 def path_text(setting: Scenario, pair: int) -> str | None:
-    """What a pair's own path sets, in words of the scenario; None where it has none."""
+    """What a pair's own path sets, in the scenario's words; None if the pair has none."""
     own = setting.pair.get(str(pair))
     return own.path.text() if own and own.path else None
 

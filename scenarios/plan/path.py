@@ -347,13 +347,13 @@ class PathKeys(Table):
     )
     change: Annotated[str, BeforeValidator(_normal)] = row(
         "none",
-        "how the path changes while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. All keys of a "
-        "direction change (`aqm=codel`, `reorder=1%`, …; a key may have `ab_` or `ba_` in front), and `mtu`, that of "
-        "the line between the routers, which is at most that of the path. `trace:FILE` takes the changes from a CSV "
-        'file; see "Paths that change". Times count from the start of the box, as those of `loss` do. A packet keeps '
-        "the delay that it met, and none overtakes another. So where the delay becomes shorter by D, the packets "
-        "that arrive within D after the change are held back and leave together. Only the delay box itself has "
-        "this key. netem has not, because its packets overtake in that case",
+        "how the path changes while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. Every key of a "
+        "direction may change (`aqm=codel`, `reorder=1%`, …; a key may have `ab_` or `ba_` in front), and `mtu`, "
+        "that of the line between the routers, which is at most that of the path. `trace:FILE` takes the changes "
+        'from a CSV file; see "Paths that change". Times count from the start of the box, as those of `loss` do. '
+        "A packet keeps the delay that it met, and none overtakes another. So where the delay becomes shorter by "
+        "D, the packets that arrive within D after the change are held back and leave together. Only the delay "
+        "box itself has this key. netem has not, because its packets overtake in that case",
         label="Change of the path",
         allowed="`TIME KEY=VALUE …; …`, `trace:FILE`",
         once=True,

@@ -1,10 +1,10 @@
-"""A trace of a path (`[path] change = "trace:FILE"`): a CSV file with a row for each moment at which the path becomes
-another, such as a satellite's handovers. It is read once, when the scenario is, and becomes a text of changes.
+"""A trace of a path (`[path] change = "trace:FILE"`): a CSV file with a row for each moment at which the path changes,
+such as a satellite's handovers. It is read once, with the scenario, and becomes a text of changes.
 
 The first line has the names of the columns: ``time``, keys of [path], and ``outage``. Cells have units, as in a
-scenario; an empty cell leaves its key as it is. ``outage``: for how long everything is lost from that time on. Lines
-that begin with # are comments. Rejected: a mode of the delay box. Changes are exact, and a path changes a few times a
-second at most; what changes with every packet is a rate_trace.
+scenario; an empty cell leaves its key as it is. ``outage``: the duration for which everything is lost from that time
+on. Lines that begin with # are comments. Rejected: a mode of the delay box. Changes are exact, and a path changes a few
+times a second at most; what changes with every packet is a rate_trace.
 """
 
 from __future__ import annotations

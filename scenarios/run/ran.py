@@ -52,7 +52,7 @@ def objection(option: str, file: Path, run_dir: Path) -> str | None:
 
 
 def _differs(digest: str, trials: Iterable[dict[str, str]]) -> str | None:
-    """Why these programs of trials are not the one with this hash. Trials without gateways do not matter."""
+    """Why these programs of trials are not the one with this hash. Trials without gateways do not count."""
     with_gateways = [found for found in trials if found]
     if not with_gateways:
         return "no trial has a gateway"

@@ -183,7 +183,7 @@ def _negotiated(profile: Profile, control: str) -> dict[str, str]:
 def _sizes(setting: Scenario) -> dict[str, str]:
     mtu = setting.path.mtu
     found = {MSS: f"{mtu - _HEADERS[setting.transfer.family]} bytes"}
-    if any(change.mtu for change in setting.path.changes()):  # a sender learns of another MTU when it sends more
+    if any(change.mtu for change in setting.path.changes()):  # a sender learns of a smaller MTU only by larger packets
         return found
     return found | {PATH_MTU: f"{mtu} bytes"}
 

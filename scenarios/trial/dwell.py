@@ -145,7 +145,7 @@ def _sides(t_in_ns: I64, t_out_ns: I64, octets: I64, near: Tunnel, far: Tunnel, 
     number = np.minimum(np.searchsorted(came, upto * share * (1 - 1e-9)), came.size - 1)
     sent = np.minimum(number + _lost(path_ns, near.t_ns, far.t_ns)[number], near.t_ns.size - 1)
     t_in, left_near, at_far, t_out = t_in_ns[order], near.t_ns[sent], far.t_ns[number], t_out_ns[order]
-    drift_ns = (last / share - 1) * (at_far[-1] - at_far[0])  # when all is through, amounts and share agree
+    drift_ns = (last / share - 1) * (at_far[-1] - at_far[0])  # when everything has arrived, amounts and share agree
     too_early_ns = np.percentile(np.maximum(t_in - left_near, 0)[known], 99)  # few may overtake others
     error_ns = int(max(too_early_ns, drift_ns))
     if error_ns > max(10**6, _CONTRADICTS * float(np.median(t_out - t_in))):

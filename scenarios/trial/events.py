@@ -15,8 +15,8 @@ from scenarios.trial.timed import Act
 
 
 def acts(net: Network, behind: Running, events: Sequence[Event], stack: contextlib.ExitStack) -> list[Act]:
-    """What is to be done for these events at the gateways of the first pair of hosts that has any, in order of time;
-    nothing without gateways. The stack undoes what would outlive the trial."""
+    """The actions for these events at the gateways of the first pair of hosts that has any, in order of time; none
+    without gateways. At its exit, ``stack`` undoes what would outlive the trial."""
     if not behind.pairs:
         return []
     own = (act for one in events for act in _acts(made(net), behind.pairs[0], one, stack))

@@ -170,7 +170,7 @@ def running(net: Network, setting: Scenario, scratch: Path, log: Path, ledger: L
 
 
 def started(net: Topology, site: Site, scratch: Path, log: Path, ledger: Ledger, stack: contextlib.ExitStack) -> Pair:
-    """The gateways of a site, which have been started; the stack ends those that run then."""
+    """Starts the gateways of a site; at its exit the stack ends those that still run."""
     folder = _shared(site, scratch)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()

@@ -1,5 +1,5 @@
-"""What becomes of a path while a trial runs (`[path] change`): the delay boxes get other parameters, and the line
-between the routers another MTU."""
+"""Changes of a path while a trial runs (`[path] change`): the delay boxes get other parameters, and the line between
+the routers another MTU."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scenarios.trial.timed import Act
 
 
 def acts(net: Network | None, boxes: Boxes, changes: Sequence[Change]) -> list[Act]:
-    """What is to be done for these changes, in every box of a parking lot at once."""
+    """The actions for these changes, in every box of a parking lot at once."""
     return [Act(change.at_ns, "path.change", partial(_make, net, boxes, change)) for change in changes]
 
 

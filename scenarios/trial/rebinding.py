@@ -32,7 +32,7 @@ def rebind(net: Topology, site: Site) -> None:
 
 
 def undo(net: Topology, site: Site) -> None:
-    """Takes the translator away."""
+    """Removes the translator."""
     _nft(net, f"delete table {_NFT_NAME[site.setting.transfer.family]} {_TABLE}")
 
 

@@ -1,4 +1,4 @@
-"""What a scenario lets happen while a trial runs: a thread that does each thing when its time has come. It sleeps until
+"""Actions of a scenario while a trial runs: a thread that does each of them when its time has come. It sleeps until
 then, so it works in virtual time too. Times count from the start of the delay box, as those of outages do."""
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from netcommon.errors import LfpError
 
 @dataclass(frozen=True)
 class Act:
-    """``name``: what an error calls it. ``do``: raises LfpError when it cannot."""
+    """``name``: its name in an error. ``do``: raises LfpError when it fails."""
 
     at_ns: int
     name: str
@@ -24,8 +24,8 @@ class Act:
 
 @contextlib.contextmanager
 def applied(began_ns: int, acts: Sequence[Act]) -> Iterator[None]:
-    """Does these, in order of time, while the block runs; those that are due later are left out. ``began_ns``: time 0,
-    CLOCK_MONOTONIC. LfpError at the end when one failed, and then none of the later ones was done."""
+    """Does these actions, in order of time, while the block runs; those that are due later are left out. ``began_ns``:
+    time 0, CLOCK_MONOTONIC. After a failure the later ones are left out, and LfpError is raised at the end."""
     if not acts:
         yield
         return

@@ -74,8 +74,8 @@ def reasons(
 ) -> list[Reason]:
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
-    scenario says what system calls cost ([cpu]), so a busy program is as intended.
-    ``shaken``: [[event]] has disturbed gateways, as was asked for."""
+    scenario says what system calls cost ([cpu]), so a busy program is as intended. ``shaken``: [[event]] has disturbed
+    gateways, as intended."""
     causes = of_path(before.counters, after.counters, box, witness)
     causes += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
     causes += [
@@ -185,7 +185,7 @@ def _has_outages(box: dict[str, Any]) -> bool:
     return any(str(way.get(key)).startswith("time:") for way in ways for key in ("loss", "loss_after"))
 
 
-_OF_EVENTS = ("outages", "tx_failed", "half_open_expired")  # what a peer that is gone for a while must bring about
+_OF_EVENTS = ("outages", "tx_failed", "half_open_expired")  # unavoidable while a peer is away
 
 
 def _gateways(gateways: dict[str, Any], has_outages: bool, shaken: bool) -> list[Reason]:
