@@ -12,7 +12,7 @@
 /* What the verdict considers in one direction. */
 struct verdict_of {
     uint64_t dropped_memory; /* packets dropped because there was no memory */
-    uint64_t malformed;      /* frames dropped because they contradict themselves */
+    uint64_t malformed;      /* frames dropped because their headers contradict each other */
     uint64_t not_taken;      /* packets that the outgoing port did not accept */
     uint64_t dropped_unread; /* packets dropped by the kernel before the box read them */
     uint64_t unrecorded;     /* packets for which there was no room in the record */

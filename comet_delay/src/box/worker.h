@@ -44,7 +44,7 @@ struct worker_settings {
 struct worker {
     struct worker_settings settings;
     struct port *ports;           /* [2] */
-    struct direction *directions; /* [2]; [d]: what comes in at port d */
+    struct direction *directions; /* [2]; [d]: packets that arrive at port d */
     unsigned first, n;            /* its own directions: [first, first + n) */
 
     pthread_t thread;

@@ -22,7 +22,7 @@ struct rttcp_interval {
     uint64_t bytes;
     bool full;          /* false when it is shorter than requested, as the last interval often is */
     bool has_exchanges; /* with request and response: */
-    uint64_t exchanges; /* … that were completed in it */
+    uint64_t exchanges; /* exchanges completed in the interval */
 };
 
 /* Columns of a stream's row in `details`. */

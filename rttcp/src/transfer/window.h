@@ -11,7 +11,7 @@
 #ifndef SO_BUF_LOCK /* glibc 2.35 */
 #define SO_BUF_LOCK 72
 #endif
-#ifndef SOCK_SNDBUF_LOCK /* linux/socket.h, which does not go with sys/socket.h */
+#ifndef SOCK_SNDBUF_LOCK /* from linux/socket.h, which conflicts with sys/socket.h */
 #define SOCK_SNDBUF_LOCK 1
 #define SOCK_RCVBUF_LOCK 2
 #endif
