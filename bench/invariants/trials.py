@@ -171,8 +171,8 @@ class Trial:
         return np.zeros(0, np.int64)
 
     def _samples(self, row: Json) -> Columns:
-        """TCP_INFO of the senders of all streams of a row, likewise. The offset between the two clocks is the trial's,
-        because both are the machine's, and iperf3 does not report its beginning if its server's document is missing."""
+        """TCP_INFO of the senders of all streams of a row, likewise. The offset between the two clocks is the trial's:
+        both ends are on one machine, and iperf3 does not report its beginning if its server's document is missing."""
         file = f"{FLOWS}/{row['flow_name']}/tcp_info" if row["flow"] else "tcp_info"
         if not (self.folder / f"{file}.parquet").exists():
             return {}

@@ -49,9 +49,9 @@ class Transfer(Table):
     )
     request: Annotated[int, *of_option(quantity.BYTES, "transfer", "request")] | None = row(
         None,
-        "both together: dependent exchanges over one connection, instead of bytes one way (rttcp's `--request`, "
-        "`--response`). Not with `bytes`, `window`, `pace`, `second`, `bidir`, `verify`, `zerocopy` or iperf3; "
-        '`length` and a profile\'s window do not apply. See "Request and response"',
+        "the size of each request. With `response`: dependent exchanges over one connection, instead of bytes "
+        "one way (rttcp's `--request`, `--response`). Not with `bytes`, `window`, `pace`, `second`, `bidir`, "
+        '`verify`, `zerocopy` or iperf3; `length` and a profile\'s window do not apply. See "Request and response"',
         column="request_bytes",
         given=True,
     )
