@@ -140,7 +140,8 @@ def test_tshark_counts_the_same(shown: dict[str, dict[str, Any]], case: str) -> 
 
 
 def counted(capture: Path, wanted: str) -> int:
-    """The packets of a capture that pass a display filter. A super-packet counts once, so none may pass."""
+    """The number of packets of a capture that pass a display filter. A super-packet would count once, so there may be
+    none."""
     fields = ["-T", "fields", "-e", "tcp.len"]
     argv = ["tshark", "-r", str(capture), "-Y", wanted, *fields]
     lines = subprocess.run(argv, capture_output=True, text=True, timeout=200, check=True).stdout.split()
