@@ -157,6 +157,7 @@ pictures: virtual ## the pictures of the dashboard's pages again, from runs in v
 
 lint: setup ## formatting, types, arrows between rooms, circles, licences
 	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
 	@$(BIN)/mypy
 	@$(BIN)/mypy tests
 	@$(C_FILES) | xargs $(BIN)/clang-format --dry-run -Werror

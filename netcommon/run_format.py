@@ -71,9 +71,7 @@ def damage(run_dir: Path, folders: Iterable[Path], error: Exception) -> LfpError
     return LfpError(f"{run_dir}: damaged: a value in its files is none that a run has ({error!r})")
 
 
-def _check(
-    file: Path, content: Mapping[str, Any], kinds: Mapping[str, type], never_null: Collection[str] = ()
-) -> None:
+def _check(file: Path, content: Mapping[str, Any], kinds: Mapping[str, type], never_null: Collection[str] = ()) -> None:
     for path, kind in kinds.items():
         value: Any = content
         for key in path.split("."):

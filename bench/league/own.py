@@ -36,7 +36,7 @@ def _gateway(file: Path) -> dict[str, Any]:
     load_plan(str(file))  # raises UsageError for a bad scenario
     gateway: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")).get("gateway", {})
     if gateway.get("kind") != "command":
-        raise UsageError(f"--product {file}: want [gateway] kind = \"command\" with near and far in this file")
+        raise UsageError(f'--product {file}: want [gateway] kind = "command" with near and far in this file')
     return gateway | {"folder": str((file.parent / gateway.get("folder", "")).resolve())}
 
 

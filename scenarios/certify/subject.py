@@ -61,7 +61,6 @@ class Subject:
         """Tbit·m/s."""
         return self.rate_bps * self.distance_m / 1e12
 
-
     @property
     def record(self) -> Record:
         """The record that R10 compares the score with."""

@@ -122,4 +122,3 @@ async def outcome(sock: socket.socket, within_s: float) -> str:
         return "nothing"
     except OSError as error:
         return name_of(error)
-

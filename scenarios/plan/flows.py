@@ -173,9 +173,12 @@ def _wrong_flows(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield ("flow", name, key), "not in a flow; write another [flow.NAME]"
         hops = setting.topology.hops
         if hops is not None and flow.pair > hops + 1:
-            yield ("flow", name, "pair"), (
-                f"a parking lot with {hops} hops has pairs 1 to {hops + 1}; take one of them, or set topology.hops to "
-                f"{flow.pair - 1}"
+            yield (
+                ("flow", name, "pair"),
+                (
+                    f"a parking lot with {hops} hops has pairs 1 to {hops + 1}; take one of them, or set "
+                    f"topology.hops to {flow.pair - 1}"
+                ),
             )
 
 
@@ -186,8 +189,9 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
         for end in ("sender", "receiver"):
             host = getattr(own, end) if own else None
             if host and not existing:
-                yield ("pair", str(number), end), (
-                    'only for hosts that exist already; set topology.kind = "existing", or leave it out'
+                yield (
+                    ("pair", str(number), end),
+                    ('only for hosts that exist already; set topology.kind = "existing", or leave it out'),
                 )
             if existing and not host:
                 yield ("topology", "kind"), f"pair {number} has no {end}; write [pair.{number}.{end}] with its address"
@@ -195,28 +199,34 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
             yield ("pair", str(number), "path"), "not between hosts that exist; leave it out"
         behind = [one for one in pairs(setting) if shares_gateway(setting, one)]
         if own and own.path and number in behind and len(behind) > 1 and gateway_of(setting, number).has_nodes:
-            yield ("pair", str(number), "path"), (
-                f"the path begins at the near gateway, which pairs {' and '.join(map(str, behind))} share; give the "
-                f"pair its own [pair.{number}.gateway], or leave it out"
+            yield (
+                ("pair", str(number), "path"),
+                (
+                    f"the path begins at the near gateway, which pairs {' and '.join(map(str, behind))} share; "
+                    f"give the pair its own [pair.{number}.gateway], or leave it out"
+                ),
             )
     if topology.kind == "parking-lot":
         if setting.path.routers != 2:
             yield ("path", "routers"), "a parking lot has a router more than hops; leave it out"
         if any(gateway_of(setting, number).kind != "none" for number in pairs(setting)):
-            yield ("topology", "kind"), "a parking lot has no gateways; use kind \"dumbbell\", or leave them out"
+            yield ("topology", "kind"), 'a parking lot has no gateways; use kind "dumbbell", or leave them out'
     for number in pairs(setting):
         gateway = gateway_of(setting, number)
         if gateway.kind == "command" and gateway.has_ports and shares_gateway(setting, number):
             through = [one for one in of(setting) if shares_gateway(setting, one.pair)]
             if other := next((one.name for one in through if one.pair != through[0].pair), None):
-                yield ("flow", other), (
-                    f"a proxy of kind command forwards its ports to one receiver, that of pair {through[0].pair}; put "
-                    "the flow on that pair, or give its own [pair.N.gateway]"
+                yield (
+                    ("flow", other),
+                    (
+                        f"a proxy of kind command forwards its ports to one receiver, that of pair {through[0].pair}; "
+                        "put the flow on that pair, or give its own [pair.N.gateway]"
+                    ),
                 )
         if gateway.is_asked:
             for one in of(setting):
                 if one.pair == number and one.setting.transfer.tool != "rttcp":
-                    yield ("transfer", "tool"), f"rttcp alone asks a proxy \"{gateway.proxy}\"; use tool = \"rttcp\""
+                    yield ("transfer", "tool"), f'rttcp alone asks a proxy "{gateway.proxy}"; use tool = "rttcp"'
     if existing:
         yield from _wrong_existing(setting)
 
@@ -234,7 +244,7 @@ def _wrong_existing(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
     if any(host.ssh for host in hosts) and any(one.setting.transfer.tool != "rttcp" for one in of(setting)):
         yield ("transfer", "tool"), 'over SSH the tool is rttcp; use tool = "rttcp"'
     if setting.profile.name != AS_IT_IS:
-        yield ("profile", "name"), f"lfp does not change TCP settings of hosts that exist; want \"{AS_IT_IS}\""
+        yield ("profile", "name"), f'lfp does not change TCP settings of hosts that exist; want "{AS_IT_IS}"'
     if setting.profile.sysctl != "none":
         yield ("profile", "sysctl"), "lfp does not change TCP settings of hosts that exist; leave it out"
 

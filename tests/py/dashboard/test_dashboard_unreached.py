@@ -10,7 +10,7 @@ HELPERS = (
     "var Ea=(e,t,r)=>()=>{if(r)throw r[0];try{return e&&(t=e(e=0)),t}catch(i){throw r=[i],i}};"
     "var W=(e,t)=>()=>{try{return t||e((t={exports:{}}).exports,t),t.exports}catch(r){throw t=0,r}};"
 )
-USED = 'var used=W((a,b)=>{b.exports=inner$()}),inner$=W(()=>{late()});var '
+USED = "var used=W((a,b)=>{b.exports=inner$()}),inner$=W(()=>{late()});var "
 ALONE, LONELY = 'alone=W((c,d)=>{d.exports="})";x={f(){}}}),', "lonely=W(e=>{alone()}),"
 NEEDED = "needed=W(()=>{});"
 LATE = "function of_late(){return needed()}var v,late=Ea(()=>{v=1}),"

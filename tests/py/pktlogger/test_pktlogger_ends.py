@@ -773,9 +773,7 @@ def test_large_packets_that_never_arrive(end: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("parts", "cause"), [(2, "path_mtu"), (1, "losses")], ids=["large", "small"])
-def test_large_packets_of_which_none_arrives_and_no_other_with_payload(
-    parts: int, cause: str, tmp_path: Path
-) -> None:
+def test_large_packets_of_which_none_arrives_and_no_other_with_payload(parts: int, cause: str, tmp_path: Path) -> None:
     """Packets of 2,000 bytes, or of 1,000, which every path carries."""
     c = Conversation()
     for end in (c.sender, c.receiver):

@@ -103,7 +103,15 @@ def test_programs_and_settings_that_differ_stand_out(
 ) -> None:
     (tmp_path / "tool").write_text("another build")
     status, _, _ = gate(
-        capsys, baseline, "tiny.toml", "--set", "path.delay=5ms", "--across", "path.delay", "--markdown", "gate.md",
+        capsys,
+        baseline,
+        "tiny.toml",
+        "--set",
+        "path.delay=5ms",
+        "--across",
+        "path.delay",
+        "--markdown",
+        "gate.md",
         "--allow-undecided",
     )
     markdown = Path("gate.md").read_text()
