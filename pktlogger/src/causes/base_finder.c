@@ -22,14 +22,14 @@ static double queued_ns(const struct pl_base_step *step)
     return step->last.queued ? step->last.work_ns : 0;
 }
 
-/* By how much the delay rose beyond what the flow sent; negative: not at all. */
+/* How far the delay rose above what the flow's own data explain; negative if it did not. */
 static double risen_ns(const struct pl_base_step *step, const struct pl_base_part *part)
 {
     double sent_ns = step->last.work_ns + step->lost_ns - gap_ns(step, part);
     return part->delay_ns - step->last.delay_ns - larger(sent_ns, 0);
 }
 
-/* By how much the delay fell beyond what a queue can drain; negative: not at all. */
+/* How far the delay fell below what a draining queue explains; negative if it did not. */
 static double fallen_ns(const struct pl_base_step *step, const struct pl_base_part *part)
 {
     return step->last.delay_ns + queued_ns(step) - gap_ns(step, part) - part->delay_ns;
@@ -92,8 +92,8 @@ static void show(struct pl_base_finder *f, int64_t t_ns)
     level->shown_ns = t_ns;
 }
 
-/* The bounds that a packet gives if the present level held until now: the queue is at least queue_ns, the base is
- * within low_ns and high_ns. */
+/* Updates the bounds by a packet, assuming that the present level held until now: the queue is at least queue_ns, and
+ * the base is between low_ns and high_ns. */
 struct bounds {
     double queue_ns, low_ns, high_ns;
 };
@@ -108,7 +108,7 @@ static struct bounds bounds_of(const struct pl_base_finder *f, const struct pl_b
     return (struct bounds){queue_ns, part->delay_ns - larger(most_ns, 0), part->delay_ns - queue_ns};
 }
 
-/* Removes the present level. Its evidence of other traffic counts for another level. */
+/* Removes the present level. Its evidence of other traffic belongs to another level. */
 static void drop(struct pl_base_finder *f, struct pl_base_candidate *heir)
 {
     const struct pl_base_candidate gone = *present(f);
@@ -129,7 +129,7 @@ static bool resume(struct pl_base_finder *f, const struct bounds *b)
     return true;
 }
 
-/* Begins a level. It replaces the present one, unless that has lasted, or is the first one and lower. */
+/* Begins a level. It replaces the present one unless that one has lasted, or is the first level and lower. */
 static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
 {
     struct pl_base_candidate *last = f->levels.n ? present(f) : NULL;
@@ -144,7 +144,7 @@ static int begin(struct pl_base_finder *f, int64_t t_ns, const struct bounds *b)
         if (resume(f, b))
             return 0;
         if (!level.fell && !last->fell && f->levels.n > 1)
-            level.t_ns = last->t_ns; /* since then no packet has shown the previous level */
+            level.t_ns = last->t_ns; /* no packet has shown the previous level since then */
         level.fell = level.fell || last->fell;
         if (f->levels.n > 1 || level.fell)
             drop(f, &level);
@@ -168,8 +168,8 @@ static void note_height(struct pl_base_candidate *level, int64_t t_ns)
     level->noted_ns = t_ns;
 }
 
-/* True when the present level was not a level of the path, but a queue of others or a late time stamp: it was higher
- * than the previous level, and the packet agrees with the previous one. */
+/* True when the present level came from other traffic's queue or from a late time stamp, and not from the path: the
+ * level was higher than the previous one, and the packet agrees with the previous one again. */
 static bool was_none(struct pl_base_finder *f, double delay_ns)
 {
     struct pl_base_candidate *level = present(f);
@@ -180,7 +180,7 @@ static bool was_none(struct pl_base_finder *f, double delay_ns)
     return true;
 }
 
-/* The present level turns out to have a queue that drains: lowers the level. */
+/* Lowers the present level, because it turned out to include a queue that drains. */
 static void lower(struct pl_base_finder *f, int64_t t_ns, double delay_ns)
 {
     struct pl_base_candidate *level = present(f);
@@ -191,14 +191,15 @@ static void lower(struct pl_base_finder *f, int64_t t_ns, double delay_ns)
     show(f, t_ns);
 }
 
-/* True when the packet shows that the path became longer, or that others have a queue. */
+/* True when the packet shows that the path became longer, or that other traffic has a queue. */
 static bool longer(const struct pl_base_finder *f, const struct pl_base_part *part, const struct bounds *b)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
     return b->low_ns > level->high_ns + f->tolerance_ns || risen_ns(&f->step, part) > f->tolerance_ns;
 }
 
-/* Whether the packet is below the present level, or below its height a little earlier: small falls add up. */
+/* Whether the packet is below the present level, or below the level's height a little earlier. The second comparison
+ * adds up small falls. */
 static bool below(const struct pl_base_finder *f, const struct pl_base_part *part)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
@@ -206,8 +207,8 @@ static bool below(const struct pl_base_finder *f, const struct pl_base_part *par
     return part->delay_ns < least_ns - f->tolerance_ns;
 }
 
-/* True when the packet shows that the path became shorter: it is below the level, or its queue is shorter than what
- * must be left of the queue. */
+/* True when the packet shows that the path became shorter: its delay is below the level, or its queue is shorter than
+ * the rest that the queue cannot have drained. */
 static bool shorter(const struct pl_base_finder *f, const struct pl_base_part *part, const struct bounds *b)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];
@@ -232,7 +233,7 @@ static int judge(struct pl_base_finder *f, const struct pl_base_part *part, stru
     bool falls = level->fell && !lasted(level);
     note_height(level, part->t_ns);
     if (falls && b->high_ns < level->high_ns - PL_BASE_TOLERANCE_NS)
-        level->t_ns = part->t_ns; /* packets before this one still waited for data sent before the fall */
+        level->t_ns = part->t_ns; /* packets sent before this one still waited behind data sent before the fall */
     if (b->low_ns >= level->low_ns - f->tolerance_ns)
         show(f, part->t_ns);
     level->least_ns = larger(level->least_ns, lesser(b->low_ns, level->high_ns));

@@ -27,9 +27,9 @@
 /* What arrived. Times in ns. */
 struct pl_base_part {
     int64_t t_ns;    /* it was sent */
-    double delay_ns; /* without the bottleneck's time for it */
-    double work_ns;  /* the bottleneck's time for it; 0: not known */
-    bool queued;     /* this work certainly lengthened the queue that is part of delay_ns */
+    double delay_ns; /* without the packet's own time at the bottleneck */
+    double work_ns;  /* the packet's own time at the bottleneck; 0: not known */
+    bool queued;     /* the packet certainly waited in the queue: work_ns adds to it */
 };
 
 struct pl_base_step {
@@ -55,22 +55,22 @@ struct pl_base_candidate {
     int64_t t_ns;               /* it holds from then on */
     int64_t since_ns, shown_ns; /* when it first and last appeared at its present height */
     double low_ns, high_ns;     /* the base is between them */
-    double least_ns;            /* lower bound of its height a little earlier, independent of low_ns */
+    double least_ns;            /* lower bound of its height a little earlier; does not depend on low_ns */
     int64_t noted_ns;           /* when its height was last noted */
-    double earlier_ns[2];       /* the last but one and the last noted height */
+    double earlier_ns[2];       /* the two latest noted heights, older one first */
     unsigned packets;           /* that showed it */
     bool fell;                  /* it is lower than the previous level */
-    double steps, rises;        /* arrivals, and those whose delay rises by more than the flow sent */
-    double most_rises;          /* threshold of their share above which others have a queue */
+    double steps, rises;        /* number of arrivals, and of those whose delay rose by more than the flow sent */
+    double most_rises;          /* above this ratio of rises to steps, other traffic has a queue */
 };
 
 struct pl_base_finder {
     struct pl_base_step step;
     double tolerance_ns;
-    double before_ns;                           /* a possible queue when the first part was sent */
+    double before_ns;                           /* queue that may have existed when the first packet was sent */
     double least_ns;                            /* delay of all */
-    double queue_ns;                            /* that the last part met at least, provided that the present level
-                                                   is right */
+    double queue_ns;                            /* shortest queue that the last packet can have met, if the present
+                                                 * level is right */
     double excess_ns;                           /* how much the delay fell recently beyond what queues can drain */
     PL_VECTOR(struct pl_base_candidate) levels; /* all have lasted, except perhaps the first one and the last one */
 };

@@ -5,7 +5,7 @@
 
 #include "thresholds.h"
 
-/* The shifts for which one outage explains two runs; `lo` above `hi`: none. */
+/* The shifts for which one outage explains both runs. If `lo` is above `hi`, there are none. */
 struct shift {
     double lo, hi;
 };
@@ -27,7 +27,7 @@ static bool meet(const struct pl_lost_run *data, const struct pl_ack_run *ack, c
            shift.hi >= -(double)time->longest_ns[0];
 }
 
-/* The probability that chance makes `n` or more where `expected` are expected. */
+/* The probability of `n` or more chance events where `expected` are expected. */
 static double luck(unsigned n, double expected)
 {
     double term = exp(-expected), below = 0;
@@ -38,8 +38,9 @@ static double luck(unsigned n, double expected)
     return 1 - below;
 }
 
-/* The expected number, at most 1, of runs of `n` or more acknowledgements that fit the run of data by chance; `met`:
- * one fits. No acknowledgements are sent while no data arrive, so that time adds to the room for a fit. */
+/* The number of runs of `n` or more acknowledgements expected to fit the run of data by chance, at most 1. Sets *met if
+ * one of them does fit. No acknowledgements are sent while no data arrive, so this silence widens the range of times
+ * that fit. */
 static double expected_of(const struct pl_lost_run *data, const pl_ack_runs *acks, uint64_t n,
                           const struct pl_both_ways_time *time, bool *met)
 {

@@ -27,12 +27,12 @@
 
 #include "loss_study.h"
 
-/* Acknowledgements lost in a row: when the first and the last of them were sent, and the last one before and the first
- * one after them that arrived; INT64_MIN and INT64_MAX: there is none. */
+/* Acknowledgements lost in a row. For the first and the last lost one, and for the neighbours that arrived before and
+ * after them: when they were sent. INT64_MIN and INT64_MAX: no such neighbour. */
 struct pl_ack_run {
     int64_t before_ns, first_ns, last_ns, next_ns;
     uint64_t n;
-    bool both_ways; /* an outage lost it together with data */
+    bool both_ways; /* an outage lost them together with data */
 };
 
 /* The runs of at least PL_OUTAGE_ACKS, in order of sending. It starts as {0}. */

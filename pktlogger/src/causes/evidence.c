@@ -1,9 +1,9 @@
 /* Implements evidence.h. */
 #include "evidence.h"
 
-/* The kernel checks pacing and the congestion window before the receiver's window. So if its counter of window-limited
- * time stands still, this rules the receiver's window out only where nothing paces, no data were unsent, or the
- * congestion window was full. Where the counter does not decide, the window was no limit if no data were unsent. */
+/* The kernel checks pacing and the congestion window before the receiver's window. So a counter of window-limited time
+ * that stands still rules out the receiver's window only if nothing paces, no data were unsent, or the congestion
+ * window was full. Where the counter does not decide, the receiver's window was no limit if no data were unsent. */
 static enum pl_answer window_of(const struct pl_samples_of *samples, const struct pl_evidence *known, int64_t t0_ns,
                                 int64_t t1_ns)
 {

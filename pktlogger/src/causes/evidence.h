@@ -18,23 +18,21 @@
 
 #include "send_samples.h"
 
-/* What the kernel says of a span of time. `seen`: by the samples within it, or, where there are none, the nearest one;
- * `within`: there are samples within it. */
+/* What the kernel says about a span of time. `within`: there are samples in the span, and `seen` counts them. Otherwise
+ * `seen` counts the nearest sample. */
 struct pl_evidence {
     struct pl_samples_seen seen;
     bool within;
     enum pl_answer window; /* the receiver's window held data back */
     enum pl_answer buffer; /* the program waited for room in its send buffer. The kernel's answer is never PL_NO: Linux
                             * lets a blocking writer exceed the buffer, and then does not count its wait */
-    enum pl_answer slow;   /* the congestion window is that of slow start */
+    enum pl_answer slow;   /* the connection was in slow start */
 };
 
-/* Call with spans in order of their beginnings. */
+/* Call with spans in the order of their beginnings. */
 struct pl_evidence pl_evidence_over(struct pl_samples_of *samples, int64_t t0_ns, int64_t t1_ns, uint32_t mss);
 
-/* By most samples: data waited to be sent; they waited behind a full congestion window; only the control's rate held
- * data back; the program had written all its data, although it had room to write; the program had more to write, by its
- * own account. */
+/* By most samples, data waited to be sent. */
 static inline bool pl_unsent(const struct pl_evidence *known)
 {
     return known->seen.unsent * 2 > known->seen.n;
@@ -45,13 +43,13 @@ static inline bool pl_filled(const struct pl_evidence *known)
     return known->seen.filled * 2 > known->seen.n;
 }
 
-/* By most samples, only the congestion control's rate held data back. */
+/* By most samples, data waited for the congestion control's rate alone. */
 static inline bool pl_rate_holds(const struct pl_evidence *known)
 {
     return known->seen.sets_rate && known->seen.roomy * 2 > known->seen.n;
 }
 
-/* By most samples, only the rate that the program allows held data back. */
+/* By most samples, data waited for the program's own rate limit alone. */
 static inline bool pl_program_holds(const struct pl_evidence *known)
 {
     bool allows = known->seen.pace_bytes_per_s && known->seen.pace_bytes_per_s < INT64_MAX;
@@ -68,7 +66,8 @@ static inline bool pl_waits(const struct pl_evidence *known)
     return known->seen.waits * 2 > known->seen.n;
 }
 
-/* By most samples, the program had not written data that could have been sent, although it may have had them. */
+/* By most samples, the program had not written data although both windows and the buffer had room. It may have had
+ * data. */
 static inline bool pl_late(const struct pl_evidence *known)
 {
     return known->seen.late * 2 > known->seen.n;
@@ -81,8 +80,8 @@ static inline bool pl_given(const struct pl_evidence *known)
     return known->within && known->seen.given * 2 > known->seen.n;
 }
 
-/* By most samples within the span, the program's own rate was the limit: no data were unsent, or less than a segment,
- * for which both windows had room. */
+/* By most samples within the span, the program's own rate limit held the data back: nothing was unsent, or less than a
+ * segment although both windows had room for it. */
 static inline bool pl_keeps_pace(const struct pl_evidence *known)
 {
     return known->within && known->seen.kept && (known->seen.kept + known->seen.idle) * 2 > known->seen.n;

@@ -5,14 +5,14 @@
 
 #include "thresholds.h"
 
-/* A candidate: the ratio of the front queue's rate to the bottleneck's, and whether the front queue is the full one. */
+/* A candidate: how many times the front queue is faster than the bottleneck, and which of the two queues is full. */
 struct trial {
     double ratio, largest;
     bool front;
     double explained, near;
 };
 
-/* The levels that the next part meets. */
+/* The level of each queue when the next part comes. */
 struct levels {
     double front, all; /* x and w */
     int64_t before_ns; /* when the previous part was sent; 0: there is none */
@@ -24,7 +24,7 @@ static double level_of(const struct trial *trial, const struct levels *levels)
     return trial->front ? levels->front : levels->all - (isinf(trial->ratio) ? 0 : levels->front / trial->ratio);
 }
 
-/* Takes the next part. The levels then include it. */
+/* Takes the next part and adds it to the levels. */
 static void take(struct levels *levels, const struct trial *trial, const struct pl_policed_part *part, double service,
                  double base_ns)
 {
@@ -37,7 +37,7 @@ static void take(struct levels *levels, const struct trial *trial, const struct 
     levels->before_ns = part->t_sent_ns;
 }
 
-/* Removes a lost part from the levels. One that was lost behind the front queue has used its room. */
+/* Removes a lost part from the levels. A part that the second queue dropped has still passed the front queue. */
 static void leave(struct levels *levels, const struct trial *trial, const struct pl_policed_part *part, double base_ns)
 {
     if (part->run < 0)
@@ -57,7 +57,7 @@ static void measure(const struct pl_policer *parts, struct trial *trial, double 
     }
 }
 
-/* Counts, or marks, the parts that met a level within `slack` of the highest level that passed. */
+/* Counts, or marks, the lost parts whose level was within `slack` of the highest level of a part that passed. */
 static void compare(struct pl_policer *parts, struct trial *trial, double service, double base_ns, double slack,
                     bool mark)
 {

@@ -6,9 +6,9 @@
 #include "send_buffer.h"
 #include "thresholds.h"
 
-/* Provisional results of gap_cause where the gap alone does not show the cause. OF_ROUND: the round decides. SILENCE
- * and IDLE: the cause is pacing if the round was paced. Otherwise it is the send buffer for SILENCE, which ends with
- * more data at once, and the application for IDLE, by samples. */
+/* Provisional results of gap_cause for a gap that does not show its cause by itself. OF_ROUND: the round decides.
+ * SILENCE and IDLE: the cause is pacing if the round was paced. Otherwise SILENCE, in which the program always had
+ * data, means the send buffer, and IDLE, by the samples, means the application. */
 enum { OF_ROUND = -1, SILENCE = -2, IDLE = -3 };
 
 struct pl_limits {
@@ -21,13 +21,13 @@ struct pl_limits {
     uint64_t first;                                  /* where it began to send */
     uint64_t high;                                   /* end of the last byte sent */
     int64_t open_ns;                                 /* end of the last gap whose cause depends on its round */
-    bool started, full, roomy, missed, clocked;      /* full: the window has no room; roomy: it has room; neither:
-                                                        not known */
-    bool opens;      /* the program is known to wait for answers first, and path.opening_bytes to be what it sends in
-                        that phase */
-    bool held;       /* the receiver's window held the sender up for the first part of this gap, until it had room */
+    bool started, full, roomy, missed, clocked;      /* full: the window has no room for a segment; roomy: it has;
+                                                      * neither: not known */
+    bool opens;      /* the program first waits for answers, and path.opening_bytes is exactly what it sends in that
+                      * phase */
+    bool held;       /* the receiver's window was full for the first part of this gap */
     bool answered;   /* data of the peer came in this gap */
-    uint64_t probed; /* end of the data sent when a probe repaired a loss; 0: no probe waits for its answer */
+    uint64_t probed; /* end of the data sent when a probe repaired a loss; 0: no repair by a probe is under way */
     uint64_t shrinks, una; /* end of the data sent when marks last reduced the window; first byte outstanding when this
                             * gap began */
     enum pl_sender_mode mode;
@@ -69,7 +69,7 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
     l->path = *path;
     uint64_t opening = pl_samples_opening(&path->samples);
     l->opens = opening || path->opening_bytes > PL_OPENING_BYTES;
-    if (opening) /* what it sent before its opening is less than a segment */
+    if (opening) /* the data sent before its opening are less than a segment */
         l->path.opening_bytes = opening + path->mss;
     else if (l->path.opening_bytes < PL_OPENING_BYTES)
         l->path.opening_bytes = PL_OPENING_BYTES;
@@ -101,7 +101,7 @@ static bool finished(const struct pl_limits *l, int64_t t_ns)
     return l->path.samples.written_ns && t_ns >= l->path.samples.written_ns;
 }
 
-/* True when the program always had data to send during a span: it always has them after its opening, and `sent` octets
+/* True when the program had data to send throughout a span: it always has data after its opening, and `sent` octets
  * were sent before the span. */
 static bool never_idle(const struct pl_limits *l, int64_t t0_ns, uint64_t sent)
 {
@@ -120,7 +120,7 @@ static bool gave_no_more(const struct pl_limits *l, const struct pl_evidence *kn
     return (pl_idle(known) && may_be_idle(l, t0_ns, sent)) || (pl_late(known) && !finished(l, t0_ns));
 }
 
-/* Whether the line was idle for a good part of this round. Then it is not the limit, whatever queue there was. */
+/* Whether the line was idle for a good part of this round. If so, the line was not the limit, whatever the queue. */
 static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
 {
     int64_t t0_ns = l->round.t0_ns;
@@ -128,9 +128,8 @@ static bool line_was_idle(struct pl_limits *l, int64_t now_ns)
                                PL_BUSY_LINE * (double)(now_ns - t0_ns);
 }
 
-/* Collects the evidence of program, kernel and box about the round that ends (or is cut) now. Samples of program and
- * kernel count up to the last gap whose cause is open, because a later wait of the program says nothing about earlier
- * gaps. */
+/* Collects the evidence of program, kernel and box about the round that ends (or is cut) now. Samples count only up to
+ * the last gap whose cause is open: if the program waits later, this says nothing about earlier gaps. */
 static void know_round(struct pl_limits *l, int64_t now_ns)
 {
     struct pl_round *round = &l->round;
@@ -150,7 +149,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->may_starve = may_be_idle(l, round->t0_ns, l->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
-    /* True when the program does not pace itself either. */
+    /* True when the program does not pace its data either. */
     bool not_by_itself = (pl_idle(&known) || pl_late(&known)) && !pl_given(&known);
     round->unpaced = known.seen.unpaced && (l->path.always_data || pl_unsent(&known) || not_by_itself);
     round->slow = known.slow;
@@ -176,8 +175,8 @@ static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
     pl_spans_let_go(&l->spans, first_steady(l));
 }
 
-/* An incomplete round has the cause of the previous one. A queue is better evidence, unless the previous round was in
- * slow start, which builds a queue before it fills the line. */
+/* An incomplete round gets the cause of the previous one. If a queue shows the path's rate, this counts more, except
+ * after a round in slow start, which builds a queue before it fills the line. */
 static void cut_round(struct pl_limits *l, int64_t now_ns)
 {
     know_round(l, now_ns);
@@ -223,23 +222,24 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
     return pl_spans_add(&l->spans, &span);
 }
 
-/* Ends the gap at a moment within it. The rest becomes another gap, whose window is not full if it has had room by
- * then. */
+/* Ends the gap at a moment within it, and begins another gap there. The window of that gap counts as full only if it
+ * had no room by then. */
 static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
     l->full = l->full && (l->room_ns < 0 || l->room_ns > t_ns);
     return end_gap(l, t_ns, cause);
 }
 
-/* Whether an acknowledgement triggered a packet: it arrived less than 1/`part` of the usual time between
- * acknowledgements before. */
+/* Whether an acknowledgement triggered a packet: it arrived just before, by less than 1/`part` of the usual time
+ * between acknowledgements. */
 static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
 {
     return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, PL_SOON_NS);
 }
 
-/* True when the application had nothing to send, where the window has room. Less than a quarter of a round trip may be
- * the wait for a full send buffer: the kernel wakes a writer when a third is free, which an acknowledgement does. */
+/* True when the silence, in a window with room, is long enough to show that the application had nothing to send. A
+ * shorter one may be a wait for the send buffer: the kernel wakes a writer when an acknowledgement has freed a third of
+ * it. */
 static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 {
     int64_t silent_ns = now_ns - l->room_ns;
@@ -248,10 +248,9 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
            at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
 }
 
-/* True for a shorter silence that an acknowledgement ended and that a full send buffer may explain. A congestion window
- * in slow start lets each acknowledgement send more than it frees, so it makes no such silence. After a reduction it
- * does, because Linux waits for room for a super-packet. Of the other causes only a full send buffer can be recognised,
- * by the data left in flight. */
+/* True for a shorter silence that an acknowledgement ended and that a full send buffer may explain. Slow start causes
+ * no such silence, because each acknowledgement releases more than it frees. A reduced congestion window does cause
+ * some, because Linux waits for room for a super-packet. So these are left out. */
 static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
 {
     return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
@@ -277,7 +276,7 @@ static bool window_held(const struct pl_limits *l, const struct pl_evidence *kno
     return known->window == PL_YES || (l->full && known->window != PL_NO);
 }
 
-/* Whether the gap, by itself or with its round so far, was sent at the rate that the program allows. */
+/* Whether the program's own rate limit explains the gap, alone or together with its round so far. */
 static bool gap_at_pace(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
 {
     double ns = (double)(now_ns - l->gap.t0_ns), bytes = (double)l->gap.bytes;
@@ -306,8 +305,9 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
     return true;
 }
 
-/* Whether the flight had to shrink for marks before this packet was sent: the window has just been reduced, or, when
- * the gap began, data sent before the reduction were still outstanding and an acknowledgement released the packet. */
+/* Whether the flight had to shrink for ECN marks before this packet was sent. Either the window has just been reduced;
+ * or data sent before the reduction were still outstanding when the gap began, and an acknowledgement released the
+ * packet. */
 static bool shrank(const struct pl_limits *l, const struct pl_limits_send *sent, const struct pl_evidence *known)
 {
     bool shrinks = l->una < l->shrinks && at_once(l, sent->t_ns, PL_SOON_OF_GAP) && !pl_idle(known);
@@ -338,13 +338,13 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
     if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
-        return OF_ROUND; /* the line was busy all the time with data sent before */
+        return OF_ROUND; /* all this time the line was busy with data sent before */
     if (known.buffer == PL_YES || (sized ? known.seen.full : !l->path.passes_on && buffer_was_full(l, sent)))
         return PL_LIMIT_SEND_BUFFER;
     return always ? SILENCE : PL_LIMIT_APPLICATION;
 }
 
-/* True when the peer's data came and everything sent is acknowledged: what is sent next is a new message. */
+/* True when the peer's data came and everything sent is acknowledged: the next packet is a new message. */
 static bool answered(const struct pl_limits *l, const struct pl_limits_send *sent)
 {
     return l->answered && !outstanding(sent);
@@ -366,8 +366,8 @@ static bool little_outstanding(const struct pl_limits *l, const struct pl_eviden
            !never_idle(l, l->gap.t0_ns, l->high);
 }
 
-/* The cause of a gap without silence. Where most samples in it say that the program had written all its data, this also
- * holds before the acknowledgements arrive. */
+/* The cause of a gap that is too short for a silence. If most samples in it say that the program had written all its
+ * data, the gap is IDLE even while data are outstanding. */
 static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
 {
     if (known->buffer == PL_YES)
@@ -379,7 +379,7 @@ static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *k
     return idle || (lasts && l->roomy && little_outstanding(l, known)) ? IDLE : OF_ROUND;
 }
 
-/* What kept the sender waiting while acknowledgements were overdue. */
+/* The cause of a gap in which acknowledgements were overdue. */
 static enum pl_limit_cause unanswered_cause(const struct pl_limits *l, const struct pl_evidence *known, bool full,
                                             int64_t now_ns)
 {
@@ -462,8 +462,8 @@ static const struct pl_time_span *next_outage(const struct pl_limits *l)
     return at < n ? &l->path.down->list.at[at] : NULL;
 }
 
-/* Where the path came up again before until_ns, within a gap that began while it was down, the gap is split in two: the
- * outage, and the rest, in which the sender waits (for its time-out, for example). */
+/* Ends an outage that was under way when the gap began. If the path came up before until_ns, the gap is split in two:
+ * the outage, and the rest, in which the sender waits (for its time-out, for example). */
 static int end_of_outage(struct pl_limits *l, int64_t until_ns)
 {
     const struct pl_time_span *down = next_outage(l);
@@ -471,7 +471,7 @@ static int end_of_outage(struct pl_limits *l, int64_t until_ns)
     return within ? divide_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
 }
 
-/* Where the path went down within the gap that a packet ends, the gap is split, too. */
+/* Splits the gap where the path went down before the packet that ends the gap. */
 static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     const struct pl_time_span *down = next_outage(l);
@@ -483,8 +483,8 @@ static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sen
     return divide_gap(l, down->t0_ns, gap_cause(l, &before));
 }
 
-/* Where a recovery ended within a gap, the gap is split in two. The path may have been down and have lost
- * acknowledgements. */
+/* Splits the gap where a recovery ended. The first half counts as an outage if the path was down, because
+ * acknowledgements may have been lost. */
 static int end_of_recovery(struct pl_limits *l)
 {
     if (l->recovered_ns <= l->gap.t0_ns)
@@ -495,8 +495,8 @@ static int end_of_recovery(struct pl_limits *l)
     return divide_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
 }
 
-/* Where a time-out or a probe ends a gap in which acknowledgements still arrived, and the program had written nothing
- * more until then, the gap is split: the wait for the retransmission begins at the last acknowledgement. */
+/* Splits a gap that a time-out or a probe ends. The wait for the retransmission begins at the last acknowledgement.
+ * This holds only if the program had written nothing more until then. */
 static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool waits = (sent->timeout || sent->repair) && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
@@ -508,8 +508,8 @@ static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
     return divide_gap(l, l->waits_ns, IDLE);
 }
 
-/* Where a fast retransmission ends a gap after a full window that had room before, the gap is split: from that moment
- * the sender waited for the retransmission, which pacing or the congestion window delayed. */
+/* Splits a gap that a fast retransmission ends, if the receiver's window was full first. From the moment when the
+ * window had room, the sender waited for the retransmission: pacing or the congestion window delayed it. */
 static int end_of_window(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     bool repairs = sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
@@ -523,7 +523,8 @@ static int end_of_window(struct pl_limits *l, const struct pl_limits_send *sent)
     return end_gap(l, sent->t_ns, PL_LIMIT_FAST_RECOVERY);
 }
 
-/* Ends the gap before a packet. A gap that waited first for the window and then for the application is split in two. */
+/* Ends the gap before a packet. If the sender waited first for the window and then for the application, the gap is
+ * split in two. */
 static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     int64_t from_ns;
@@ -538,7 +539,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
         return -1;
     if (l->gap.t0_ns >= sent->t_ns) /* nothing is left of it */
         return 0;
-    l->buffer.woken = l->held = false; /* until a check of the silence says so for this gap */
+    l->buffer.woken = l->held = false; /* silence_cause sets these for this gap */
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
     if ((idle || cause == SILENCE) && l->held && !answered(l, sent) &&
@@ -551,7 +552,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     return end_gap(l, sent->t_ns, cause);
 }
 
-/* Takes a reduction for marks. A reduction in slow start ends slow start and its round. */
+/* Handles a reduction that ECN marks caused. In slow start it ends slow start and the round. */
 static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (l->rounds.opening)
@@ -610,7 +611,7 @@ static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
     l->missed = l->answered = false;
 }
 
-/* The path may have become longer or shorter, or its line faster or slower: takes its present times. */
+/* Takes the path's present times, because the path may have become longer or shorter, or its line faster or slower. */
 static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
 {
     if (sent->rtt_ns > 0)

@@ -16,16 +16,17 @@
 struct pl_limits_path {
     uint32_t flow, mss;
     int64_t min_rtt_ns, segment_ns;
-    const struct pl_time_spans *down; /* times in which the path was certainly down, as the sender noticed it; NULL:
+    const struct pl_time_spans *down; /* when the path was certainly down, as the sender noticed it; NULL:
                                        * never */
-    const struct pl_time_spans *late; /* times in which the box was late, as the sender noticed it; NULL: never */
+    const struct pl_time_spans *late; /* when the box was late, as the sender noticed; NULL: never */
     const struct pl_time_spans *busy; /* times in which the line was busy, by the box's record; NULL: not known */
     uint64_t data_end;                /* end of the last byte that is ever sent; 0: not known */
     struct pl_samples_of samples;     /* of the sender's socket */
-    bool always_data;                 /* its program always has data to send after the first `opening_bytes` */
-    uint64_t opening_bytes;           /* during these the program may wait for answers; at least PL_OPENING_BYTES */
-    bool passes_on;                   /* it is a gateway: its waits say nothing about its send buffer */
-    bool line_known;                  /* segment_ns is the line's own, whatever the captures show */
+    bool always_data;                 /* after the first `opening_bytes`, its program always has data to send */
+    uint64_t opening_bytes;           /* in these first octets the program may wait for answers; at least
+                                       * PL_OPENING_BYTES */
+    bool passes_on;                   /* the sender is a gateway: its waits say nothing about its send buffer */
+    bool line_known;                  /* segment_ns is the configured rate of the line, not an estimate from captures */
     bool line_alone;                  /* packets queue only at the line of `busy` */
     bool middle;                      /* the capture began in mid-connection: nothing is known about the time before */
     pl_limit_sink *sink;
@@ -34,11 +35,13 @@ struct pl_limits_path {
 
 enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
 
-/* The sender after a data packet. queue_ns: how long its first part waited in queues; line_ns: how long in the box's
- * queue, by its record; -1: not known. rtt_ns: the present round-trip time without queues; segment_ns: the line's
- * present time for a full segment; 0: unchanged since the first packet. `timeout`: a time-out sent it. `probe`: it is a
- * tail-loss probe, which repeats outstanding data; `repair`: these had been lost. `reduced`: the sender has reduced its
- * congestion window for marks since the previous packet. */
+/* The sender after a data packet:
+ * - queue_ns: how long its first part waited in queues; line_ns: in the box's queue, by its record. -1: not known.
+ * - rtt_ns: the present round-trip time without queues; segment_ns: the line's present time for a full segment. 0: as
+ *   at the first packet.
+ * - `timeout`: a time-out sent the packet. `probe`: the packet is a tail-loss probe, which repeats outstanding data.
+ *   `repair`: these data had been lost.
+ * - `reduced`: ECN marks have reduced the congestion window since the previous packet. */
 struct pl_limits_send {
     int64_t t_ns, queue_ns, line_ns, rtt_ns, segment_ns;
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
@@ -48,7 +51,7 @@ struct pl_limits_send {
 };
 
 /* The sender after an acknowledgement. `advanced`: it acknowledges new data; `recovered`: it ends a recovery; `missed`:
- * it acknowledges data that the sender's capture does not have; `answer`: it carries data of the peer. */
+ * it acknowledges data that the sender's capture lacks; `answer`: it carries data of the peer. */
 struct pl_limits_ack {
     int64_t t_ns;
     uint64_t una, high;

@@ -42,14 +42,14 @@ static double share_from(const struct pl_loss_study *study, double queue_ns)
     return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
 }
 
-/* True where, by exact time stamps, the queue had no room for the lost parts. */
+/* True when the queue had no room for the lost parts. Needs exact time stamps. */
 static bool had_no_room(const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     double parts_ns = (run->n < PL_SUPER_PARTS ? PL_FULL_PARTS : PL_FULL_SUPER_PARTS) * f->part_ns;
     return f->longest_ns >= PL_QUEUE_NS && run->left_ns >= f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns);
 }
 
-/* The same for late time stamps: hardly any place has a longer queue. */
+/* The same judgement for late time stamps: hardly any place has a longer queue. */
 static bool seems_full(const struct pl_loss_study *study, const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     double least_ns = fmax(fmax(PL_QUEUE_NS, f->late_ns),
@@ -59,7 +59,7 @@ static bool seems_full(const struct pl_loss_study *study, const struct pl_loss_f
     return run->queue_ns >= least_ns && above <= PL_FULL_ABOVE * alike;
 }
 
-/* Marks the runs next to a full queue. */
+/* Marks the runs that met a full queue. */
 static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
 {
     double lowest_ns = INFINITY;

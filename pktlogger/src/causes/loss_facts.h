@@ -11,7 +11,7 @@ struct pl_loss_facts {
     double late_ns;                    /* lateness of time stamps, and unevenness of the queue */
     double gap_late_ns, gap_middle_ns; /* spread and median of the gaps where nothing was lost; INFINITY and 0: not
                                           known */
-    double near_ns;                    /* queues that differ by less are alike */
+    double near_ns;                    /* two queues are alike if they differ by at most this */
     double longest_ns;                 /* longest queue; where time stamps are late, without the longest 0.1 % of all
                                         * places */
     bool exact;                        /* time stamps are */

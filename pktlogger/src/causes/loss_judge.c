@@ -9,11 +9,12 @@
 struct verdict {
     bool full;    /* a full queue lost parts */
     bool managed; /* queue management did */
-    bool mixed;   /* both did, or the cause of the other losses is not known */
+    bool mixed;   /* both full queue and management, or the cause of the other losses is not known */
     bool chance;
 };
 
-/* The probability that chance makes n runs at least as surprising. The sum has an Erlang distribution. */
+/* The probability that chance makes n runs at least as surprising. The sum of their surprises has an Erlang
+ * distribution. */
 static double luck(double n, double surprise)
 {
     double term = -surprise, sum = 0;
@@ -26,7 +27,7 @@ static double luck(double n, double surprise)
     return sum;
 }
 
-/* Whether the losses look like chance. Where all queues are alike, a run adds ln 2 to the surprise instead of 1. */
+/* Whether chance explains the losses. If all queues are alike, a run adds ln 2 to the surprise instead of 1. */
 static bool is_even(const struct pl_loss_facts *f, double n, double surprise)
 {
     return luck(n, surprise) > (f->exact ? PL_CHANCE_LUCK : PL_CHANCE_LUCK_LATE) &&
@@ -74,23 +75,23 @@ static bool is_managed(const struct pl_loss_facts *f, bool full)
     return (!low && (lucky < PL_MANAGED_LUCK || all_agree)) || lucky < PL_NO_LUCK;
 }
 
-/* True where all runs show their time at the bottleneck, so they were lost behind it: queue management and full queues
- * drop a part before the bottleneck transmits it. */
+/* True when each run shows its own time at the bottleneck between the arrivals around it. Then all were lost behind the
+ * bottleneck: full queues and queue management drop a part before the bottleneck transmits it. */
 static bool shows_time_at_bottleneck(const struct pl_loss_facts *f)
 {
     return f->exact && f->gap_late_ns < PL_SIDE_EXACT * f->part_ns && f->sided_n >= PL_SIDED &&
            f->behind_n == f->sided_n;
 }
 
-/* Whether the path can have one of `causes`, a set of bits. */
+/* Whether the path can have any of `causes`, a set of bits. */
 static bool possible(const struct pl_loss_study *study, unsigned causes)
 {
     return causes & ~study->t->ruled_out;
 }
 
-/* Decides by comparing how long queues took at different times. A full queue takes longest. But where the bottleneck's
- * rate changes, or traffic that the transfer does not see uses a part of it, a full queue may take less time than
- * another that is not full. Then only losses at the longest queues are known to have met a full one. */
+/* Decides by comparing how long parts waited at different times. Normally a full queue takes longest. But where the
+ * bottleneck's rate changes, or unseen traffic uses a share of it, a full queue may take less time than another queue
+ * that is not full. Then only losses at the longest queues certainly met a full one. */
 static struct verdict weigh(const struct pl_loss_study *study, const struct pl_loss_facts *f)
 {
     struct verdict v = {.full = possible(study, 1U << PL_LOSS_TAIL_DROP) && is_full(study, f)};
@@ -123,7 +124,7 @@ static enum pl_loss_cause managed_cause(const struct pl_loss_facts *f, const str
 static enum pl_loss_cause cause_of(const struct pl_loss_facts *f, const struct verdict *v,
                                    const struct pl_lost_run *run)
 {
-    if (f->longest_ns <= fmax(PL_QUEUE_NS, pl_loss_facts_no_queue_ns(f))) /* no queue, or none that can be seen */
+    if (f->longest_ns <= fmax(PL_QUEUE_NS, pl_loss_facts_no_queue_ns(f))) /* no queue, or it is too short to be seen */
         return f->longest_ns < PL_QUEUE_NS && is_even(f, f->n, f->surprise) ? PL_LOSS_ANYWHERE : PL_LOSS_UNKNOWN;
     if (run->full && v->full)
         return v->mixed ? PL_LOSS_UNKNOWN : PL_LOSS_TAIL_DROP;
@@ -174,7 +175,7 @@ static int judge(struct pl_loss_study *study)
         find_sides(study, &f);
     double low_ns = study->low_ns =
         pl_sample_quantile(&study->own_delays, PL_OWN_BASE_SHARE); /* a short flow may have no place without a queue
-                                                                      nearby */
+                                                                    * nearby */
     for (size_t i = 0; i < study->runs.n; i++)
         study->runs.at[i].queue_ns += fmax(study->base_ns - low_ns, 0);
     return 0;

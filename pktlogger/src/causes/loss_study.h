@@ -15,8 +15,8 @@ struct pl_lost_run {
     uint64_t place; /* arrivals before it */
     uint64_t first_seq, last_seq;
     int64_t first_sent_ns, last_sent_ns;
-    int64_t before_sent_ns, next_sent_ns; /* when the arrivals around it were sent; INT64_MIN and INT64_MAX: there is
-                                             none */
+    int64_t before_sent_ns, next_sent_ns; /* when the arrivals just before and after were sent; INT64_MIN and INT64_MAX:
+                                           * none */
     double queue_ns;                      /* beside it */
     double left_ns; /* rest of the queue when the run began, if nothing was admitted after the previous arrival */
     double steady_ns, gap_ns;
@@ -36,19 +36,20 @@ struct pl_loss_study {
     double service; /* ns a byte; 0: not known */
     struct pl_queues *queues;
     uint64_t n;              /* arrivals */
-    int64_t last_arrived_ns; /* when the last one of them was sent */
+    int64_t last_arrived_ns; /* when the latest arrival was sent */
     PL_VECTOR(struct pl_lost_run) runs;
-    size_t told; /* runs for which the queue is known */
-    /* The longest queues around places; the queues of parts; differences of the two; corrections of arrivals. */
+    size_t told; /* number of runs whose queue is known */
+    /* The longest queues around places; the queues of parts; the differences between the two; the corrections of
+     * arrivals. */
     struct pl_sample delays, own_delays, shortfalls, moves;
     PL_VECTOR(struct pl_gap_seen) gaps;
-    bool uneven;      /* the time for a queue of one length varies: the rate changes, or others share the line */
+    bool uneven;      /* queues of one length take different times: the rate changes, or others share the line */
     bool exact;       /* time stamps are */
     bool managed;     /* the queue is under queue management, which may drop parts in a row */
-    bool drains_show; /* where a queue drains because nothing enters it, the delays show that */
+    bool drains_show; /* the delays show how a queue drains while nothing enters it */
     double base_ns;   /* the delay without a queue */
     double low_ns;    /* the same for the parts' own delays */
-    /* The longest queue, how late time stamps are, and the difference up to which queues are alike. */
+    /* The longest queue; the lateness of time stamps; the largest difference between queues that are alike. */
     double longest_ns, late_ns, alike_ns;
 };
 

@@ -6,8 +6,8 @@
 #include "service.h"
 #include "thresholds.h"
 
-/* Further values in place of the box's fate: the part left the box with a wrong checksum; it arrived, but the capture
- * missed it. */
+/* Fates that the box's record does not have: the part left the box with a wrong checksum; the part arrived, but the
+ * capture missed it. */
 enum { FATE_CORRUPTED = PL_NO_FATE - 1, FATE_UNSEEN = PL_NO_FATE - 2 };
 
 enum pl_loss_cause pl_loss_possible(enum pl_loss_cause seen, unsigned ruled_out)
@@ -42,7 +42,7 @@ static void find_bursts(struct pl_loss_causes *c)
     }
 }
 
-/* True when a nearby run lost the same octets: then the loss depends on the packets and not on the time. */
+/* True when a nearby run lost the same octets. Then the contents of the packets decide, not the time. */
 static bool same_octets(const struct pl_loss_causes *c, const struct pl_lost_run *run)
 {
     size_t first = c->studied > PL_SAME_OCTETS_RUNS ? c->studied - PL_SAME_OCTETS_RUNS : 0;
@@ -80,8 +80,8 @@ static const struct pl_silence *longest_silence(const struct pl_loss_causes *c)
     return longest;
 }
 
-/* Finds the time in which nothing passed: from the run if the connection is alone between its hosts, otherwise from all
- * connections between them, even if each lost little. */
+/* Finds the time in which nothing passed. If the connection is alone between its hosts, its own run shows it; otherwise
+ * all connections between them do, even if each lost little. */
 static void find_silence(struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next)
 {
     c->silent = (struct pl_time_span){c->first_lost_ns, c->last_lost_ns};
@@ -103,7 +103,7 @@ static void find_silence(struct pl_loss_causes *c, const struct pl_lost_run *run
          (!next->len || pl_outage_shows(c->silent_n, c->silent.t1_ns - c->silent.t0_ns, next->t_sent_ns - from_ns)));
 }
 
-/* The study's result for the lost parts before the next arrival; NULL: none. */
+/* The study's result for the parts lost before the next arrival; NULL: none. */
 static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
 {
     const struct pl_loss_study *study = c->study;
@@ -125,16 +125,17 @@ static int64_t way_ns(const struct pl_loss_causes *c, const struct pl_segment *p
     return pl_settled_ns(c->t, part) - part->t_sent_ns;
 }
 
-/* True when the queue drained during the run: the part after the run met a shorter queue than the part before it, by
- * most of that time. A queue that drops parts because it is full stays full. */
+/* True when the queue drained during the run: by most of the run's time, the next part's queue was shorter than the
+ * previous part's. A queue that drops because it is full stays full. */
 static bool drained(const struct pl_loss_causes *c, const struct pl_segment *next, double lasted_ns)
 {
     return c->before.len && next->len &&
            (double)(way_ns(c, &c->before) - way_ns(c, next)) > PL_OUTAGE_DRAINED * lasted_ns;
 }
 
-/* True when no part was admitted for longer than the longest queue takes to drain, or long enough to drain it by half,
- * or while a full queue drained. A full queue that is being served admits parts long before that. */
+/* True when nothing was admitted for so long that only an outage explains it: longer than the longest queue takes to
+ * drain, or long enough to drain it by half, or while a full queue drained. A full queue that is being served admits
+ * parts much earlier. */
 static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *run, const struct pl_segment *next,
                     const struct pl_loss *row)
 {
@@ -195,7 +196,7 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     }
 }
 
-/* How long a part waited in the box's queue, by its record; -1: the record does not say, or there may be queues
+/* How long a part waited in the box's queue, by its record. -1: the record does not say, or there may be queues
  * elsewhere. */
 static int64_t box_queue_ns(const struct pl_loss_causes *c, const struct pl_segment *part)
 {
@@ -208,8 +209,8 @@ static int64_t box_queue_ns(const struct pl_loss_causes *c, const struct pl_segm
     return wait_ns > 0 ? wait_ns : 0;
 }
 
-/* The queue next to a run: the longer one of those that the parts before and after it met, by the box's record; else
- * `seen_ns`. */
+/* The queue that a run met. By the box's record it is the longer of the queues of the parts before and after the run;
+ * without a record, `seen_ns`. */
 static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_segment *before,
                                const struct pl_segment *next, int64_t seen_ns)
 {
@@ -218,8 +219,8 @@ static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_s
     return longer_ns >= 0 ? longer_ns : seen_ns;
 }
 
-/* `next`: the part that arrived after the run; len 0: none. A row of the run has the box's fate in `cause`, and in
- * spacing_ns its time of leaving the bottleneck. */
+/* Reports the parts lost before `next` arrived (len 0: nothing arrived). In the rows kept until now, `cause` holds the
+ * box's fate, and spacing_ns the time when the part left the bottleneck. */
 static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
 {
     const struct pl_lost_run *run = studied_run(c);

@@ -20,15 +20,15 @@ struct pl_loss_causes {
     PL_VECTOR(struct pl_loss) run; /* parts lost since the last arrival */
     struct pl_segment before;      /* the last part that arrived; len 0: none yet */
     uint64_t arrived;              /* parts */
-    size_t studied;                /* number of the study's runs that end before the next part */
+    size_t studied;                /* number of the study's runs before the next part */
     int64_t first_lost_ns, last_lost_ns;
-    struct pl_time_span silent; /* from the first to the last part lost while nothing passed */
-    size_t silent_n;            /* number of parts lost in that time */
-    bool outage;                /* this number and time fit an outage; all connections are judged together */
-    bool both_ways;             /* outage of a connection alone between its hosts, shown by its acknowledgements
-                                   (both_ways.h) */
+    struct pl_time_span silent; /* while nothing passed: when the first and the last lost part were sent */
+    size_t silent_n;            /* number of parts lost in `silent` */
+    bool outage;                /* silent and silent_n fit an outage; judged over all connections between the hosts */
+    bool both_ways;             /* its acknowledgements show an outage of a connection that is alone between its hosts
+                                 * (both_ways.h) */
     struct pl_bursts bursts;    /* runs that neither a full queue nor queue management nor a policer explains */
-    struct pl_time_spans *down; /* from the first part lost in an outage until the path is up, or a packet arrives */
+    struct pl_time_spans *down; /* outages: each from the first lost part until the path is up or a packet arrives */
 };
 
 /* `study` has all parts of the transfer. Outages are added to `down`, as the sender noticed them. */

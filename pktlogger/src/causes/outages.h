@@ -9,23 +9,24 @@
 #include "time_spans.h"
 #include "transfer.h"
 
-/* Adds the time of outages that lost what was sent from `first_ns` to `last_ns`. If the outages are not known, it is
- * this time, which is a lower bound. If they are, it is their own time; it begins with the first lost packet unless a
- * packet sent shortly before arrived (`sent_before`). A packet lost behind a queue may have been sent before the outage
- * began. `back_ns`: how much later the sender noticed the beginning and the end. Returns 0, or -1 without memory. */
+/* Adds the time of an outage that lost everything sent from `first_ns` to `last_ns`. If outages are not known, only
+ * this time is certain: a lower bound. If they are known, their own time counts. A packet lost behind a queue may have
+ * been sent before the outage, so the time begins with the first lost packet, unless a packet sent shortly before
+ * arrived (`sent_before`). `back_ns`: how much later the sender noticed the beginning and the end. Returns 0, or -1
+ * without memory. */
 int pl_down_add(struct pl_time_spans *spans, const struct pl_outages *known, int64_t first_ns, int64_t last_ns,
                 bool sent_before, const int64_t back_ns[2]);
 
 /* Runs of at least PL_OUTAGE_PARTS losses that nothing else explains. The brief ones count as bursts. It starts as
  * {0}. */
 struct pl_bursts {
-    double runs, brief_runs, brief_parts; /* number of parts beyond the first PL_OUTAGE_PARTS - 1 of each run */
+    double runs, brief_runs, brief_parts; /* for each run, the number of its parts beyond PL_OUTAGE_PARTS - 1 */
 };
 
 void pl_bursts_add(struct pl_bursts *bursts, uint64_t parts, int64_t lasted_ns);
 
-/* True when bursts like the brief ones, whose lengths have a geometric distribution, are likely to make one with so
- * many parts. */
+/* True when bursts are likely to make one run of so many parts. The lengths of bursts have a geometric distribution,
+ * estimated from the brief runs. */
 bool pl_bursts_make(const struct pl_bursts *bursts, uint64_t parts);
 
 /* True when the time in which nothing passed distinguishes an outage from a burst of `parts` losses. These were sent
@@ -36,7 +37,7 @@ bool pl_bursts_make(const struct pl_bursts *bursts, uint64_t parts);
  * again much later, the first is larger. */
 bool pl_outage_shows(uint64_t parts, int64_t lasted_ns, int64_t between_ns);
 
-/* Whether a lost part was sent in an outage of all connections between its hosts. `*at` starts as 0, and t_ns never
+/* Whether a lost part was sent while all connections between its hosts had an outage. `*at` starts as 0, and t_ns never
  * decreases. `silences` NULL: the transfer is alone between its hosts, and its own losses must show the outage. */
 bool pl_outage_of_all(const struct pl_silences *silences, size_t *at, int64_t t_ns);
 

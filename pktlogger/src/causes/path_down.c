@@ -11,8 +11,8 @@ void pl_ack_outages_begin(struct pl_ack_outages *o, const struct pl_transfer *t,
     *o = (struct pl_ack_outages){.t = t, .spans = spans, .runs = runs, .gathers = gathers};
 }
 
-/* If the box has seen the run, its record decides. Otherwise the run must be as long as losses.h requires for data, and
- * its time must distinguish it from a burst. `next_ns` 0: no acknowledgement arrived after it. */
+/* Whether the run shows an outage. The box's record decides if the box saw the run. Otherwise the run must be long
+ * enough, as in losses.h, and last too long for a burst. `next_ns` 0: no acknowledgement arrived after the run. */
 static bool is_outage(const struct pl_ack_outages *o, int64_t next_ns)
 {
     if (o->t->box && o->t->box->tells_outages)
@@ -22,7 +22,7 @@ static bool is_outage(const struct pl_ack_outages *o, int64_t next_ns)
            (next_ns == 0 || pl_outage_shows(o->lost, lasted_ns, next_ns - from_ns));
 }
 
-/* When an acknowledgement reaches the sender without a queue. */
+/* When an acknowledgement reaches the sender if it meets no queue. */
 static int64_t due_ns(const struct pl_ack_outages *o, int64_t t_sent_ns)
 {
     return t_sent_ns + pl_base_at(&o->t->ack_base, t_sent_ns);
@@ -42,15 +42,15 @@ static int gather(struct pl_ack_outages *o, int64_t next_ns)
     return counts ? PL_APPEND(o->runs, run) : 0;
 }
 
-/* Whether the present run was lost to an outage of both directions. */
+/* Whether an outage of both directions lost the present run. */
 static bool of_both_ways(struct pl_ack_outages *o)
 {
     bool listed = o->lost >= PL_OUTAGE_ACKS && o->at < o->runs->n;
     return listed && o->runs->at[o->at++].both_ways;
 }
 
-/* `next_ns`: when the next acknowledgement after the run was sent, which shows the path's delay at that time; 0: there
- * is none. */
+/* Ends the run. `next_ns`: when the acknowledgement after the run was sent; it shows the path's delay at that time. 0:
+ * there is none. */
 static int end_run(struct pl_ack_outages *o, int64_t next_ns)
 {
     if (o->gathers)

@@ -10,13 +10,14 @@
 struct pl_ack_outages {
     const struct pl_transfer *t;
     struct pl_time_spans *spans; /* as the sender felt them */
-    int64_t first_ns, last_ns;   /* when the first and the last one of the present run were sent */
+    int64_t first_ns, last_ns;   /* the present run: when its first and last acknowledgement were sent */
     int64_t longest_ns;          /* delay of those that arrived */
-    int64_t before_ns;           /* when the last one that arrived was sent */
-    uint64_t lost, of_outage;    /* number in the run, and number lost to an outage by the box's record */
+    int64_t before_ns;           /* when the latest one that arrived was sent */
+    uint64_t lost, of_outage;    /* the present run: number lost, and number of these that an outage took by the box's
+                                  * record */
     pl_ack_runs *runs;           /* list of lost runs */
-    bool gathers;                /* true: appends lost runs to `runs`; false: reads from `runs` which of them an
-                                    outage lost */
+    bool gathers;                /* true: appends lost runs to `runs`; false: `runs` says which of them an outage
+                                  * lost */
     size_t at;                   /* index of the next one in `runs` */
 };
 

@@ -7,8 +7,8 @@
 
 enum { SPREAD = 64, SCALES = 10, QUICK = 3, AROUND = 25, TRIALS = SPREAD + SCALES * QUICK };
 
-/* A candidate rate. `explained`: runs of lost parts that it explains; `near`: parts that passed although they met as
- * high a level. */
+/* A candidate rate. `explained`: number of lost runs that it explains; `near`: number of parts that passed at as high a
+ * level. */
 struct trial {
     double rate, level, burst;
     uint32_t explained, near;
@@ -45,7 +45,7 @@ static void try(struct trials *trials, double rate, double least, double most)
         trials->at[trials->n++] = (struct trial){.rate = rate};
 }
 
-/* Puts the rate into its place among the highest, which are in descending order. */
+/* Inserts the rate among the highest rates, in descending order. */
 static void keep(double rates[QUICK], double rate)
 {
     for (unsigned i = 0; i < QUICK; i++)
@@ -56,7 +56,8 @@ static void keep(double rates[QUICK], double rate)
         }
 }
 
-/* Finds the highest rates at which octets passed between two losses with `parts` between them. */
+/* Finds the highest rates between two losses: the octets that passed between them, per time. `parts`: the number of
+ * parts between the two losses. */
 static void find_quick(const struct pl_policer *policer, uint32_t parts, double rates[QUICK])
 {
     const struct pl_policed_part *from = NULL;
@@ -75,15 +76,15 @@ static void find_quick(const struct pl_policer *policer, uint32_t parts, double 
     }
 }
 
-/* The level of a trial before a part that comes `seconds` after the previous one. */
+/* In a trial, the level before a part that comes `seconds` after the previous one. */
 static double level_after(const struct trial *trial, double seconds)
 {
     double level = trial->level - trial->rate * seconds;
     return level > 0 ? level : 0;
 }
 
-/* How far below the burst the level of a lost part may be: by the size of a part, the error of late time stamps and the
- * error of the rate. */
+/* How far below the burst the level of a lost part may be: the size of a part, the lateness of time stamps, and the
+ * error of the rate allow this much. */
 static double slack(const struct trials *trials, const struct trial *trial)
 {
     return PL_POLICER_SLACK_PARTS * trials->part + trial->rate * trials->late_s + trials->step / 2 * trial->burst;
@@ -133,7 +134,8 @@ static void count(const struct pl_policer *policer, struct trials *trials)
     }
 }
 
-/* The share of runs that a candidate explains, minus the share of parts that passed at such a level. */
+/* How well a candidate fits: the share of runs that it explains, minus the share of parts that passed at as high a
+ * level. */
 static double worth(const struct pl_policer *policer, const struct trial *trial, double passed)
 {
     return (double)trial->explained / policer->runs - (double)trial->near / passed;
@@ -194,7 +196,7 @@ static double waits_of(const struct pl_policer *policer, struct trial trial)
     return levels > 0 ? products / levels * trial.rate / 1e9 : 0;
 }
 
-/* Whether chance would hardly ever lose so many runs at levels so high. */
+/* Whether chance is very unlikely to lose so many runs at such high levels. */
 static bool beyond_chance(const struct pl_policer *policer, const struct trial *trial, double passed)
 {
     double share = (double)trial->explained / policer->runs, near = fmax(trial->near, 1) / passed;

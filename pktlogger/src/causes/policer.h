@@ -47,7 +47,7 @@ struct pl_policed {
 /* Starts as {0}. The first PL_POLICED_MOST parts count. */
 struct pl_policer {
     PL_VECTOR(struct pl_policed_part) parts;
-    int64_t delay_ns; /* of the last part that arrived */
+    int64_t delay_ns; /* of the latest part that arrived */
     uint32_t runs;    /* of lost parts */
 };
 

@@ -46,8 +46,8 @@ static uint64_t before(uint64_t place, uint64_t by)
     return place > by ? place - by : 0;
 }
 
-/* How much later the parts after a place arrived than the bottleneck's time alone explains. On each side, the part with
- * the least late time stamp counts. */
+/* How much later the parts after a place arrived than their time at the bottleneck explains. Of the parts on each side,
+ * the one with the least late time stamp counts. */
 double pl_queues_gap_ns(struct pl_queues *q, uint64_t place)
 {
     if (place < AROUND || place + AROUND > q->n)

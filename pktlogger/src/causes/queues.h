@@ -22,14 +22,15 @@ struct pl_queue_place {
     double steady_ns;    /* the least delay_ns of three places: this one, and those PL_QUEUES_AROUND before and after
                             it */
     double shortfall_ns; /* delay_ns minus the corrected delay of the next arrival; -1: none */
-    double moved_ns;     /* (actual − corrected) time of the next arrival; -1: none */
+    double moved_ns;     /* by how much the arrival was corrected: actual − corrected time of the next arrival; -1:
+                          * none */
     bool gap_known;      /* pl_queues_gap_ns() */
 };
 
 typedef int pl_queue_sink(void *context, const struct pl_queue_place *place);
 
 struct pl_queue_part {
-    double sent_ns, received_ns, bytes; /* `bytes`: of all parts up to its end */
+    double sent_ns, received_ns, bytes; /* `bytes`: of all parts from the first to this one */
     double delay_ns, longest_ns, moved_ns;
     double longest_of_2, longest_of_4, longest_of_8; /* delays from this arrival on */
 };
@@ -42,7 +43,8 @@ struct pl_queues {
     double bytes;
     uint64_t n, corrected, placed, told;
     struct pl_queue_part parts[PL_QUEUES_RING];
-    uint64_t least[PL_QUEUES_RING], first, last; /* numbers of arrivals that may bound earlier ones */
+    uint64_t least[PL_QUEUES_RING], first, last; /* indexes of arrivals that may limit the corrected time of earlier
+                                                  * ones */
 };
 
 /* Returns an object for free(), or NULL without memory. */

@@ -29,8 +29,8 @@ static bool busy(const struct pl_round *round)
     return round->work_ns > 0 && round->work_ns >= PL_ROUND_BUSY * (double)(round->t1_ns - round->t0_ns);
 }
 
-/* True when other traffic must have caused any queue: this sender's data keep the bottleneck busy for a small part of
- * the time. */
+/* True when this sender's data keep the bottleneck busy for only a small part of the time. Then any queue must be other
+ * traffic's. */
 static bool light(const struct pl_round *round)
 {
     return round->work_ns > 0 && round->work_ns < PL_ROUND_LIGHT * (double)(round->t1_ns - round->t0_ns);
@@ -50,8 +50,8 @@ static bool paced(const struct pl_round *round, bool still)
     return (uneven < PL_ROUND_EVEN && !set_off(round)) || (still && uneven < PL_ROUND_VERY_EVEN);
 }
 
-/* True when the data were sent at the program's rate, whatever the path could carry. A few packets are enough as
- * evidence, because the kernel waits after each packet as the rate requires. */
+/* True when the program's own rate limit, and not the path, set the pace. A few packets are enough as evidence, because
+ * the kernel waits after each packet as the rate requires. */
 bool pl_at_pace(double bytes, double time_ns, uint64_t pace_bytes_per_s)
 {
     return time_ns > 0 && pace_bytes_per_s && bytes * NS_PER_S >= PL_AT_PACE * (double)pace_bytes_per_s * time_ns;
@@ -63,7 +63,7 @@ static bool at_pace(const struct pl_round *round)
            (!round->filled && pl_at_pace(round->bytes, round->time_ns, round->pace_bytes_per_s));
 }
 
-/* True when few packets left, each at a time of its own: the program wrote them in this way. */
+/* True when few packets left, and no two at the same time: the program wrote them one by one. */
 static bool few_by_themselves(const struct pl_round *round)
 {
     return round->may_starve && round->packets < PL_ROUND_PACED && !set_off(round) && !round->shut && !round->blind;
@@ -81,9 +81,9 @@ static bool given_no_more(const struct pl_rounds *rounds, const struct pl_round 
     return round->idle || little(rounds, round);
 }
 
-/* True when the rate that congestion control sets, as BBR does, held data back, or the data were sent at that rate. BBR
- * changes its rate within a round. The kernel sets a pacing rate for all senders; for a window-based control it exceeds
- * what the window sends in a round. */
+/* True when the rate that congestion control sets, as BBR does, held data back, or equals the rate at which data were
+ * sent. BBR changes its rate within a round. The kernel sets a pacing rate for all senders; for a window-based control
+ * it exceeds what the window sends in a round. */
 static bool at_kernel_pace(const struct pl_round *round)
 {
     if (round->rate_holds)
@@ -92,7 +92,7 @@ static bool at_kernel_pace(const struct pl_round *round)
     return paced > 0 && bytes >= PL_AT_PACE * paced && bytes <= PL_PAST_PACE * paced;
 }
 
-/* True when every packet met a queue and the line was busy, and the flight was at least a segment. */
+/* True when every packet met a queue, the line was busy, and the flight was at least a segment. */
 static bool standing(const struct pl_rounds *rounds, const struct pl_round *round)
 {
     return round->queue_ns >= rounds->standing_ns && !round->line_idle && !little(rounds, round);
@@ -107,14 +107,16 @@ bool pl_round_may_be(const struct pl_round *round, enum pl_limit_cause cause)
     return cause != PL_LIMIT_SEND_BUFFER || (set_off(round) && !(round->unheld || round->shut || round->blind));
 }
 
-/* True when no more data had come to a gateway: a congestion window that was full and not reduced would have grown. */
+/* True when a gateway sent less because no more data had come to it. Otherwise its congestion window, not reduced,
+ * would have grown. */
 static bool not_fed(const struct pl_rounds *rounds)
 {
     return rounds->passes_on && !rounds->reduced && !rounds->grew;
 }
 
-/* The cause when neither the program's rate, nor the path's, nor slow start shows. Data that reach a gateway at a rate
- * look paced. Data that reach it a window at a time look as if its send buffer held the rest. */
+/* The cause when neither the program's rate, nor the path's, nor slow start shows. For a gateway the pattern of sending
+ * misleads: data that reach it at an even rate look paced, and data that reach it a window at a time look as if its
+ * send buffer held the rest. */
 static enum pl_limit_cause rest(struct pl_rounds *rounds, const struct pl_round *round, bool still)
 {
     bool held = still && pl_round_may_be(round, PL_LIMIT_SEND_BUFFER);

@@ -13,7 +13,7 @@ enum { PL_SAMPLE_MOST = 32768 };
 /* It starts as {0}. `kept`: the numbers that are kept, in the order of their arrival until pl_sample_sort. */
 struct pl_sample {
     PL_VECTOR(double) kept;
-    uint64_t given, stride_less_one; /* one of every `stride` numbers is kept */
+    uint64_t given, stride_less_one; /* one number of every `stride` is kept */
 };
 
 /* Returns 0, or -1 without memory. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 struct pl_send_buffer {
-    uint64_t left_bytes; /* in flight at the end of the last silence that an acknowledgement ended */
+    uint64_t left_bytes; /* octets in flight at the end of the latest silence that an acknowledgement ended */
     bool woken;          /* one ended the last silence */
     bool known;          /* two such silences have left the same amount in flight */
 };

@@ -368,9 +368,8 @@ static void see_phase(struct pl_samples_seen *seen, const struct pl_send_sample 
         seen->slow++;
 }
 
-/* The buffer memory that a program used between a sample and the next one for the octets that it gave. Each octet is
- * assumed to take as much memory as those queued at the next sample, or PL_MEMORY_MORE times as much. INFINITY: not
- * known. */
+/* Buffer memory taken between a sample and the next one by the octets that the program gave. Each octet is assumed to
+ * take as much memory as the octets queued at the next sample, or PL_MEMORY_MORE times as much. INFINITY: not known. */
 static double added_bytes(const struct pl_send_sample *sample, uint32_t mss)
 {
     const struct pl_send_sample *next = sample + 1;
@@ -383,7 +382,7 @@ static double added_bytes(const struct pl_send_sample *sample, uint32_t mss)
 }
 
 /* Whether the next sample shows that no writer was waiting at this one. A waiting writer gives nothing until a third of
- * the buffer is free, so its octets come on top of at most two thirds of the buffer. */
+ * the buffer is free, so the memory for what it gives adds to at most two thirds of the buffer. */
 static bool went_on(const struct pl_samples_of *of, size_t at, uint32_t mss)
 {
     const struct pl_send_sample *sample = &of->first[at], *next = sample + 1;
@@ -416,18 +415,17 @@ static bool finds_no_room(const struct pl_samples_of *of, size_t at, bool given,
                                 : sample->waits == PL_YES;
 }
 
-/* Whether less than a segment is unsent and both windows have room for it, on the assumption that outstanding packets
- * are full. Then pacing holds the data back, or Nagle's rule does while any packet is outstanding. */
+/* Whether less than a segment is unsent although both windows have room for it, if outstanding packets are full. Then
+ * pacing holds the data back; while a packet is outstanding, Nagle's rule also can. */
 static bool held_back(const struct pl_send_sample *sample, uint32_t mss)
 {
     return sample->unacked < sample->cwnd && sample->notsent_bytes < mss &&
            (uint64_t)sample->unacked * mss + sample->notsent_bytes <= sample->window;
 }
 
-/* Whether both windows have room for the unsent data, on the assumption that outstanding packets are full. A congestion
- * window with room for one segment may still hold the data back. Linux lets a super-packet wait until there is room for
- * all of it, for a third of the window, or for the longest super-packet (tcp_tso_should_defer,
- * net.ipv4.tcp_tso_win_divisor). */
+/* Whether both windows have room for the unsent data, if outstanding packets are full. A congestion window with room
+ * for one segment may still hold the data back: Linux lets a super-packet wait until there is room for all of it, for a
+ * third of the window, or for the longest super-packet (tcp_tso_should_defer, net.ipv4.tcp_tso_win_divisor). */
 static bool has_room(const struct pl_send_sample *sample, uint32_t mss)
 {
     uint64_t room = sample->unacked < sample->cwnd ? sample->cwnd - sample->unacked : 0;
@@ -460,8 +458,8 @@ static void see(struct pl_samples_seen *seen, const struct pl_samples_of *of, si
     see_phase(seen, sample);
 }
 
-/* The pacing at the last sample before a time, or at the first sample of all. A value above INT64_MAX, "no limit", may
- * be stored as INT64_MAX. */
+/* The pacing rate by the last sample before a time, or by the first sample of all. "No limit", a value above INT64_MAX,
+ * may be stored as INT64_MAX. */
 static void see_pacing(struct pl_samples_seen *seen, const struct pl_send_sample *last)
 {
     bool window = last->control == PL_CONTROL_WINDOW;
@@ -532,8 +530,8 @@ static double counted_ns(const struct pl_send_sample *from, const struct pl_send
     return known ? ((double)to->counted_us[counter] - (double)from->counted_us[counter]) * 1e3 : 0;
 }
 
-/* Whether a counter advanced for more than half of a span, by two samples within it or next to it. Where the samples
- * lie outside the span, that time is allowed for. */
+/* Whether a counter advanced during more than half of a span. The two samples used may lie outside the span; their
+ * distance from it counts as error. */
 static bool surely_counted(const struct pl_send_sample *from, const struct pl_send_sample *to, enum pl_counter counter,
                            int64_t t0_ns, int64_t t1_ns)
 {
@@ -542,9 +540,9 @@ static bool surely_counted(const struct pl_send_sample *from, const struct pl_se
     return counted_ns(from, to, counter) - (double)(before_ns + behind_ns) > (double)(t1_ns - t0_ns) / 2;
 }
 
-/* Whether the counter advanced for more than half of a span. A counter is known only at samples, in steps of a jiffy.
- * So its increase over a span between two samples is known within bounds. At the first sample, the connection may have
- * counted the whole value before. */
+/* Whether the counter advanced during more than half of a span. A counter is known only at samples and in steps of a
+ * jiffy, so its increase over the span is known within bounds. By the first sample, the connection may have counted the
+ * whole value before the span. */
 enum pl_answer pl_samples_counted(const struct pl_samples_of *samples, enum pl_counter counter, int64_t t0_ns,
                                   int64_t t1_ns)
 {

@@ -17,7 +17,7 @@ enum { PL_NO_TOTAL_RTO = UINT16_MAX + 1, PL_SSTHRESH_FIRST = INT32_MAX };
 
 enum pl_answer { PL_UNKNOWN, PL_NO, PL_YES };
 
-/* The kernel's counters of the time that a connection was limited, by the receiver's window or by the send buffer. */
+/* The kernel's counters: how long the receiver's window, or the send buffer, limited a connection. */
 enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
 
 /* A sample of a sender's socket:
@@ -41,7 +41,8 @@ struct pl_send_sample {
     uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window, transfer;
     uint16_t local_port, remote_port;
     uint8_t ca_state, control;
-    bool stands;    /* for some time the program wrote nothing, and less than a third of the buffer was free */
+    bool stands;    /* for some time the program wrote nothing although it had data, while less than a third of the
+                     * buffer was free */
     bool near_full; /* the send buffer was full at this sample or near it, so a writer may wait for a third of it */
     uint8_t always, waits; /* each an enum pl_answer; always: the program always has data to send */
 };
@@ -62,10 +63,10 @@ struct pl_samples_of {
     enum pl_answer always;
 };
 
-/* Counts of the samples in a span of time, by what each shows. While a writer has more to give, only a full segment
- * counts as unsent. Once it has given everything, it waits for no room, and any octet left counts as unsent. An
- * exception is less than a segment for which both windows have room, of a program that allows any rate: Nagle's rule
- * keeps it until the writer gives more (RFC 9293, 3.7.4). */
+/* Counts of the samples in a span of time, by what each shows. "Unsent" means a full segment while the program has more
+ * to give, because Nagle's rule keeps a smaller rest until it gives more (RFC 9293, 3.7.4). Once the program has given
+ * everything, any octet left counts as unsent, unless both windows have room for it, it is less than a segment, and the
+ * program allows any rate. */
 struct pl_samples_seen {
     uint32_t n;
     uint32_t slow, past; /* in slow start; past slow start. A sample may be neither, for example with BBR */
@@ -81,7 +82,8 @@ struct pl_samples_seen {
     uint32_t spent; /* had nothing unsent, and a waiting writer would find no room in the buffer */
     bool sized;     /* all samples show whether a writer was waiting for room */
     bool full;      /* at the last sample, a waiting writer would find no room in the buffer */
-    uint64_t pace_bytes_per_s; /* at the last sample up to the end of the span, or else at the first; 0: not known */
+    uint64_t pace_bytes_per_s; /* by the last sample up to the end of the span, or else by the first of all; 0: not
+                                * known */
     uint64_t
         kernel_pace_bytes_per_s; /* likewise; also 0 before the first sample, and where a window limits the sender */
     bool unpaced;                /* likewise: neither the congestion control nor an option paces the connection */

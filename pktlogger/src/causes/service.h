@@ -23,21 +23,21 @@ enum { PL_SERVICE_LENGTHS = 3, PL_SERVICE_RING = 256, PL_HEADERS = 52 };
 struct pl_service_mark {
     int64_t t_ns;
     double bytes, idle_ns; /* since the beginning */
-    double surely_idle_ns; /* the same with the least delay of all parts */
-    double queued_bytes;   /* counts parts that found the bottleneck busy: the delay of other parts includes their own
-                            * time */
+    double surely_idle_ns; /* the least delay of all parts, subtracted in the same way */
+    double queued_bytes;   /* counts parts that found the bottleneck busy; other parts' delay includes their own time at
+                            * it */
 };
 
 /* It starts as {0}. */
 struct pl_service {
-    struct pl_service_mark marks[PL_SERVICE_RING]; /* of the last parts that arrived */
+    struct pl_service_mark marks[PL_SERVICE_RING]; /* of the latest parts that arrived */
     struct pl_service_mark now;
     uint64_t n;
     uint64_t rows[PL_SERVICE_LENGTHS];                                  /* rows of parts examined */
     struct pl_sample ns_a_byte[PL_SERVICE_LENGTHS];                     /* rows that kept the bottleneck busy */
     struct pl_sample all[PL_SERVICE_LENGTHS];                           /* of all of them */
     double busy_ns[PL_SERVICE_LENGTHS], busy_bytes[PL_SERVICE_LENGTHS]; /* sums over busy rows, without idle time and
-                                                                           without the parts that arrived after it */
+                                                                         * without the parts that arrived after it */
     double slow; /* set by pl_service_end: the time for a byte in the slowest busy rows; 0: not known */
     double mean; /* set by pl_service_end: the time for a byte in all busy rows together; 0: not known */
 };

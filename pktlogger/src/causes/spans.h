@@ -13,16 +13,16 @@ struct pl_span {
     struct pl_limit row;
     uint32_t round;
     bool open;   /* its round says why: */
-    int unpaced; /* the cause if the round was not paced; PL_LIMIT_N: the round's cause */
+    int unpaced; /* the cause if the round was not paced; PL_LIMIT_N: the round's cause applies */
     bool woken;  /* silence that may have waited for the send buffer */
-    bool left;   /* the congestion window was its only remaining cause */
+    bool left;   /* no other cause than the congestion window remained */
 };
 
 struct pl_spans {
     PL_VECTOR(struct pl_span) pending;
-    const struct pl_time_spans *busy; /* times in which the only line with a queue was busy; NULL: not known */
-    size_t busy_at;                   /* the first of them that is not over */
-    struct pl_limit held;             /* row that waits for a change of cause; t1_ns < t0_ns: none */
+    const struct pl_time_spans *busy; /* when the line was busy, if it is the only one with a queue; NULL: not known */
+    size_t busy_at;                   /* index of the first of them that is not over */
+    struct pl_limit held;             /* row kept until its cause changes; t1_ns < t0_ns: none */
     pl_limit_sink *sink;
     void *context;
 };
@@ -38,13 +38,13 @@ struct pl_spans pl_spans_new(pl_limit_sink *sink, void *context);
 /* Adds a span that begins where the last one ends. Returns 0, or -1 without memory. */
 int pl_spans_add(struct pl_spans *spans, const struct pl_span *span);
 
-/* Gives the open spans their cause. `left`: it is the congestion window, as the only remaining cause. Where the cause
- * is the path's rate, spans in which the line was idle get the cause `window`, so that idle time never counts as the
+/* Gives the open spans their cause. `left`: the cause is the congestion window because no other remained. If the cause
+ * is the path's rate, a span in which the line was idle gets the cause `window`: idle time never counts as the
  * path's. */
 void pl_spans_close(struct pl_spans *spans, enum pl_limit_cause cause, enum pl_limit_cause window, bool left);
 
-/* Changes the cause of those spans of this round whose cause is congestion avoidance, ECN, or the congestion window as
- * the only remaining cause. */
+/* Changes the cause of those spans of this round whose cause is congestion avoidance, ECN, or a congestion window that
+ * alone remained. */
 void pl_spans_rename(struct pl_spans *spans, uint32_t round, enum pl_limit_cause cause);
 
 /* Assigns the send buffer to the silences that may have waited for it. */
