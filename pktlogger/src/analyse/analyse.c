@@ -10,9 +10,8 @@
 #include "place.h"
 #include "vector.h"
 
-/* The sender's relative sequence number minus the receiver's. Where one capture missed the SYN, its numbers start at
- * 2^32 with the first packet it has. That packet is then taken to lie within the first 4 GiB of the other capture's
- * numbers. */
+/* The sender's relative sequence number minus the receiver's. If one capture missed the SYN, its numbers start at 2^32
+ * with its first packet. This packet is assumed to be within the first 4 GiB of the other capture's numbers. */
 static int64_t delta_of(const struct pl_side *sender, const struct pl_side *receiver)
 {
     if (!sender->based || !receiver->based)
@@ -29,8 +28,8 @@ static bool has_syn(const struct pl_flow *flow)
     return flow->side[0].syn || flow->side[1].syn;
 }
 
-/* Two hosts: how many of their connections show host 0, or host 1, as the sender's machine by their first packets, and
- * how many octets each host sent. */
+/* Two hosts: the octets that each of them sent, and how many of their connections show host 0, or host 1, as the
+ * sender's machine by their first packets. */
 struct hosts {
     uint8_t address[2][16];
     uint64_t opened[2], bytes[2];
@@ -40,8 +39,8 @@ enum { HOSTS_MOST = 64 }; /* limit on pairs of hosts: captures of operators have
 
 typedef PL_VECTOR(struct hosts) hosts_list;
 
-/* The pair of hosts of a flow. Its side 0 is host `*first` of the pair. NULL: not in the list, or both hosts have one
- * address. */
+/* The entry for the two hosts of a flow. Side 0 of the flow is host `*first` of the entry. NULL: not in the list, or
+ * both hosts have one address. */
 static struct hosts *hosts_of(const hosts_list *list, const struct pl_flow *flow, unsigned *first)
 {
     for (size_t i = 0; i < list->n; i++)
@@ -52,8 +51,8 @@ static struct hosts *hosts_of(const hosts_list *list, const struct pl_flow *flow
     return NULL;
 }
 
-/* The direction whose first packet appears first in the sender's capture; -1 where both captures give the same times,
- * as on a link without delay in virtual time. */
+/* The direction whose first packet the sender's capture shows first; -1 if both captures show it at the same time, as
+ * on a link without delay in virtual time. */
 static int first_out(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
 {
     int64_t lead_ns[2] = {0, 0};
@@ -91,11 +90,11 @@ static int note_hosts(hosts_list *list, const struct pl_flow *sender, const stru
     return 0;
 }
 
-/* The direction in which packets leave the sender's machine: the one whose first packet the sender's capture shows
- * first. A capture that began in mid-connection lacks the first packets. Then the first packets of other connections
- * between the two hosts decide; if there are none, the direction in which the two hosts sent most payload. One
- * connection with more data the other way does not change that. Where both captures give the same times, direction 0 is
- * taken, or direction 1 if the sender's machine `accepted` the connections. */
+/* The direction in which packets leave the sender's machine. Normally it is the direction whose first packet the
+ * sender's capture shows first. A capture that began in mid-connection lacks the first packets. Then the first packets
+ * of other connections between the two hosts decide. If there are none, it is the direction in which the two hosts sent
+ * most payload over all their connections. If both captures show the same times, it is direction 0, or direction 1 if
+ * the sender's machine `accepted` the connections. */
 static unsigned outgoing(const hosts_list *list, const struct pl_flow *sender, const struct pl_flow *receiver,
                          bool flipped, bool accepted)
 {
@@ -122,10 +121,11 @@ static bool set_mss(struct pl_transfer *t, const struct pl_flow *flow, unsigned 
     return t->mss > 0;
 }
 
-/* Where no SYN gives the MSS, the usual packet length of one capture serves to split the super-packets of both. */
+/* Estimates the MSS where no SYN gives it. The usual packet length of one capture serves to split the super-packets of
+ * both. */
 static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const struct pl_sizes *received)
 {
-    enum { CLEAR = 4 }; /* the usual length leads by at least 1/CLEAR of the packets that may be full */
+    enum { CLEAR = 4 }; /* the surplus of the usual length is at least 1/CLEAR of the packets that may be full */
     const struct pl_sizes *wire = sent->len < received->len ? sent : received;
     uint32_t largest = sent->largest > received->largest ? sent->largest : received->largest;
     if (!wire->len || wire->lead < wire->full / CLEAR || largest < 2 * wire->len)
@@ -203,8 +203,7 @@ static uint32_t *no_numbers(uint32_t n)
     return list;
 }
 
-/* True when the receiver's capture has only one direction of the connection, and it is not the direction of the
- * data. */
+/* True when the receiver's capture has only one direction of the connection: the acknowledgements. */
 static bool lacks_data(const struct pl_flow *receiver, unsigned far)
 {
     return receiver->side[far].packets == 0 && receiver->side[!far].packets > 0;
@@ -315,7 +314,7 @@ static int take_all(struct pl_analysis *analysis, int end)
     return 0;
 }
 
-/* Exchanges the captures, which were given the wrong way round. */
+/* Exchanges the captures, because they were given in the wrong order. */
 static void swap_ends(struct pl_analysis *analysis)
 {
     struct pl_survey survey = analysis->surveys[PL_SENDER];
@@ -348,7 +347,7 @@ static void forget_match(struct pl_analysis *analysis)
     analysis->n = analysis->one_way = 0;
 }
 
-/* Matches the captures. If no data leave the sender's machine, the captures were given the wrong way round: exchanges
+/* Matches the captures. If no data leave the sender's machine, the captures were given in the wrong order: exchanges
  * them and matches again. */
 static int match_both(struct pl_analysis *analysis)
 {
@@ -378,7 +377,7 @@ static void *run_surveyor(void *context)
     return NULL;
 }
 
-/* True when the handshakes show that the capture was taken at the other end of most of the data. */
+/* True when the handshakes show that the capture is from the other end of most of the data. */
 static bool is_other_end(const struct pl_survey *survey, int end)
 {
     uint64_t bytes[PL_END_N] = {0, 0};

@@ -15,12 +15,13 @@ struct pl_analysis {
     struct pl_survey surveys[PL_END_N];
     struct pl_transfer *transfers;
     uint32_t n;
-    uint32_t *numbers[PL_END_N];  /* a capture's flow number to its transfer's number; UINT32_MAX: none */
+    uint32_t *numbers[PL_END_N];  /* maps a capture's flow number to its transfer's number; UINT32_MAX: none */
     uint32_t unmatched[PL_END_N]; /* flows of one capture that are not in the other */
-    bool swapped;                 /* the captures were given the wrong way round, and were exchanged */
+    bool swapped;                 /* the captures were given in the wrong order, and were exchanged */
     bool reversed;                /* they contradict each other: packets arrive before they are sent */
     uint64_t bytes[2];            /* payload of all transfers: in their direction, and the other way */
-    uint32_t one_way;             /* flows in both captures, but the receiver's has only their acknowledgements */
+    uint32_t one_way;             /* number of flows in both captures for which the receiver's has only the
+                                   * acknowledgements */
     struct pl_clock clock;        /* of the receiver's capture, relative to the sender's */
     const struct pl_box *box;
     struct pl_pace pace;                   /* set before pl_analysis_run, like the members from here to
@@ -32,10 +33,10 @@ struct pl_analysis {
     int64_t late_from_ns;                  /* ignore lateness of the box below this; 0: below a millisecond */
     bool from_gateway, to_gateway;         /* the senders, or the receivers, are gateways */
     bool always_data;                      /* the senders' programs always have data after the first `opening_bytes` */
-    uint64_t opening_bytes;                /* so much */
-    uint32_t *box_numbers;                 /* a flow number of the record to its transfer's number */
-    uint32_t box_row;                      /* the next one */
-    struct pl_time_spans busy[2];          /* when the record's lines were */
+    uint64_t opening_bytes;                /* how many octets the program sends before it always has data */
+    uint32_t *box_numbers;                 /* maps a flow number of the record to its transfer's number */
+    uint32_t box_row;                      /* number of the record's next row */
+    struct pl_time_spans busy[2];          /* when the lines were busy, by the record */
     struct pl_silences *silences;          /* n; see silences.h */
     size_t open;
 };
@@ -55,13 +56,13 @@ static inline uint32_t pl_analysis_count(const struct pl_analysis *analysis, enu
 }
 
 /* The first reading. Flows are matched as pairs.h says. Each is analysed in the direction that left the sender's
- * machine: the one whose first packet the sender's capture shows first. Where a capture has no SYN, other connections
- * of the two hosts decide, by their first packets or by most of their payload. `box` is the record of the delay box
- * between the two ends, or NULL. `captures` must stay. `clock` says how their clocks are related, or that it is to be
- * estimated.
- * A capture without path and data is missing. Then all connections of the other one are analysed, in the direction with
- * more payload, each for the end at which it was captured (place.h). *end says which capture an error belongs to.
- * pl_analysis_free is allowed after every result. */
+ * machine: the direction whose first packet the sender's capture shows first. If a capture has no SYN, other
+ * connections of the two hosts decide, by their first packets or by most of their payload. `box` is the record of the
+ * delay box between the two ends, or NULL. `captures` must outlive the analysis. `clock` gives the relation of the
+ * captures' clocks, or asks to estimate it.
+ * One capture may be missing: it then has neither path nor data. Then all connections of the other one are analysed, in
+ * the direction with more payload, each for the end at which it was captured (place.h).
+ * *end is the capture that an error belongs to. pl_analysis_free is allowed after every result. */
 enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_source captures[PL_END_N],
                                   const struct pl_box *box, const struct pl_clock *clock, int *end,
                                   struct nc_error *error);

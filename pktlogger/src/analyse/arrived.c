@@ -12,7 +12,7 @@ struct pl_arrived {
     struct pl_tables *tables;
     struct pl_holes holes;
     struct pl_rates *rates;
-    struct pl_round_trips trips; /* of what the receiver sends: its SYN, and its data */
+    struct pl_round_trips trips; /* of the packets that the receiver sends: its SYN, and its data */
     uint64_t acked;
     uint32_t window;
     struct pl_offers offers;
@@ -206,7 +206,8 @@ int pl_arrived_take(struct pl_transfer *t, const struct pl_row *given, struct pl
     struct pl_arrived *a = t->arrived;
     struct pl_row row = *given;
     struct pl_round_trip trip;
-    if (row.t_ns < a->now_ns) /* two processors may write packets out of order: time never goes back */
+    if (row.t_ns < a->now_ns) /* two processors may write packets out of order; later code needs times that never
+                               * decrease */
         row.t_ns = a->now_ns;
     a->now_ns = row.t_ns;
     if (pl_round_trips_packet(&a->trips, &row, !t->dir, &trip) < 0)
@@ -220,7 +221,8 @@ int pl_arrived_take(struct pl_transfer *t, const struct pl_row *given, struct pl
     return row.dir != t->dir && row.ack < UINT64_MAX / 4 ? on_ack(a, &row) : 0;
 }
 
-/* Counts octets still missing as lost if there was time for a retransmission, else as in flight. */
+/* Ends the holes at the end of the capture. An octet still missing counts as lost if there was time for a
+ * retransmission, else as in flight. */
 int pl_arrived_end(struct pl_transfer *t, struct pl_tables *tables)
 {
     struct pl_arrived *a = t->arrived;

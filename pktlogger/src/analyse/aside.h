@@ -1,5 +1,5 @@
-/* A queue of messages from the walk to limits and rates, which return nothing to it. A separate thread handles the
- * messages, so that both work at the same time. If no thread can be started, each message is handled at once.
+/* Moves the work of limits and rates, which return nothing to the walk (walk.h), to a thread of its own, by a queue of
+ * messages. If no thread can be started, each message is handled at once.
  * Invariant: messages are handled in the order of the walk, so tables have the same rows with and without the thread. A
  * block belongs to the walk until `filled` counts it, and then to the thread until `taken` counts it. */
 #ifndef PL_ASIDE_H
@@ -18,7 +18,7 @@ enum pl_tell {
     PL_TELL_RATES_SEND,
     PL_TELL_RATES_ARRIVAL,
     PL_TELL_RATES_ACK,
-    PL_TELL_END, /* the sender of this message has ended: calls `release` */
+    PL_TELL_END, /* the object that sent messages has ended: calls `release` */
 };
 
 struct pl_told {

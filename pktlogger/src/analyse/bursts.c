@@ -1,7 +1,7 @@
 /* Implements pl_losses_* of walk.h. A loss burst is lost parts of one transfer, sent within one smallest round-trip
- * time (at least 10 ms) of each other, with at most PL_BURST_BETWEEN arrived parts between neighbours. A queue that
- * overflows while it is being served loses about every second packet and not a solid block. Independent losses at a few
- * per cent are hardly ever as close together. */
+ * time (at least 10 ms) of each other, with at most PL_BURST_BETWEEN arrived parts from one lost part to the next. A
+ * queue that overflows while it is being served loses about every second packet and not a solid block. Independent
+ * losses at a few per cent are hardly ever so close together. */
 #include "thresholds.h"
 #include "walk.h"
 

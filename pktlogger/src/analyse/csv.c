@@ -1,4 +1,4 @@
-/* Implements csv.h. A table is read back from its columns, so a row costs no memory. */
+/* Implements csv.h. Rows are read from the written columns one by one, so memory does not grow with their number. */
 #include "csv.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@ static const struct {
     {"round_trips", "t_ns", "t_ns"},
 };
 
-/* The lists in the summary that give names to a column's numbers. */
+/* The lists in the summary that give the names for the numbers of a column. */
 static const struct {
     const char *table, *column, *list;
 } name_lists[] = {
@@ -40,7 +40,7 @@ static FILE *create(int dir_fd, const char *table)
     return pl_stream_create(dir_fd, name);
 }
 
-/* Returns 0, or -1 with a reason when not all was written. */
+/* Returns 0, or -1 with a reason if the file could not be written completely. */
 static int finish(FILE *out, const char *table, struct nc_error *error)
 {
     return pl_stream_close(out) < 0 ? nc_fail(error, NC_EXIT_FAILED, "%s.csv: %s", table, strerror(errno)) : 0;
@@ -99,7 +99,7 @@ static uint64_t value(const struct sheet *sheet, size_t column, uint64_t row)
     return found;
 }
 
-/* Reads the start and end time of a row. One that is not known (-1) is replaced by the other. */
+/* Reads the start and end time of a row. If one of them is not known (-1), it takes the other's value. */
 static bool shows(const struct sheet *sheet, uint64_t row, const struct pl_analysis *analysis,
                   const struct pl_time_range *range)
 {
@@ -156,8 +156,8 @@ static void put_json(FILE *out, const json_t *cell)
         fputs(json_string_value(cell), out);
 }
 
-/* Writes one row of flows.csv, or its header for `flow` NULL. Both end points come first, then the members of the
- * summary that are single numbers. */
+/* Writes one row of flows.csv, or the header if `flow` is NULL. The columns are both end points, then all members of
+ * the summary that are single numbers. */
 static void put_flow(FILE *out, const json_t *first, const json_t *flow)
 {
     static const char *const ends[] = {"sender", "receiver"}, *const parts[] = {"address", "port"};

@@ -1,6 +1,6 @@
 /* Writes the tables of an analysis as CSV (RFC 4180 with line feeds), for spreadsheets and R. No cell needs quotes:
  * cells are numbers, addresses, and names from the tables of this program.
- * Rejected: Arrow's CSV writer, which would make this verb depend on Python. */
+ * Rejected: Arrow's CSV writer. It would make `pktlogger analyse` depend on Python. */
 #ifndef PL_CSV_H
 #define PL_CSV_H
 

@@ -105,8 +105,8 @@ static int measure_path(struct pl_explain *explain, double *ns_a_byte)
     return pl_path_base_find(t, explain->tables, *ns_a_byte);
 }
 
-/* Takes the next part in order of sending, to find a policer and the queues that parts next to lost ones met. Parts
- * lost to an outage say nothing about queues. */
+/* Takes the next part in order of sending, for the policer and for the queues that parts next to lost ones met. Leaves
+ * out parts lost to an outage, because they say nothing about queues. */
 static int study_part(struct pl_explain *explain, struct pl_policer *policer, const struct pl_segment *part)
 {
     bool lost = pl_lost(explain->t, part), arrived = !lost && part->t_received_ns >= 0;
@@ -122,8 +122,8 @@ static int study_part(struct pl_explain *explain, struct pl_policer *policer, co
 }
 
 /* Whether the parts that the policer dropped met no queue. A queue served at the policer's rate would hold a whole
- * burst, and delays would spread by the time that the burst takes at that rate. Behind a policer they spread only by
- * the time that the burst takes at the line's rate, which is higher. */
+ * burst, so delays would vary by the burst divided by the policer's rate. Behind a policer they vary only by the burst
+ * divided by the line's rate, which is higher. */
 static bool had_no_queue(const struct pl_loss_study *study, const struct pl_policer *policer,
                          const struct pl_policed *policed, double line_rate)
 {
@@ -140,9 +140,9 @@ static bool had_no_queue(const struct pl_loss_study *study, const struct pl_poli
     return !policed->open && queued * 2 < n && policed->waits < most && spread_ns < most * burst_ns;
 }
 
-/* Two queues in a row look like one managed queue: one overflows while the other makes longer delays. Where such a pair
- * may explain the losses, or they are too few to decide, queue management is not named as their cause. Where the pair
- * explains most of them, these are tail drops. */
+/* Looks for a full queue in a row with another one. The pair looks like one managed queue: the full queue overflows
+ * while the other makes longer delays. If the pair explains most of the losses, they are tail drops. If it explains
+ * some of them, or they are too few to decide, queue management is not named as their cause. */
 static void find_in_a_row(struct pl_explain *explain, struct pl_policer *parts)
 {
     struct pl_loss_study *study = &explain->study;
@@ -159,9 +159,9 @@ static void find_in_a_row(struct pl_explain *explain, struct pl_policer *parts)
             study->runs.at[parts->parts.at[i].run].cause = PL_LOSS_TAIL_DROP;
 }
 
-/* Looks for a token bucket that explains losses. Unless it may be a queue that is too short to be seen, it is a
- * policer, and the losses that it explains get this cause. In both cases no loss is left to chance: chance was inferred
- * from all losses together, and most of them did not happen by chance. */
+/* Looks for a token bucket that explains losses. It is a policer, which becomes the cause of the losses that it
+ * explains, unless it may be a queue that is too short to be seen. In both cases no loss keeps the cause "chance": that
+ * was inferred from all losses together, and the bucket explains most of them. */
 static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
 {
     struct pl_transfer *t = explain->t;
@@ -247,11 +247,11 @@ static int judge_losses(struct pl_explain *explain)
     return pl_loss_causes_end(&causes) < 0 ? -1 : result;
 }
 
-/* Finds the times in which nothing passed the reverse path, and the average delay of acknowledgements beyond that of an
- * empty reverse path. Each acknowledgement's extra delay is weighted by the time since the previous one was sent,
- * because the sender lacks that time's information until it arrives. Weights by the time between arrivals would give
- * too small an average where data on the reverse path bunch acknowledgements: the first of a bunch has waited longest,
- * and the last, which precedes the long gap, has not waited. */
+/* Finds the times in which nothing passed the reverse path, and how much longer acknowledgements take on average than
+ * on an empty reverse path. Each acknowledgement's extra delay is weighted by the time since the previous one was sent,
+ * because the sender lacks that time's information until the acknowledgement arrives. Weights by the time between
+ * arrivals would give too small an average where data on the reverse path bunch acknowledgements: the first of a bunch
+ * has waited longest, and the last, which precedes the long gap, has not waited. */
 static int judge_acks(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
@@ -318,7 +318,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
-    pl_loss_study_free(&explain->study); /* it is large, and many connections may be open at a time */
+    pl_loss_study_free(&explain->study); /* the object is large, and many connections may be open at a time */
     free(explain->ack_runs.at);
     explain->ack_runs.at = NULL;
     return explain->limits ? 0 : -1;
@@ -342,7 +342,7 @@ void pl_explain_part(struct pl_explain *explain, const struct pl_segment *segmen
     if (segment->t_box_exit_ns > explain->box_exit_ns)
         explain->box_exit_ns = segment->t_box_exit_ns;
     uint64_t end = segment->seq + segment->len, fresh = segment->len;
-    if (segment->transmission > 1) { /* octets beyond the highest byte sent are new even in a retransmission */
+    if (segment->transmission > 1) { /* a retransmission may also carry new octets, beyond the highest byte sent */
         fresh = end > explain->high ? end - (segment->seq > explain->high ? segment->seq : explain->high) : 0;
         t->retransmitted++;
         t->retransmitted_bytes += segment->len - fresh;
@@ -381,8 +381,9 @@ static double work_ns(const struct pl_explain *explain, const struct pl_segment 
                : explain->own_ns_a_byte * (segment->len + PL_HEADERS);
 }
 
-/* With a record: the wait in the box's queue and, where packets may queue behind it, the extra delay on the rest of the
- * path. With captures only: the extra delay on the whole path, minus the bottleneck's time for the part itself. */
+/* How long a part waited in queues. With a record: in the box's queue, plus, where packets may queue behind the box,
+ * the extra delay on the rest of the path. With captures only: the extra delay on the whole path, minus the part's own
+ * time at the bottleneck. */
 static int64_t queue_of(const struct pl_explain *explain, const struct pl_segment *segment)
 {
     const struct pl_transfer *t = explain->t;
@@ -394,7 +395,7 @@ static int64_t queue_of(const struct pl_explain *explain, const struct pl_segmen
         way_ns -= segment->t_box_exit_ns - segment->t_box_in_ns;
         wait_ns = pl_path_base_wait_ns(segment, explain->box_exit_ns, own_ns);
         if (pl_line_known(t->line) && !pl_line_at(t->line, segment->t_sent_ns)->queues_behind)
-            way_ns = 0; /* the rest is jitter, or lateness of the box */
+            way_ns = 0; /* a smaller rest is jitter, or lateness of the box */
     } else
         way_ns -= (int64_t)own_ns;
     return wait_ns + (way_ns > 0 ? way_ns : 0);

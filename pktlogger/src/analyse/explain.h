@@ -1,4 +1,4 @@
-/* Connects the walk along a sender with the rules of room `causes` and with the tables that hold the causes. */
+/* Connects the walk along a sender (walk.h) with the rules in causes/ and with the tables that hold the causes. */
 #ifndef PL_EXPLAIN_H
 #define PL_EXPLAIN_H
 
@@ -16,9 +16,9 @@ struct pl_explain {
     struct pl_time_spans down;    /* when nothing passed the path */
     pl_ack_runs ack_runs;         /* runs of lost acknowledgements */
     size_t down_at;               /* index of the first outage that is not over */
-    size_t silence_at;            /* the same index into the silences of all connections */
+    size_t silence_at;            /* index of the first silence of all connections that is not over */
     double own_ns_a_byte;         /* the bottleneck's time for a byte of any flow (path_base.h) */
-    int64_t box_exit_ns;          /* when a part last left the box's queue, by the record */
+    int64_t box_exit_ns;          /* when the previous part left the box's queue, by the record */
     uint64_t high;                /* end of the last byte sent */
 };
 

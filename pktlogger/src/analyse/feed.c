@@ -64,7 +64,7 @@ int pl_feed_open(struct pl_feed *feed, const struct pl_source *source, const str
     return 0;
 }
 
-/* Returns the present block to the reader and takes the next one. False at the end. */
+/* Returns the present block to the reader and takes the next one. Returns false at the end. */
 static bool next_block(struct pl_feed *feed)
 {
     if (!feed->running) {

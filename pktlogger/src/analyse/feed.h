@@ -29,10 +29,10 @@ struct pl_feed {
     pthread_cond_t room, rows; /* the reader waits for `room` until half of the blocks are free, the consumer for
                                   `rows` until half of them are filled: a wake-up costs more than a block */
     bool reader_waits, taker_waits;
-    bool open, running, stop, ended; /* ended: no block follows those that are filled */
+    bool open, running, stop, ended; /* ended: the filled blocks are the last */
     uint64_t filled, taken;
     enum pl_row_status status; /* PL_ROW until the end, then the reason of the end; the reader's until `ended` */
-    struct nc_error error;     /* as `status` */
+    struct nc_error error;     /* the reason, as `status` */
 };
 
 /* Opens a capture that `first` has read to its end. Times become those of the sender's clock. Returns 0, or -1 with a

@@ -5,12 +5,12 @@ enum { ACE_FIRST = 5, ACE_N = 8, COUNTER_MASK = 0xffffff };
 
 struct pl_marks pl_marks_begin(const struct pl_transfer *t)
 {
-    bool whole = t->flow->side[0].syn && t->flow->side[1].syn; /* with both SYNs captured, the counters have their
-                                                                * initial values */
+    bool whole = t->flow->side[0].syn && t->flow->side[1].syn; /* both SYNs are in the capture, so the counters have
+                                                                * their initial values */
     return (struct pl_marks){.mode = pl_flow_ecn(t->flow), .ace = ACE_FIRST, .ace_known = whole, .eceb_known = whole};
 }
 
-/* How many octets the option newly reports as received with CE. */
+/* How many more octets the option now reports as received with CE. */
 static uint64_t new_bytes(struct pl_marks *marks, const struct pl_row *row)
 {
     if (!(row->accecn & NC_ACCECN_ECEB))
@@ -23,9 +23,9 @@ static uint64_t new_bytes(struct pl_marks *marks, const struct pl_row *row)
     return bytes;
 }
 
-/* Counts the packets that ACE newly reports. ACE counts modulo 8. The octets that the option has reported so far tell
- * how many times it wrapped, because no packet is longer than a segment. Not every acknowledgement carries the option,
- * so only the running sums can be compared. */
+/* Counts the packets that ACE newly reports, modulo 8. How often ACE wrapped follows from the octets that the option
+ * has reported: no packet is longer than a segment. Not every acknowledgement carries the option, so only the running
+ * sums can be compared. */
 static void count_packets(struct pl_marks *marks, struct pl_mark_sum *sum, const struct pl_row *row, uint32_t mss)
 {
     uint8_t ace = NC_TCP_ACE(row->flags);
@@ -37,9 +37,10 @@ static void count_packets(struct pl_marks *marks, struct pl_mark_sum *sum, const
         sum->ce_reported += (least - sum->ce_reported + ACE_N - 1) / ACE_N * ACE_N;
 }
 
-/* True when the acknowledgement reports marks. Only acknowledgements of data, in order, are counted: the one that ends
- * the handshake uses ACE for another code, and a late one has an old counter. The last one of a peer in TIME-WAIT does
- * not count either: the peer has forgotten its counters, and Linux sends 0. */
+/* True when the acknowledgement reports marks. Only acknowledgements of data, in order, are counted: the
+ * acknowledgement that ends the handshake uses ACE for another code, and a late one has an old counter. The last
+ * acknowledgement of a peer in TIME-WAIT does not count either: the peer has forgotten its counters, and Linux sends
+ * 0. */
 static bool reports(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una)
 {
     if (marks->mode != PL_ECN_ACCURATE) {

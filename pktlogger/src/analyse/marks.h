@@ -9,13 +9,13 @@
 
 struct pl_marks {
     enum pl_ecn_mode mode;
-    bool ace_known, eceb_known, calls; /* `calls`: for a reduction */
+    bool ace_known, eceb_known, calls; /* calls: acknowledgements ask for a reduction */
     bool peer_ended;                   /* its FIN has come */
     bool unheeded;                     /* the sender's congestion control does not reduce for marks */
     uint8_t ace;
     uint32_t eceb;
     uint32_t reports;    /* acknowledgements since the last reduction */
-    int64_t first_ns;    /* of them */
+    int64_t first_ns;    /* when the first of them came */
     uint64_t reduced_at; /* end of the last byte sent at the last reduction */
 };
 
@@ -25,7 +25,7 @@ struct pl_marks pl_marks_begin(const struct pl_transfer *t);
 void pl_marks_ack(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una);
 
 /* Takes a data packet, sent while the bytes from `una` to `high` are outstanding. Returns true, with the event in
- * *event, when the sender has reduced its window for marks since the previous data packet. `recovering`: a reduction
+ * *event, when marks have made the sender reduce its window since the previous data packet. `recovering`: a reduction
  * now is for a loss. */
 bool pl_marks_send(struct pl_marks *marks, struct pl_transfer *t, const struct pl_row *row, uint64_t una, uint64_t high,
                    bool recovering, struct pl_event *event);

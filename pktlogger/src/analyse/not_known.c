@@ -39,8 +39,8 @@ static const char *const of_rates[] = {
 
 enum { SENDER = 1 << PL_SENDER_ALONE, RECEIVER = 1 << PL_RECEIVER_ALONE };
 
-/* Columns, and the ends whose captures alone do not show them. `only`: the table has the column only if such an end is
- * present. */
+/* Columns that cannot be known from the capture of one end alone, and at which ends. `only`: the table has the column
+ * only if such an end is present. */
 static const struct column {
     const char *table, *column;
     unsigned ends, only;

@@ -1,6 +1,6 @@
-/* What one capture alone does not show: members of a flow in summary.json and columns of tables that are null. The
- * Python reader nulls columns of Parquet by the list in summary.json. Columns of NumPy have the value that FORMAT.md
- * gives for "does not exist". */
+/* Lists the members of a flow in summary.json and the columns of tables that one capture alone does not show. They are
+ * null. The Python reader nulls columns of Parquet by the list in summary.json. Columns of NumPy have the value that
+ * FORMAT.md gives for "does not exist". */
 #ifndef PL_NOT_KNOWN_H
 #define PL_NOT_KNOWN_H
 

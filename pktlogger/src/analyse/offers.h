@@ -1,7 +1,7 @@
 /* The windows that a receiver offers, by their right edge (RFC 9293, 3.8.6). A receiver does not take an offer back.
- * Its first offer may be larger than later ones: Linux makes it before it knows how much memory the packets take, or
- * before the program has set its limit. Then the edge stays where it is until that offer is used up, although the
- * program reads at once. So only later offers, which move the edge, show the capacity of an empty buffer. */
+ * Its first offer may be larger than later ones, because Linux makes it before it knows how much memory the packets
+ * take, or before the program has set its limit. Then the edge stays where it is until that offer is used up, even if
+ * the program reads at once. So only later offers, which move the edge, show the capacity of an empty buffer. */
 #ifndef PL_OFFERS_H
 #define PL_OFFERS_H
 

@@ -1,5 +1,5 @@
 /* Implements others.h. The start and end times of all transfers divide time into spans. The octets of one transfer are
- * counted for each span. What it carried during another transfer is the sum over the spans of that one. */
+ * counted for each span. The octets that it carried during another transfer are the sum over that transfer's spans. */
 #include "others.h"
 
 #include <stdlib.h>
@@ -51,7 +51,7 @@ static void count(struct spans *spans, const struct pl_transfer *t, const struct
         spans->bytes[i] += spans->bytes[i - 1];
 }
 
-/* True when both send from the same host or to the same one. */
+/* True when both transfers have the same sending host or the same receiving host. */
 static bool same_way(const struct pl_transfer *a, const struct pl_transfer *b)
 {
     for (unsigned end = 0; end < 2; end++)
@@ -67,8 +67,8 @@ static uint32_t transfer_of(const struct pl_transfer *t)
     return t->samples ? pl_send_samples_of(t->samples, from->port, to->port).transfer : 0;
 }
 
-/* True when both are streams of one transfer. If the samples do not say it, they count as such when they have the same
- * hosts and the same port at one of them. */
+/* True when both are streams of one transfer, by the sender's samples. If these do not say it, streams count as one
+ * transfer when they have the same two hosts and share a port at one of them. */
 static bool same_transfer(const struct pl_transfer *a, const struct pl_transfer *b)
 {
     bool port = false;
@@ -96,7 +96,7 @@ static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, co
     return much && !stream;
 }
 
-/* A transfer in order of start time; `until_ns`: end of the other transfers' time counted so far. */
+/* A transfer in order of start time. `until_ns`: the time of other transfers has been counted up to here. */
 struct turn {
     int64_t first_ns, until_ns;
     uint32_t number;
@@ -120,7 +120,7 @@ static void add_time(struct pl_transfer *t, const struct pl_transfer *other, int
     *until_ns = end_ns;
 }
 
-/* Adds the octets of transfer `k` to all transfers during which they were carried. */
+/* Adds the octets of transfer `k` to every transfer that was under way when they were carried. */
 static void add_to_all(struct pl_transfer *transfers, uint32_t n, struct turn *turns, uint32_t k,
                        const struct spans *spans)
 {

@@ -4,9 +4,9 @@
 
 #include "tables.h"
 
-/* Sets signs.others, signs.streams and their rates in `n` transfers, whose segments are written and mapped.
- * With more than 1,000 transfers it sets nothing. The memory that it needs does not depend on the number of packets.
- * Returns 0, or -1 without memory. */
+/* For each transfer, sets signs.others and signs.streams (the octets of other connections, and of streams of the same
+ * transfer) and their rates. The segments of the `n` transfers must be written and mapped. With more than 1,000
+ * transfers it sets nothing. Its memory does not depend on the number of packets. Returns 0, or -1 without memory. */
 int pl_others_note(struct pl_transfer *transfers, uint32_t n, const struct pl_tables *tables);
 
 #endif

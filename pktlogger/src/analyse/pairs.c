@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEAST_PACKETS = 3 }; /* that both captures show of one connection, and of no other */
+enum { LEAST_PACKETS = 3 }; /* so many packets identify a pair; each is in one connection only, in both captures */
 
 /* False when the SYNs differ: then it is another connection between the same ports. */
 static bool same_connection(const struct pl_flow *a, const struct pl_flow *b, bool flipped)
@@ -70,7 +70,7 @@ static size_t equal(const candidates *list, size_t i)
 
 typedef void both_have(void *context, const struct candidate *sender, const struct candidate *receiver);
 
-/* Calls `found` once for each key that occurs exactly once in each list. */
+/* Calls `found` for each key that occurs exactly once in each list. */
 static void meet(candidates lists[2], both_have *found, void *context)
 {
     sort(&lists[0]);
@@ -92,7 +92,8 @@ struct search {
     struct vote *votes;
 };
 
-/* The receiver's flow that has the majority of a flow's packets (Boyer and Moore), and the surplus of its votes. */
+/* A candidate for a flow's pair, found by majority vote over its packets (Boyer and Moore), and the surplus of its
+ * votes. */
 struct vote {
     uint32_t other, lead;
     bool flipped;
@@ -124,7 +125,8 @@ static void found_packet(void *context, const struct candidate *sender, const st
     vote->lead++;
 }
 
-/* With both SYNs, the key is the initial numbers of sides 0 and 1, which are the same sides in either capture. */
+/* With both SYNs, the key is the initial sequence numbers of sides 0 and 1. These sides are the same in both
+ * captures. */
 static int collect_numbers(const struct search *search, candidates lists[2])
 {
     for (int end = 0; end < 2; end++)

@@ -4,10 +4,11 @@
 
 #include "analyse.h"
 
-/* Sets signs.behind of each transfer whose receiver's capture shows a connection that passes it on: it is not in the
- * sender's capture, it begins while the transfer goes on, and it carries as much, apart from what the gateway may still
- * hold. It starts at the receiver's address, or, where a gateway has an address on either side, the amounts are nearly
- * equal. With more than a thousand connections in a capture nothing is set. */
+/* Sets signs.behind of each transfer whose receiver passes its octets on by another connection. Such a connection is in
+ * the receiver's capture, but not in the sender's. It begins while the transfer goes on, and carries as many octets,
+ * except for those that the gateway may still hold. It starts at the receiver's address; where a gateway has another
+ * address on that side, the amounts must be nearly equal. With more than a thousand connections in a capture nothing is
+ * set. */
 void pl_passed_on_note(struct pl_analysis *analysis);
 
 #endif

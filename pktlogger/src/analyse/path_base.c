@@ -8,7 +8,7 @@
 #include "service.h"
 #include "thresholds.h"
 
-/* What both passes do with the next row. `part` is NULL for a lost part. */
+/* A function that both passes call with the next row. `part` is NULL for a lost part. */
 struct pass {
     bool noise;
     struct pl_base_noise off;
@@ -72,7 +72,7 @@ double pl_path_base_line(const struct pl_transfer *t, double service)
     return fmin(service, fmax(t->serial_ns, service * own / (own + others)));
 }
 
-/* Takes the delay by the captures. The queue may include the flow's own packets. */
+/* Takes the delay by the captures. It includes queues, in which the flow's own packets may be. */
 static int over_captures(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
 {
     struct pl_segment part;
@@ -92,8 +92,8 @@ static int over_captures(struct pass *pass, const struct pl_transfer *t, const s
     return result;
 }
 
-/* Takes the delay without the time in the box's queue, by the record. A pacer behind the box may queue the flow's
- * packets, too. */
+/* Takes the delay without the time in the box's queue, by the record. If a pacer behind the box holds packets, the rest
+ * may still include a queue. */
 static int over_record(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
 {
     struct pl_segment part;
@@ -127,7 +127,7 @@ static int over_acks(struct pass *pass, const struct pl_transfer *t, const struc
     return result;
 }
 
-/* The queue that parts met when it was long, where the path has changed. */
+/* Sets typical_queue_ns to a high quantile of the queues that parts met, for a path that has changed. */
 static int find_long_queue(struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_sample queues = {.given = 0};

@@ -16,16 +16,17 @@ int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, dou
 /* Whether other connections of the captures share the line. */
 bool pl_path_base_shared(const struct pl_transfer *t);
 
-/* The bottleneck's time for a byte of any flow. Where other connections of the captures share it, the flow's own bytes
- * take longer (`service`), by the inverse of its share of all octets while the line is busy. In the quickest rows the
- * flow's share was above average, so the line's time is at least service × share. It is also at least the time of a
- * packet that follows another at once (serial_ns), unless time stamps are late. Both are lower bounds; the larger one
- * counts. The path is no shorter than a packet's delay minus this time for it. */
+/* The bottleneck's time for a byte of any flow. If other connections of the captures share the bottleneck, a byte of
+ * this flow takes longer there, namely `service`, because the line serves other octets in between. Two lower bounds are
+ * known. In the quickest rows the flow's share of all octets was above its average, so the time is at least service ×
+ * share. And it is at least the time of a packet that follows another at once (serial_ns), unless time stamps are late.
+ * The larger bound is returned. The path without queues is no shorter than a packet's delay minus its time by this
+ * value. */
 double pl_path_base_line(const struct pl_transfer *t, double service);
 
-/* How long a part waited in the box before its first bit was sent, by the record. The end of that wait is the later of
- * two times: when the flow's previous part left, at `before_exit_ns`, and when its own bits, which take work_ns (0: not
- * known), had to begin for the part to leave when it did. */
+/* How long a part waited in the box before its first bit was sent, by the record. The wait ends at the later of two
+ * times: when the flow's previous part left (`before_exit_ns`), and when the part's own bits had to begin so that it
+ * left when it did. These bits take work_ns (0: not known). */
 int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double work_ns);
 
 #endif

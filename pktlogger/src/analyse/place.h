@@ -1,8 +1,8 @@
 /* Where a single capture was taken: at which end of each of its connections. A machine is the sender of some
  * connections and the receiver of others, so each connection has its own answer. The handshake gives it (pl_flow_near).
- * For a connection without a handshake the addresses decide. The machine's addresses are those of the near ends that
- * handshakes show. Without any handshake it is the address of one end of the connection with the most data: the end at
- * which the capture is said to be. */
+ * For a connection without a handshake the machine's addresses decide: the addresses at the near ends of the other
+ * connections' handshakes. If the capture has no handshake at all, the machine's address comes from the connection with
+ * the most data: it is the address of the end at which the user says that the capture was taken. */
 #ifndef PL_PLACE_H
 #define PL_PLACE_H
 
@@ -15,7 +15,7 @@ struct pl_place {
     size_t n;
 };
 
-/* `at_sender`: the capture is said to be at the machine that sends most of the data. */
+/* `at_sender`: the user says that the capture was taken at the machine that sends most of the data. */
 struct pl_place pl_place_of(const struct pl_flows *flows, bool at_sender);
 
 /* The side of the connection that is on the capture's machine; -1: not known, or both are. */

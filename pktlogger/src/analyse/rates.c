@@ -3,13 +3,13 @@
 
 #include <stdlib.h>
 
-/* AHEAD_MAX: intervals from the sender's time to an arrival, limited because hostile captures may have any times. WORD:
- * bits of a word. */
+/* AHEAD_MAX: how many intervals an arrival may be after the sender's time. The limit is necessary because hostile
+ * captures may have any times. WORD: bits of a word. */
 enum { AHEAD_MAX = 1 << 16, WORD = 64 };
 
-/* The intervals of one time scale that are not yet written, from number `base` on. Interval n is at[n % room], and bit
- * n % room of `used` is set if something happened in it. `room` is 0 or a power of two from WORD to AHEAD_MAX. Thanks
- * to the bits, skipping many empty intervals takes room / WORD steps. */
+/* The intervals of one time scale that are not yet written, from number `base` on. Interval n is at[n % room]. Bit n %
+ * room of `used` is set if something happened in it, so that skipping many empty intervals takes room / WORD steps.
+ * `room` is 0 or a power of two from WORD to AHEAD_MAX. */
 struct scale {
     int64_t ns;
     uint64_t base, room;
@@ -23,7 +23,7 @@ struct pl_rates {
     struct scale scales[PL_SCALES_MAX];
     int64_t start_ns, last_send_ns, last_ns; /* last_ns: of anything */
     bool started;
-    uint32_t burst; /* parts so far of the present burst */
+    uint32_t burst; /* number of parts in the present burst */
     uint64_t burst_bytes;
 };
 
@@ -55,7 +55,7 @@ static uint64_t bit_of(uint64_t n)
     return UINT64_C(1) << n % WORD;
 }
 
-/* The first used interval of number `n` or above, and below `end`; `end` where there is none. */
+/* The number of the first used interval from `n` on and below `end`; `end` if there is none. */
 static uint64_t next_used(const struct scale *scale, uint64_t n, uint64_t end)
 {
     while (n < end) {
@@ -114,8 +114,8 @@ static uint64_t interval_of(const struct pl_rates *rates, const struct scale *sc
     return t_ns > rates->start_ns ? (uint64_t)(t_ns - rates->start_ns) / (uint64_t)scale->ns : 0;
 }
 
-/* Finds the interval of a scale at this time. *row is NULL where it is written already or too far ahead. Returns -1
- * without memory. */
+/* Finds the interval of a scale at this time. *row is NULL if the interval is written already or too far ahead. Returns
+ * -1 without memory. */
 static int row_at(struct pl_rates *rates, unsigned number, int64_t t_ns, struct pl_rate **row)
 {
     struct scale *scale = &rates->scales[number];

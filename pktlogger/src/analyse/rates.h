@@ -1,8 +1,8 @@
 /* The rates of a transfer in intervals of fixed length, at several time scales at once, and its bursts: data packets
  * sent back to back.
- * An interval is written when the sender's time has passed its end: everything that arrives in it was sent earlier. So
- * memory holds only the intervals of one one-way delay. An interval in which nothing happened has no row. A burst ends
- * at the first gap that is longer than --burst-gap. Packets count as on the wire, in parts. */
+ * An interval is written when the walk has passed its end, because every packet that arrives in it was sent before
+ * that. So memory holds only as many intervals as one one-way delay has. An interval in which nothing happened has no
+ * row. A burst ends at the first gap that is longer than --burst-gap. Packets count as on the wire, in parts. */
 #ifndef PL_RATES_H
 #define PL_RATES_H
 

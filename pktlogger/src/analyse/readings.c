@@ -13,7 +13,7 @@
 #include "silences.h"
 #include "walk.h"
 
-#define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are read this far ahead of the captures' packets */
+#define BOX_LEAD_NS INT64_C(1000000000) /* rows of the record are read so far ahead of the captures' packets */
 
 /* One capture being read again. */
 struct source {
@@ -209,8 +209,8 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
             return PL_OK;
         if (pl_tables_map(tables, error) < 0)
             return PL_SINK_FAILED;
-        /* pl_others_note is called twice: before read_sender, for the bases of the delay, and after it, which counts
-         * bytes */
+        /* pl_others_note is called twice: before read_sender, which needs it for the base delays, and after it, because
+         * read_sender counts bytes */
         if (pl_others_note(analysis->transfers, analysis->n, tables) == 0 && find_silences(analysis, tables) == 0 &&
             read_sender(analysis, tables, error) == 0) {
             pl_passed_on_note(analysis);

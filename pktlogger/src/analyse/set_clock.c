@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-/* The flows of a capture in the form that the samples need. NULL without memory. */
+/* Converts a capture's flows to the form that the clock samples need. NULL without memory. */
 static struct pl_clock_flow *flows_of(const struct pl_analysis *analysis, int end)
 {
     uint32_t n = analysis->surveys[end].index.flows.n;
@@ -31,9 +31,10 @@ static int by_time(const void *left, const void *right)
     return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
 }
 
-/* The delay of a packet plus the delay of the next one in the other direction is a round-trip time, whatever the offset
- * between the clocks. Where nearly all these sums are negative, packets arrive before they are sent: each capture is of
- * the other end. A clock step makes only one sum negative. */
+/* True when the captures seem to be exchanged. A packet's delay plus the delay of the next packet in the other
+ * direction is a round-trip time, whatever the offset between the clocks. If nearly all these sums are negative,
+ * packets arrive before they are sent, so each capture is of the other end. A clock step makes only one sum
+ * negative. */
 static bool is_reversed(const pl_clock_points *points)
 {
     enum { LEAST = 5, OF_ALL = 10 };

@@ -19,7 +19,8 @@ struct group {
     struct pl_time_spans spans;
 };
 
-/* True when `other` sends from the sending host of `t` to its receiving host, or, with `back`, the other way. */
+/* True when both transfers have the same sending host and the same receiving host; with `back`, when `other` goes the
+ * other way. */
 static bool between(const struct pl_transfer *t, const struct pl_transfer *other, bool back)
 {
     for (unsigned end = 0; end < 2; end++)
@@ -47,7 +48,7 @@ static int find_losses(struct group *group, const struct pl_transfer *t)
     return lost ? pl_time_spans_add(&group->spans, before_ns, INT64_MAX) : 0;
 }
 
-/* What is left of spans after cutting out a connection's arrivals. */
+/* Cuts a connection's arrivals out of spans: `left` is the rest. */
 struct divided {
     const struct pl_time_spans *spans;
     struct pl_time_spans left;
@@ -73,7 +74,7 @@ static int divide(struct divided *d, int64_t t_ns)
     return 0;
 }
 
-/* Keeps only the parts of the spans in which `t` was silent, too. */
+/* Shortens the spans to the times in which `t` was silent, too. */
 static int narrow(struct group *group, const struct pl_transfer *t, bool acks)
 {
     struct divided d = {.spans = &group->spans, .before_ns = INT64_MIN};

@@ -1,7 +1,7 @@
-/* Finds the cause of a stop: a span in which the sender sent nothing for longer than pl_stop_threshold_ns. The first
- * cause that holds counts: a time-out ended the stop; the window was closed for most of it; nothing was outstanding for
- * most of it; the capture ended; the window left no room; a retransmission ended it. Otherwise the sender waited for
- * acknowledgements. */
+/* Finds the cause of a stop: a span in which the sender sent nothing for longer than pl_stop_threshold_ns. The first of
+ * these causes that applies counts: a time-out ended the stop; the window was closed for most of it; nothing was
+ * outstanding for most of it; the capture ended; the window left no room; a retransmission ended it. Otherwise the
+ * sender waited for acknowledgements. */
 #include "walk.h"
 
 #include <inttypes.h>
@@ -22,8 +22,8 @@ static const char *grouped(uint64_t value, char out[32])
     return out;
 }
 
-/* Counts of the lost parts that are outstanding: all of them, those lost to an outage, and, by the box's record, those
- * that the box dropped and those that its queue dropped. */
+/* Counts of outstanding lost parts: all; those lost to an outage; and, by the box's record, those that the box dropped
+ * and those that its queue dropped. */
 struct outstanding {
     int64_t last_sent_ns;
     uint64_t bytes;
@@ -31,7 +31,7 @@ struct outstanding {
     bool full_queue;
 };
 
-/* Only parts sent since the previous time-out count, because earlier losses explain that time-out. */
+/* Counts only parts sent since the previous time-out, because earlier losses explain that time-out. */
 static struct outstanding outstanding_losses(const struct pl_resume *resume)
 {
     struct outstanding sum = {0};
@@ -53,12 +53,12 @@ static struct outstanding outstanding_losses(const struct pl_resume *resume)
         sum.full_queue =
             sum.full_queue || (burst->first >= resume->since && burst->full_queue && burst->seq_end > resume->una);
     }
-    if (sum.dropped) /* where the record says why, the majority of its drops decides */
+    if (sum.dropped) /* if the record has reasons for drops, the majority of these decides */
         sum.full_queue = 2 * sum.queued > sum.dropped;
     return sum;
 }
 
-/* Appends ", 60 of them to an outage" where other parts were lost in another way, else " to an outage". */
+/* Appends how many of the lost parts an outage took: ", 60 of them to an outage", or " to an outage" if it took all. */
 static void add_outage(struct pl_stop *stop)
 {
     char outage[32];

@@ -168,7 +168,7 @@ static json_t *bursts_json(const struct pl_transfer *t)
                      (json_int_t)trains->parts_max, "bytes_max", (json_int_t)trains->bytes_max, "by_packets", sizes);
 }
 
-/* The marks that both ends show. A value is null where this kind of ECN does not show it, or the record is missing. */
+/* The marks that both ends show. A value is null if this kind of ECN does not show it, or if the record is missing. */
 static void add_marks(json_t *flow, const struct pl_transfer *t)
 {
     const struct pl_mark_sum *marks = &t->marks;
@@ -194,7 +194,7 @@ static void add_order(json_t *flow, const struct pl_transfer *t)
     set_time(flow, "reordered_late_max_ns", t->reordered ? t->reordered_late_ns : -1);
 }
 
-/* The levels of a delay without queues. */
+/* The levels of the delay without queues, over time. */
 static json_t *levels_json(const struct pl_base *base)
 {
     json_t *list = json_array();
@@ -217,7 +217,7 @@ static void add_delays(json_t *flow, const struct pl_transfer *t)
                                   levels_json(both ? &t->seen_base : &none), "acks", levels_json(&t->ack_base)));
 }
 
-/* How the lost parts are known to be lost. */
+/* How it is known which parts were lost. */
 static const char *lost_by(const struct pl_transfer *t)
 {
     static const char *const words[] = {
@@ -237,7 +237,7 @@ static json_t *verdict_json(const struct pl_transfer *t)
                      verdict.text);
 }
 
-/* Both end points as the receiver's capture shows them; null where both captures show the same. */
+/* Both end points by the receiver's capture; null if both captures show the same end points. */
 static json_t *translated_json(const struct pl_transfer *t)
 {
     if (!t->far_flow)
@@ -315,7 +315,7 @@ static json_t *ppm(double drift)
     return drift < 0 ? json_null() : json_real(drift * 1e6);
 }
 
-/* How the receiver's clock is related to the sender's (clocks/clock.h). */
+/* The relation of the receiver's clock to the sender's (clocks/clock.h). */
 static json_t *clock_json(const struct pl_clock *clock)
 {
     json_t *steps = json_array(), *object = json_object();
@@ -348,7 +348,8 @@ static json_t *capture_json(const struct pl_analysis *analysis, int end)
     return pl_has_end(analysis, end) ? pl_json_capture(&analysis->surveys[end].index) : json_null();
 }
 
-/* The columns that are null in all connections, and those by the end at which a connection was captured. */
+/* The columns that are null in all connections, and those that are null depending on the end at which a connection was
+ * captured. */
 static void add_not_known(json_t *root, const struct pl_analysis *analysis)
 {
     json_t *by_ends = json_object();

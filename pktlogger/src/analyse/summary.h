@@ -15,8 +15,8 @@ double pl_stopped_share(const struct pl_transfer *transfer);
 /* The whole of summary.json. */
 json_t *pl_summary(const struct pl_analysis *analysis);
 
-/* The mean, standard deviation and maximum in bit/s over the intervals of time scale `scale`, of what was sent (way 0)
- * or received (way 1). */
+/* Mean, standard deviation and maximum, in bit/s, of the rate over the intervals of time scale `scale`. Way 0: of
+ * sending; way 1: of arrival. */
 struct pl_spread_bps {
     double mean, deviation, most;
 };

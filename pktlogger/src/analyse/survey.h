@@ -1,5 +1,5 @@
-/* The first reading of a capture. It finds the flows, which of them have IP identifications that tell copies of a
- * packet apart, and samples of packets for comparing the clocks. */
+/* The first reading of a capture. It finds the flows, and takes samples of packets for comparing the clocks. It also
+ * finds out which flows have IP identifications by which copies of a packet can be distinguished. */
 #ifndef PL_SURVEY_H
 #define PL_SURVEY_H
 
@@ -10,9 +10,9 @@
 /* Properties of a flow, as bits shifted by the direction. */
 enum { PL_DATA_IDS = 1, PL_ACK_IDS = 4 };
 
-/* Lengths of a direction's packets with data: the largest, and the most usual one of packets that may be full. That one
- * is `len`, or `with_options` with the options of TCP. It is found by Boyer and Moore's majority vote, whose surplus is
- * `lead`. */
+/* Lengths of a direction's packets with data: the largest, and the most usual length of packets that may be full. The
+ * latter is `len`, or `with_options` if TCP options are counted. It is found by Boyer and Moore's majority vote, whose
+ * surplus is `lead`. */
 struct pl_sizes {
     uint32_t largest, len, with_options;
     uint64_t full, lead;

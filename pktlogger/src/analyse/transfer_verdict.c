@@ -41,7 +41,7 @@ static const char *size_text(double bytes, char text[32])
         snprintf(text, 32, "%.0f B", bytes);
         return text;
     }
-    for (; unit < 4 && bytes >= 1000; unit++) /* so that at most three digits are written */
+    for (; unit < 4 && bytes >= 1000; unit++) /* the bound keeps sizes within three digits */
         bytes /= 1024;
     snprintf(text, 32, "%.3g %s", bytes, units[unit]);
     return text;
@@ -59,7 +59,8 @@ static const char *rate_text(double bps, char text[32])
     return text;
 }
 
-/* Rounds a bound to three digits so that it remains a bound: downwards a lower one, upwards an upper one. */
+/* Rounds a bound to three digits in the direction in which it stays true: a lower bound downwards, an upper bound
+ * upwards. */
 enum bound { LOWER = -1, UPPER = 1 };
 
 static double rounded(double value, enum bound bound)
@@ -104,10 +105,10 @@ static bool uses_ecn(const struct pl_transfer *t)
     return mode == PL_ECN_CLASSIC || mode == PL_ECN_ACCURATE;
 }
 
-/* The payload per second that the path carries. */
+/* The payload per second that the path carries, or a bound of it. */
 struct carried {
     double least_bps, mean_bps, most_bps; /* 0: not known */
-    bool shown;                           /* known from arrivals only, which show at most what the path carries */
+    bool shown;                           /* only arrivals show it, so it is at most what the path carries */
 };
 
 static struct carried carried_by(const struct pl_transfer *t)
@@ -140,7 +141,8 @@ static const char *carried_text(const struct carried *carried, char text[96])
     return text;
 }
 
-/* The least rate of a connection on a line with fair queueing: an equal share, or the rate that the others leave. */
+/* The rate that a connection can count on where a line has fair queueing: an equal share, or what the others leave if
+ * that is more. */
 static double share_bps(const struct pl_transfer *t, double line_bps)
 {
     return fmax(line_bps / (t->signs.others + 1.0), line_bps - t->signs.others_bps);
@@ -151,9 +153,9 @@ static bool has_share(const struct pl_transfer *t)
     return pl_line_known(t->line) && t->line->per_flow && t->signs.others > 0;
 }
 
-/* The goodput that would be possible without the cause: the capacity of path and hosts, where that exceeds the
- * transfer's rate. A capacity inferred from arrivals may be the sender's own rate plus a little by chance. 0: not
- * known. */
+/* The goodput that would be possible without the cause: the capacity of path and hosts, if that exceeds the transfer's
+ * rate. 0: not known. A capacity inferred from arrivals may be no more than the sender's own rate, plus a little by
+ * chance. */
 static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     struct carried carried = carried_by(t);
@@ -163,14 +165,15 @@ static double possible_bps(const struct pl_verdict *v, const struct pl_transfer 
 }
 
 /* The round trip without queues. The samples may not include a round trip over an empty path, especially with other
- * traffic on it. So the smallest delays of both directions are added; they need not belong to the same round trip. */
+ * traffic on it. So it is the sum of the smallest delays of both directions, which may come from different round
+ * trips. */
 static int64_t free_rtt_ns(const struct pl_transfer *t)
 {
     int64_t both_ns = t->base.least_ns + t->ack_base.least_ns;
     return t->ends == PL_BOTH_ENDS && both_ns > 0 && both_ns < t->min_rtt_ns ? both_ns : t->min_rtt_ns;
 }
 
-/* Says the window that the path needs, or the window needed per Gbit/s. */
+/* States the window that the path needs, or the window needed per Gbit/s. */
 static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32], rate[96];
@@ -312,7 +315,7 @@ static void say_gateway(struct pl_verdict *v, const struct pl_transfer *t)
         size_text((double)t->signs.behind->side[t->signs.behind_dir].bytes, size), address, to->port);
 }
 
-/* Connections that do not belong to the same transfer. */
+/* The number of other connections, without the streams of the same transfer. */
 static uint32_t other_n(const struct pl_transfer *t)
 {
     return t->signs.others - t->signs.streams;
@@ -323,7 +326,7 @@ static double other_bps(const struct pl_transfer *t)
     return t->signs.others_bps - t->signs.streams_bps;
 }
 
-/* The advice names queues per flow, unless the path has them already. */
+/* The advice names queues per flow unless the path already has them. */
 static void say_others(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[32];
@@ -419,7 +422,7 @@ static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
                "(net.ipv4.tcp_congestion_control) grows faster.");
 }
 
-enum { LOSSES = PL_LIMIT_N, GROUPS }; /* a group's number is that of one of its limits, or LOSSES */
+enum { LOSSES = PL_LIMIT_N, GROUPS }; /* identifies a group: one of its limits, or LOSSES */
 
 /* The verdict adds up the limits of a group. Recoveries, time-outs and the congestion window after them are one group.
  * A full window and a closed one are another, because the sender waits for the same event in both cases. */
@@ -463,7 +466,7 @@ static bool is_window(const struct pl_verdict *v)
     return v->finding < 0 && v->cause == PL_LIMIT_RECEIVER_WINDOW;
 }
 
-/* True when the box's record says that a full queue took most packets. */
+/* True when a full queue caused most drops, by the box's record. */
 static bool recorded_queue(const struct pl_transfer *t)
 {
     return t->box && most_lost(t) == PL_LOSS_TAIL_DROP;
@@ -478,9 +481,9 @@ static double line_bps(const struct pl_transfer *t)
 }
 
 /* True when other connections of the captures used a good part of the line for most of the transfer's time, and the
- * line was the limit. It is the limit in two cases: it was busy all the time; or the losses were (or may have been) due
- * to its queue, full or managed, and all connections together used most of it. The second condition matters because a
- * queue that is full for moments, or that others fill, also drops packets on a line that is otherwise idle. */
+ * line was the limit. It was the limit if it was busy all the time. It was also the limit if its queue, full or
+ * managed, caused (or may have caused) the losses, and all connections together used most of the line. The second
+ * condition excludes a line that is mostly idle: its queue may drop packets too when it is full for a moment. */
 static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const double most_bps = line_bps(t);
@@ -493,8 +496,8 @@ static bool shared(const struct pl_verdict *v, const struct pl_transfer *t)
     return (busy || full) && there && PL_SHARED_OTHERS * other_bps(t) > v->rate_bps;
 }
 
-/* The largest payload of a packet that passes: the payload of the largest packet that arrived. If only empty packets
- * arrived: of the largest packet that every path carries (1,280 octets in IPv6). */
+/* The largest payload of a packet that passes, from the largest packet that arrived. If only empty packets arrived, it
+ * comes from the largest packet that every path carries (1,280 octets in IPv6). */
 static uint32_t passes(const struct pl_transfer *t)
 {
     if (t->signs.largest_arrived)
@@ -502,8 +505,8 @@ static uint32_t passes(const struct pl_transfer *t)
     return t->ends == PL_BOTH_ENDS ? PL_EVERY_PATH : UINT32_MAX;
 }
 
-/* True when the receiver's program left too little room for most of the time in which the window was the limit. The
- * window was then closed, or full and smaller than it can be. */
+/* True when the receiver's program read so slowly that, for most of the time in which the window was the limit, the
+ * window was closed, or full and smaller than it can be. */
 static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     const struct pl_signs *signs = &t->signs;
@@ -513,9 +516,9 @@ static bool reads_slowly(const struct pl_verdict *v, const struct pl_transfer *t
     return is_window(v) && 2 * little_ns > (double)window_ns(t);
 }
 
-/* True when the offered window exceeds the BDP and the path was not fully used. A full window then leaves the
- * bottleneck idle only while acknowledgements are late. Otherwise the excess data would wait in the bottleneck's queue,
- * and its rate would be the limit. */
+/* True when the offered window exceeds the BDP and yet the path was not fully used. Then only late acknowledgements
+ * explain an idle bottleneck. With timely ones the excess data would wait in the bottleneck's queue, and the path's
+ * rate would be the limit. */
 static bool holds_more(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     double path_bps = carried_by(t).mean_bps;
@@ -523,9 +526,9 @@ static bool holds_more(const struct pl_verdict *v, const struct pl_transfer *t)
            path_bps > PL_CLEARLY * (v->rate_bps + t->signs.others_bps);
 }
 
-/* True when the limiting window would allow much more if acknowledgements were not delayed. That includes the
- * congestion window after a loss, where its growth took longer than the recoveries. Where the offered window exceeds
- * the BDP, a smaller delay is enough as evidence. */
+/* True when the limiting window would allow much more if acknowledgements were not delayed. This may also be the
+ * congestion window after a loss, if it needed more time to grow than for the recoveries. Where the offered window
+ * exceeds the BDP, a smaller delay is enough as evidence. */
 static bool acks_wait(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     static const unsigned windows = 1U << PL_LIMIT_SLOW_START | 1U << PL_LIMIT_CONGESTION_AVOIDANCE |
@@ -575,7 +578,7 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
 {
     int64_t all_ns = 0, most_ns = 0;
     int most = PL_LIMIT_CONGESTION_AVOIDANCE;
-    for (int i = 0; i < GROUPS; i++) { /* losses first, so that they win where two causes took equally long */
+    for (int i = 0; i < GROUPS; i++) { /* losses come first, so that they win if two causes took equally long */
         int group = (LOSSES + i) % GROUPS;
         int64_t ns = group_ns(t, group);
         all_ns += ns;
@@ -591,8 +594,8 @@ static bool find_cause(struct pl_verdict *v, const struct pl_transfer *t)
     return most_ns > 0;
 }
 
-/* The receiver's capture does not show what limited the sender. It shows only whether the transfer was as fast as the
- * receiver's window allows. */
+/* The verdict from the receiver's capture alone. It does not show what limited the sender, only whether the transfer
+ * was as fast as the receiver's window allows. */
 static bool infer_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     double most_bps = t->min_rtt_ns > 0 ? 8.0 * offered(t) / seconds(t->min_rtt_ns) : 0;
@@ -627,7 +630,7 @@ struct pl_verdict pl_verdict_of(const struct pl_transfer *t)
     v.known = t->ends == PL_RECEIVER_ALONE ? infer_window(&v, t) : find_cause(&v, t);
     if (!v.known) {
         if (t->ends == PL_RECEIVER_ALONE && t->segments)
-            say(&v, "What limited the transfer, the receiver's capture alone does not show; the sender's would.");
+            say(&v, "The receiver's capture alone does not show what limited the transfer; the sender's would.");
         return v;
     }
     if (v.share < 0)

@@ -1,15 +1,15 @@
 /* Implements walk.h. The rules, which are also in FORMAT.md:
  *
- * Time-out: data are sent again from the first outstanding byte on, and no acknowledgement triggered it: none came for
- * 10 ms. If duplicate acknowledgements or SACK blocks have hinted at a loss since una last advanced, half the smallest
- * round-trip time replaces the 10 ms, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985). Until
- * everything sent before the time-out is acknowledged, all retransmissions are "after time-out".
- * Tail-loss probe (RFC 8985, section 7): the last packet sent is sent again, alone, without a hint at a loss, after a
- * round-trip time of silence. Senders wait for twice the smoothed RTT and more; how much more depends on the sender
+ * Time-out: data are sent again from the first outstanding byte on, and no acknowledgement triggered this, because none
+ * came for 10 ms. If duplicate acknowledgements or SACK blocks have hinted at a loss since una last advanced, half the
+ * smallest round-trip time replaces the 10 ms, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985).
+ * Until everything sent before the time-out is acknowledged, all retransmissions are "after time-out".
+ * Tail-loss probe (RFC 8985, section 7): after a round-trip time of silence, the last packet is sent again, alone, and
+ * nothing has hinted at a loss. Senders wait for twice the smoothed RTT and more; how much more depends on the sender
  * (clock ticks, the other end's delayed acknowledgements), so the rule has no fixed time. When only one packet is
  * outstanding, its retransmission may be a probe or a time-out. If samples have the kernel's count of time-outs, that
- * decides. Otherwise the first copy is a probe where both ends have SACK and it came when RFC 8985, 7.2 says, and the
- * second is a time-out, because a sender probes once.
+ * decides. Otherwise the first copy is a probe if both ends have SACK and the copy came in the time that RFC 8985, 7.2
+ * allows. The second copy is a time-out, because a sender probes once.
  * Fast: every other retransmission.
  * Spurious: a retransmission of either kind when an earlier copy of all its bytes arrived. */
 #include "shown.h"
@@ -25,23 +25,23 @@ static void end_recovery(struct pl_walk *s)
     s->mode = PL_MODE_NORMAL;
 }
 
-/* Whether an acknowledgement undoes a fast recovery: it acknowledges all that the recovery retransmitted, and echoes a
- * time stamp from before the first retransmission (Eifel, RFC 3522). The originals had arrived, so nothing needs
- * repair, and the sender undoes its reduction (RFC 4015; Linux does so where no retransmission is outstanding). */
+/* Whether an acknowledgement undoes a fast recovery: it acknowledges everything that the recovery retransmitted, and
+ * echoes a time stamp from before the first retransmission (Eifel, RFC 3522). So the originals had arrived, nothing
+ * needs repair, and the sender undoes its reduction (RFC 4015; Linux does so if no retransmission is outstanding). */
 static bool is_undone(const struct pl_walk *s, const struct pl_row *packet)
 {
     return s->mode == PL_MODE_FAST && s->una >= s->repaired && s->repair_tsval && packet->tsecr &&
            (int32_t)(packet->tsecr - s->repair_tsval) < 0;
 }
 
-/* How many SACK blocks of an acknowledgement lie after a hole, and so hint at a loss. A block that reports a duplicate
- * (D-SACK) does not. */
+/* The number of an acknowledgement's SACK blocks that lie after a hole, which hints at a loss. A block that reports a
+ * duplicate (D-SACK) does not count. */
 static unsigned behind_holes(const struct pl_row *packet)
 {
     return packet->sack_n - (unsigned)pl_shown_duplicate(packet);
 }
 
-/* Takes an acknowledgement. One that a later one overtook must not update the window (RFC 9293, 3.10.7.4). */
+/* Takes an acknowledgement. If a later one overtook it, it must not update the window (RFC 9293, 3.10.7.4). */
 static void note_ack(struct pl_walk *s, const struct pl_row *packet)
 {
     if (packet->ack < s->acked)
@@ -54,7 +54,7 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
 {
     if (packet->flags & NC_TCP_RST)
         return 0;
-    if (packet->flags & NC_TCP_SYN) { /* its window holds until the first acknowledgement of data */
+    if (packet->flags & NC_TCP_SYN) { /* the SYN's window holds until the first acknowledgement of data */
         note_ack(s, packet);
         return 0;
     }
@@ -117,8 +117,8 @@ static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, in
            silent_ns(s, now_ns) > pl_transfer_rtt_ns(s->t, now_ns);
 }
 
-/* Whether the first copy of the only packet outstanding is a tail-loss probe. By RFC 8985, 7.2 it comes at the latest
- * after twice the smoothed RTT and the longest that an acknowledgement is delayed, and only where SACK is in use. */
+/* Whether the first copy of the only outstanding packet is a tail-loss probe. By RFC 8985, 7.2 a probe is sent only if
+ * SACK is in use, and at the latest after twice the smoothed RTT plus the longest delay of an acknowledgement. */
 static bool is_lone_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
     const struct pl_side *side = s->t->flow->side;
@@ -144,7 +144,7 @@ static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, 
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;
 }
 
-/* The outstanding octets by the capture, which may lack data that are acknowledged. */
+/* The outstanding octets by the capture. It may lack some data that are acknowledged. */
 static uint64_t flight_of(const struct pl_walk *s)
 {
     return s->high > s->una ? s->high - s->una : 0;
@@ -174,7 +174,7 @@ static void enter_fast(struct pl_walk *s, const struct pl_segment *first, uint32
     s->t->fast_recoveries++;
 }
 
-/* Sets the kinds of the parts of one packet. The table already says which are new and which have copies that
+/* Sets the kinds of the parts of one packet. The table already says which parts are new and which have copies that
  * arrived. */
 static void set_kinds(struct pl_walk *s)
 {
@@ -193,7 +193,7 @@ static void set_kinds(struct pl_walk *s)
     }
 }
 
-/* `next`: the segment that ends the stop, or NULL. */
+/* Ends a stop. `next`: the segment that ends it, or NULL at the end of the capture. */
 static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment *next, bool timeout)
 {
     struct pl_resume resume = {
@@ -219,8 +219,8 @@ static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment 
     return pl_add_stop(s->t, &resume);
 }
 
-/* The outstanding octets must fit into the window, so they show a lower bound of the window scale (at most 14: RFC
- * 7323, 2.3). */
+/* Derives a lower bound of the window scale (at most 14: RFC 7323, 2.3): the outstanding octets must fit into the
+ * window. */
 static void note_scale(struct pl_walk *s)
 {
     enum { SCALE_MAX = 14 };
@@ -230,7 +230,8 @@ static void note_scale(struct pl_walk *s)
         s->t->scale_least++;
 }
 
-/* The window is full. Counts it as small if it is far below what the buffer takes: then the program reads slowly. */
+/* Counts each time that the window becomes full, and how often it is then far smaller than the buffer allows, which
+ * shows a program that reads slowly. */
 static void note_full(struct pl_walk *s, int64_t now_ns)
 {
     s->limited_ns = now_ns;
@@ -238,9 +239,9 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
     s->t->signs.shut_small += 100 * (uint64_t)s->window < PL_SMALL_PERCENT * (uint64_t)s->t->window_kept;
 }
 
-/* Counts packets that Nagle's algorithm held back (RFC 9293, 3.7.4): a short packet that leaves as soon as everything
- * before it is acknowledged. That acknowledgement carries no data and came later than the round-trip time, by most of
- * the time for which a receiver delays one (RFC 1122, 4.2.3.2). */
+/* Counts packets that Nagle's algorithm held back (RFC 9293, 3.7.4). Such a packet is short, and leaves as soon as
+ * everything before it is acknowledged. The acknowledgement carries no data, and came later than the round-trip time by
+ * most of the time for which a receiver delays acknowledgements (RFC 1122, 4.2.3.2). */
 static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
 {
     bool shorter = s->t->mss && packet->len < s->t->mss;
@@ -252,7 +253,7 @@ static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
     s->t->signs.delayed_ns += packet->t_ns - s->last_send_ns;
 }
 
-/* Before this send the peer's data came, and everything sent was acknowledged: the program may have waited for the
+/* Counts sends before which the peer's data came and everything was acknowledged: the program may have waited for these
  * data. */
 static void note_answer(struct pl_walk *s, int64_t now_ns)
 {
@@ -300,7 +301,7 @@ static int take_parts(struct pl_walk *s)
     return 0;
 }
 
-/* Passes a data packet on to the rates, and the arrivals of its parts. */
+/* Passes a data packet and the arrivals of its parts on to the rates. */
 static int note_rates(struct pl_walk *s, const struct pl_row *packet)
 {
     struct pl_told *told = pl_aside_next(s->aside, PL_TELL_RATES_SEND);
@@ -432,7 +433,8 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
         return -1;
     struct pl_walk *s = t->walk;
     struct pl_row packet = *row;
-    if (packet.t_ns < s->now_ns) /* two processors may write packets out of order: time never goes back */
+    if (packet.t_ns < s->now_ns) /* two processors may write packets out of order; later code needs times that never
+                                  * decrease */
         packet.t_ns = s->now_ns;
     s->now_ns = packet.t_ns;
     if (packet.dir != t->dir && !(packet.flags & NC_TCP_SYN))
@@ -456,7 +458,7 @@ int pl_walk(struct pl_transfer *t, const struct pl_row *row, struct pl_tables *t
     return 0;
 }
 
-/* Data still outstanding make the silence at the end a stop, unless a reset ended the connection. */
+/* At the end of the capture, data still outstanding make the silence a stop, unless a reset ended the connection. */
 static int finish(struct pl_walk *s)
 {
     int64_t now_ns = s->t->sender_last_ns;
@@ -469,7 +471,7 @@ static int finish(struct pl_walk *s)
         pl_walk_end_window_wait(s, INT64_MAX / 2);
     }
     pl_losses_end(&s->losses, s->t, s->tables);
-    if (s->last_send_ns > s->t->last_ns) /* time stamps were out of order, and time did not go back */
+    if (s->last_send_ns > s->t->last_ns) /* time stamps were out of order: now_ns did not go back */
         s->t->last_ns = s->last_send_ns;
     if (!s->started || s->reset || s->una >= s->high ||
         now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t, s->last_send_ns))

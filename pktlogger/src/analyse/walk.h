@@ -10,7 +10,7 @@
 struct pl_burst {
     int64_t t0_ns, t1_ns;
     uint64_t seq, seq_end; /* start of the lowest part, end of the highest */
-    uint64_t bytes, first; /* `first`: its first segment */
+    uint64_t bytes, first; /* `first`: the number of its first segment */
     uint32_t packets;
     bool full_queue; /* when the last part before the burst was sent, the queue was about as long as the longest ones */
 };
@@ -47,8 +47,9 @@ struct pl_resume {
     int64_t t0_ns, t1_ns;
     uint64_t una, high;                                         /* first byte outstanding, end of the last byte sent */
     uint64_t flight;                                            /* bytes outstanding at the beginning */
-    const struct pl_losses *losses;                             /* since the previous time-out */
-    uint64_t since;                                             /* the first segment that the time-out sent, or 0 */
+    const struct pl_losses *losses;                             /* of parts sent since the previous time-out */
+    uint64_t since;                                             /* number of the first segment that the time-out sent,
+                                                                 * or 0 */
     bool ended, timeout, retransmission, probe, window_limited; /* `ended`: by a segment */
     int64_t closed_ns, drained_ns; /* how long the window was closed, and how long nothing was outstanding */
 };

@@ -27,11 +27,11 @@ struct pl_walk {
     struct pl_aside *aside;
     struct pl_round_trips trips;
     struct pl_marks marks;
-    uint64_t segment;         /* number of the next segment to be sent */
+    uint64_t segment;         /* number of the next segment that will be sent */
     uint64_t timeout_segment; /* the first segment sent by the last time-out */
     int64_t timeout_ns;       /* when that was */
     bool reset;
-    int64_t now_ns;     /* of the last packet */
+    int64_t now_ns;     /* time of the latest packet */
     bool started;       /* data has been sent */
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint64_t acked;     /* the greatest acknowledgement number that has arrived */
@@ -48,12 +48,13 @@ struct pl_walk {
     struct pl_event fast;         /* the present fast recovery */
     uint64_t repaired;            /* end of the octets that fast recovery retransmitted */
     uint32_t repair_tsval;        /* the time stamp of its first retransmission; 0: none */
-    struct pl_event limited;      /* the present span in which the receiver's window is the limit; packets 0: none */
+    struct pl_event limited;      /* the present span in which the receiver's window is the limit; packets 0: there is
+                                   * none */
     int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
     int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */
     int64_t closed_since_send_ns; /* time with window 0 since the last send */
-    bool answered;                /* the peer's data came since the last send */
-    bool drained_bare;            /* the acknowledgement of the last of these data carried no data */
+    bool answered;                /* since the last send, the peer's data came */
+    bool drained_bare;            /* the acknowledgement after which nothing was outstanding carried no data */
     int64_t drained_ns;           /* since when nothing is outstanding; -1: something is */
 };
 

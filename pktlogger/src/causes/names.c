@@ -12,8 +12,8 @@
 static const struct pl_cause_row limits[PL_LIMIT_N] = {
     [PL_LIMIT_SLOW_START] = {"slow_start", "slow start", "congestion",
         "The congestion window, while it grows by slow start.",
-        "The transfer was over before its window had grown: one connection for many transfers, or a larger one, "
-        "goes faster."},
+        "The transfer was over before its window had grown. Use one connection for many transfers, or make each "
+        "transfer larger."},
     [PL_LIMIT_CONGESTION_AVOIDANCE] = {"congestion_avoidance", "the congestion window, past slow start", "congestion",
         "The congestion window, last reduced for a loss or not at all.", NULL},
     [PL_LIMIT_RECEIVER_WINDOW] = {"receiver_window", "the receiver's window", "host",
@@ -47,11 +47,11 @@ static const struct pl_cause_row limits[PL_LIMIT_N] = {
     [PL_LIMIT_EMULATOR_LATE] = {"emulator_late", "the delay box, which was late", "emulator",
         "The delay box was late, by its own record.", NULL},
     [PL_LIMIT_PATH_DOWN] = {"path_down", "the path, which was down", "path",
-        "Nothing passed the path in an outage.",
+        "The path had an outage, and nothing passed.",
         "Find out what takes the path down."},
     [PL_LIMIT_ECN] = {"ecn", "the congestion window, which ECN marks reduced", "congestion",
         "The congestion window past slow start, last reduced for ECN's marks.",
-        "Queue management marks packets, and the sender heeds it: that is as it should be."},
+        "Queue management marks packets, and the sender slows down, as ECN intends."},
 };
 static const struct pl_cause_row losses[PL_LOSS_N] = {
     [PL_LOSS_TAIL_DROP] = {"tail_drop", "a full queue", "path",
@@ -73,7 +73,7 @@ static const struct pl_cause_row losses[PL_LOSS_N] = {
         "The path was down.",
         "Find out what takes the path down."},
     [PL_LOSS_EMULATOR] = {"emulator", "the delay box itself", "emulator",
-        "The delay box lost it, and not its model.", NULL},
+        "The delay box itself lost it, against its model of the path.", NULL},
     [PL_LOSS_CORRUPTED] = {"corrupted", "corruption on the way", "path",
         "The path flipped a bit, and the receiver's TCP dropped it.",
         "Look for errors of the interfaces along the path (ethtool -S)."},
@@ -83,7 +83,7 @@ static const struct pl_cause_row losses[PL_LOSS_N] = {
         "A buffer of the receiver had no room.",
         "Enlarge the receive ring of the receiver's interface (ethtool -G)."},
     [PL_LOSS_UNKNOWN] = {"unknown", "a cause that the captures do not show", "unknown",
-        "The captures do not tell.",
+        "The captures do not show why.",
         "Captures of both ends, or the counters of the interfaces along the path, would tell why."},
     [PL_LOSS_POLICER] = {"policer", "a policer", "path",
         "A policer dropped it because it was over the rate.",
@@ -123,8 +123,8 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "Let ICMP's 'fragmentation needed' through, clamp the MSS (iptables --clamp-mss-to-pmtu), or set "
         "net.ipv4.tcp_mtu_probing = 1 at the sender."},
     [PL_FOUND_SLOW_READER] = {"slow_reader", "the receiving program, which read slowly", "host",
-        "The receiver's window was closed, or full while less than three quarters of the largest that it had offered, its first "
-        "offer apart.",
+        "The receiver's window was closed; or it was full, and smaller than three quarters of the largest window offered "
+        "after the first offer.",
         "The receiving program did not read what had arrived: look at it, and at its disk. A larger buffer only postpones "
         "this."},
     [PL_FOUND_NAGLE] = {"nagle", "Nagle's algorithm and delayed acknowledgements", "host",
@@ -138,17 +138,17 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
         "The peer's data came, and all that had been sent was acknowledged, before the program sent more.",
         "Let the program send more before it waits: larger messages, several requests at once, or several connections."},
     [PL_FOUND_WAY_BACK] = {"way_back", "the way back, where acknowledgements waited", "path",
-        "A window limited the sender, and acknowledgements waited longer than a round trip takes without queues.",
+        "A window limited the sender, and acknowledgements waited in queues for longer than a round trip without queues "
+        "takes.",
         "Take the load off the other direction, keep its queue short (fq_codel or cake), or let acknowledgements go "
         "first there."},
     [PL_FOUND_GATEWAY] = {"gateway", "a gateway's buffer, behind which the data went on too slowly", "host",
-        "The receiver's window was full, and its machine is a gateway, or sent as many octets on by another connection "
-        "meanwhile.",
+        "The receiver's window was full, and the receiver is a gateway, or meanwhile sent as many octets on over another "
+        "connection.",
         "Look at the connection behind the gateway: captures at both of its ends tell what limits it (lfp legs)."},
     [PL_FOUND_GATEWAY_FEED] = {"gateway_feed", "the gateway that sends, which had nothing more to pass on", "host",
         "The sender is a gateway, and all that had come to it had been sent.",
-        "Look at what the data took to that gateway: captures at the connection in front of it tell what limits them (lfp "
-        "legs)."},
+        "Look at the connection in front of that gateway: captures at both of its ends tell what limits it (lfp legs)."},
 };
 /* clang-format on */
 
