@@ -270,10 +270,11 @@ int pl_send_samples_parse(struct pl_send_samples *samples, const char *name, con
         stop = stop ? stop : end;
         if (number == 1) {
             if (!read_header(at, stop, &header))
-                return nc_fail(error, NC_EXIT_USAGE,
-                               "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes' and, optionally, further "
-                               "columns of FORMAT.md section 3, \"Samples\", each at most once",
-                               name);
+                return nc_fail(
+                    error, NC_EXIT_USAGE,
+                    "'%.200s' line 1: want 't_ns,local_port,remote_port,notsent_bytes' and, optionally, further "
+                    "columns of FORMAT.md section 3, \"Samples\", each at most once",
+                    name);
         } else if (!read_line(at, stop, &header, &sample))
             return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %llu: want %d values with commas between", name, number,
                            header.n);
