@@ -277,7 +277,7 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
     say(v, ".");
     if (p > 0 && t->min_rtt_ns > 0 && t->mss && !t->sets_rate)
         say(v,
-            " With %" PRIu64 " congestion signal%s (fast recoveries and time-outs) TCP of the Reno kind comes to about "
+            " With %" PRIu64 " congestion signal%s (fast recoveries and time-outs) TCP Reno reaches about "
             "%s over %.4g ms.",
             signals, signals == 1 ? "" : "s", rate_text(8.0 * t->mss / seconds(t->min_rtt_ns) * MATHIS / sqrt(p), rate),
             seconds(t->min_rtt_ns) * 1e3);
@@ -352,7 +352,7 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
     } else if (v->finding == PL_FOUND_PATH_MTU && !signs->largest_arrived)
         say(v,
             " Empty packets arrived, and none with payload did; one with %" PRIu32 " bytes was sent %u times in vain. "
-            "A firewall that drops all data would look the same; 'ping -M do -s %" PRIu32 "' tells.",
+            "A firewall that drops all data would look the same; 'ping -M do -s %" PRIu32 "' shows which it is.",
             signs->stuck_len, signs->stuck_tries, signs->stuck_len);
     else if (v->finding == PL_FOUND_PATH_MTU)
         say(v,
@@ -398,9 +398,7 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
         say(v, ", and its queue was up to %s%.3g ms long", t->box ? "" : "about ", seconds(t->most_queue_ns) * 1e3);
     say(v, ".");
     if (t->ends == PL_SENDER_ALONE)
-        say(v,
-            " Round trips alone do not tell whether that queue was on the way there or on the way back; a capture at "
-            "the receiver would.");
+        say(v, " Round trips alone do not show which direction had that queue; a capture at the receiver would.");
     say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_PATH_RATE);
 }
 

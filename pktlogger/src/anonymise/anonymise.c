@@ -29,8 +29,8 @@ static bool is_kept(uint8_t kind, uint8_t len)
     return false;
 }
 
-/* Copies the options that stay, at their places, and fills the rest with NOPs. What follows an impossible length is not
- * read, as in nc_packet.h. */
+/* Copies the options that stay to their old positions, and fills the rest with NOPs. After an option with an impossible
+ * length nothing is read, as in nc_packet.h. */
 static void copy_options(const uint8_t *from, size_t n, uint8_t *out)
 {
     enum { EOL, NOP };
@@ -56,7 +56,7 @@ static void write_link(uint8_t *out, unsigned ip_version, uint32_t interface)
     nc_put16(out + 8, NO_HARDWARE);
 }
 
-/* `len`: octets after the header. A length that does not fit is written as 0, as in a super-packet. */
+/* `len`: octets after the header. A length above the field's range is written as 0, as in a super-packet. */
 static void write_ipv4(uint8_t *out, const struct pl_frame *frame, const struct nc_packet *packet, uint64_t len)
 {
     memset(out, 0, IPV4);
@@ -90,7 +90,7 @@ static void write_addresses(struct pl_pan *pan, const struct nc_packet *packet, 
     memcpy(out + at + n, address, n);
 }
 
-/* `n`: what the capture has of the header, which may end within the options. */
+/* `n`: the number of octets of the header that the capture has; it may end within the options. */
 static void write_tcp(struct pl_pan *pan, const struct nc_packet *packet, const uint8_t *from, size_t n, uint8_t *out)
 {
     size_t whole = TCP + packet->tcp.options_len;

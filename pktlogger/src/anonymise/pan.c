@@ -1,5 +1,4 @@
-/* Implements pan.h. The image of an address costs one AES call, with a block for each bit. The most recent images are
- * kept. */
+/* Implements pan.h. An address takes one AES call with a block for each bit, so the most recent results are kept. */
 #include "pan.h"
 
 #include <assert.h>
@@ -31,7 +30,8 @@ static void encrypt(struct pl_pan *pan, const uint8_t *in, uint8_t *out, int n)
     (void)good;
 }
 
-/* Draws the permutation of ports: Fisher and Yates, with numbers from AES of a counter that no address makes. */
+/* Draws the permutation of ports by Fisher and Yates' method. Its random numbers are AES of a counter; no address uses
+ * these blocks. */
 static void draw_ports(struct pl_pan *pan)
 {
     uint8_t counter[BLOCK] = "port", number[BLOCK];

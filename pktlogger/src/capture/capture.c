@@ -1,12 +1,12 @@
 /* Implements capture.h.
  *
  * Timestamps: an AF_PACKET socket uses the time at which the kernel stamped the packet, if it did, and otherwise reads
- * the clock when it gets the packet. The kernel stamps packets only while some socket wants that, so one idle socket
+ * the clock when it gets the packet. The kernel stamps packets only while some socket asks for it, so one idle socket
  * with SO_TIMESTAMPNS is kept open. Each packet is then stamped once, when it enters, and every capture on the
- * interface shows the same nanosecond. TCP received over a bare veth pair is an exception: such a packet carries the
- * sending TCP's departure time in the place of the stamp, which the kernel rightly does not use as one. There each
- * capture reads the clock itself, one right after the other. The times differ by less than 1 us in the median, and by
- * tens of us where another process takes the CPU. */
+ * interface shows the same nanosecond. TCP received over a bare veth pair is an exception: in such a packet the stamp's
+ * field holds the sending TCP's departure time, which the kernel does not use as a stamp. There each capture reads the
+ * clock itself, one right after the other. The times differ by less than 1 us in the median, and by tens of us where
+ * another process takes the CPU. */
 #include "capture.h"
 
 #include <errno.h>
@@ -45,7 +45,7 @@ struct sink {
 
 static volatile sig_atomic_t stop_requested;
 
-/* The second signal has the default action and ends the process at once. */
+/* A second signal has its default action: it ends the process at once. */
 static void on_signal(int number)
 {
     (void)number;
@@ -68,7 +68,8 @@ static void take_signals(struct pl_capture *capture)
     sigaction(SIGTERM, &action, NULL);
 }
 
-/* Begins a new file before a packet whose block has `bytes`, if one is due. A full ring only postpones it. */
+/* Begins a new file if one is due, before a packet whose block has `bytes`. If the ring is full, the file begins a
+ * little later. */
 static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t_ns, uint64_t bytes)
 {
     struct pl_point *point = &capture->points[number];
@@ -82,7 +83,7 @@ static void rotate_if_due(struct pl_capture *capture, uint32_t number, int64_t t
             return;
         point->file_bytes = 0;
     }
-    if (over) { /* files end at multiples of the interval, however long no packet came */
+    if (over) { /* files end at multiples of the interval, even if no packet came for several intervals */
         int64_t interval_ns = (int64_t)rotation->interval_ns;
         point->file_end_ns += ((t_ns - point->file_end_ns) / interval_ns + 1) * interval_ns;
     }
@@ -161,7 +162,7 @@ static void wait_for_packets(const struct pl_capture *capture, int64_t wait_ns, 
         if (!capture->points[i].over)
             fds[n++] = (struct pollfd){.fd = capture->points[i].poll_fd, .events = POLLIN};
     struct timespec timeout = {.tv_sec = wait_ns / (int64_t)NC_NS_PER_S, .tv_nsec = wait_ns % (int64_t)NC_NS_PER_S};
-    ppoll(fds, n, &timeout, mask); /* the caller notices errors and signals by other means */
+    ppoll(fds, n, &timeout, mask); /* the caller notices errors and signals in other ways */
 }
 
 static bool all_over(const struct pl_capture *capture)
@@ -178,16 +179,17 @@ static bool finished(const struct pl_capture *capture, uint64_t deadline_ns)
            (capture->packet_limit && capture->pushed >= capture->packet_limit);
 }
 
-/* Takes everything stamped before the stop. It ends with a packet stamped later, after a quiet time longer than the
- * kernel keeps a partly filled block, or at the time limit; a thread that did not run meanwhile still looks once. */
+/* Takes everything that was stamped before the stop. It ends with a packet stamped later; or after a quiet time that is
+ * longer than the kernel keeps a partly filled block; or at the time limit. It reads the clock before it looks for
+ * packets, so that a thread that did not run meanwhile still looks once. */
 static void drain(struct pl_capture *capture)
 {
     capture->stop_ns = (int64_t)nc_clock_pair_read().realtime_ns;
     uint64_t now = nc_now_ns(), end = now + DRAIN_MS * NC_NS_PER_MS, quiet_end = now + PL_POINT_QUIET_MS * NC_NS_PER_MS;
     while (!all_over(capture) && now < end && now < quiet_end) {
         wait_for_packets(capture, (int64_t)((end < quiet_end ? end : quiet_end) - now), NULL);
-        now = nc_now_ns(); /* the clock is read before the packets are: if this thread did not run for a while, the wait
-                            * counts */
+        now = nc_now_ns(); /* read the clock before the packets: time in which this thread did not run then counts as
+                            * waiting */
         if (take_packets(capture))
             quiet_end = now + PL_POINT_QUIET_MS * NC_NS_PER_MS;
     }
@@ -218,7 +220,8 @@ static int open_stamping_socket(void)
         return fd;
     if (fd >= 0)
         close(fd);
-    return -1; /* without it times are only less exact: each capture reads the clock itself, microseconds apart */
+    return -1; /* without this socket times are only less exact: each capture reads the clock itself, microseconds
+                * apart */
 }
 
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error)

@@ -1,7 +1,7 @@
 /* Captures at several points at once. The capturing thread polls all handles and pushes their packets into one ring;
- * the writing thread empties the ring into the files. So when a disk stalls, the ring fills first. Only when it is full
- * are packets lost, and those are counted. Both threads sleep on kernel events; neither polls a clock. Without a ring
- * the capturing thread writes itself, for disks that cannot stall and machines with one processor. */
+ * the writing thread empties the ring into the files. So when a disk stalls, the ring fills first. When it is full,
+ * packets are lost and counted. Both threads sleep on kernel events; neither polls a clock. Without a ring the
+ * capturing thread writes itself, for disks that cannot stall and machines with one processor. */
 #ifndef PL_CAPTURE_H
 #define PL_CAPTURE_H
 
@@ -18,9 +18,9 @@ struct pl_capture;
  * before pl_capture_run. */
 void pl_capture_comments(struct pl_capture *capture, int fd);
 
-/* Blocks SIGINT and SIGTERM, which are accepted only while waiting for packets, switches the kernel's packet timestamps
- * on, and prepares ring and thread; with a ring of 0 bytes there are none. Returns NULL with a one-line reason. Call it
- * before the points are opened, because the timestamps take a moment to begin. */
+/* Prepares ring and thread; with a ring of 0 bytes there are none. Switches the kernel's packet timestamps on. Blocks
+ * SIGINT and SIGTERM, which are then accepted only while waiting for packets. Returns NULL with a one-line reason. Call
+ * it before the points are opened, because the timestamps take a moment to begin. */
 struct pl_capture *pl_capture_new(struct pl_point *points, size_t n, uint64_t ring_bytes, struct nc_error *error);
 
 /* Runs until a limit, a signal, the end of every point, or a failed write. It then takes everything that the kernel had

@@ -13,10 +13,10 @@ static bool is_inside_character(char octet)
     return ((unsigned char)octet & 0xc0) == 0x80;
 }
 
-/* Gives the line away and begins the next one. */
+/* Passes the line on and begins the next one. */
 static void end_line(struct pl_comments *comments, pl_comment_taker *take, void *owner)
 {
-    if (comments->cut) /* the cut may be inside a character, whose first octets are removed, too */
+    if (comments->cut) /* the limit may cut a character in two; its first octets are removed, too */
         while (comments->n && is_inside_character(comments->line[comments->n]))
             comments->n--;
     comments->line[comments->n] = '\0';

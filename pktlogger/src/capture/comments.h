@@ -1,6 +1,5 @@
-/* Lines of text that become comments in a capture: with them an experimenter marks what begins and ends at a moment.
- * The lines arrive on a descriptor in pieces of any size. Invariant: a comment is valid UTF-8 on one line, at most
- * PL_COMMENT_MAX octets.
+/* Lines of text that become comments in a capture: with them an experimenter marks events. The lines arrive on a
+ * descriptor in pieces of any size. Invariant: a comment is valid UTF-8 on one line, at most PL_COMMENT_MAX octets.
  * Rejected: a control socket. A capture has one parent, and a pipe to it is enough. */
 #ifndef PL_COMMENTS_H
 #define PL_COMMENTS_H
@@ -14,7 +13,7 @@ struct pl_comments {
     int fd; /* where the lines come from; -1: no more will come */
     /* state */
     size_t n;                      /* octets in `line` */
-    bool cut;                      /* the line is longer than that; its rest is left out */
+    bool cut;                      /* the line is longer than PL_COMMENT_MAX, and its rest is left out */
     char line[PL_COMMENT_MAX + 1]; /* octets of the line so far */
 };
 
@@ -24,7 +23,7 @@ typedef void pl_comment_taker(void *owner, const char *text);
  * last line needs no newline, and `fd` becomes -1; it is not closed. Never blocks. */
 void pl_comments_read(struct pl_comments *comments, pl_comment_taker *take, void *owner);
 
-/* The same for octets that are given. */
+/* The same for octets that the caller already has. */
 void pl_comments_feed(struct pl_comments *comments, const char *at, size_t n, pl_comment_taker *take, void *owner);
 
 #endif

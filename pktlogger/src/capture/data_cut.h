@@ -1,5 +1,5 @@
-/* Cuts a packet for --no-data where the filter in the kernel did not: TCP after several VLAN tags, IP options or
- * extension headers, in a tunnel, or on a link without Ethernet. All headers stay, and nothing after them. */
+/* Cuts the data off a packet for --no-data if the kernel's filter could not: TCP after several VLAN tags, IP options or
+ * extension headers, in a tunnel, or on a link other than Ethernet. All headers stay, and nothing after them. */
 #ifndef PL_DATA_CUT_H
 #define PL_DATA_CUT_H
 
@@ -12,7 +12,7 @@ struct pl_data_cut {
     size_t rule_n;
 };
 
-/* Returns 0, or -1 with the error: also where the headers of the interface's link are not known. */
+/* Returns 0, or -1 with the error. It is also an error if the headers of the interface's link type are not known. */
 int pl_data_cut_open(struct pl_data_cut *cut, pcap_t *pcap, const char *interface, const struct pl_snap *snap,
                      struct nc_error *error);
 

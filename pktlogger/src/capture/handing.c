@@ -42,7 +42,8 @@ static void *writer_main(void *argument)
         size_t len;
         if (read(h->wake_fd, &ignored, sizeof ignored) < 0 && errno != EINTR)
             break;
-        last = atomic_load(&h->ended); /* read before emptying: the ring then holds the last entry */
+        last = atomic_load(&h->ended); /* read before the ring is emptied: if it is true, the ring already holds the
+                                        * last entry */
         for (const struct pl_entry *entry; (entry = pl_ring_peek(h->ring, &len)); pl_ring_release(h->ring))
             write_entry(h, entry, entry + 1);
     }

@@ -5,8 +5,8 @@
 
 #include "point.h"
 
-/* What goes into a point's files: `captured` bytes of a packet, or, where a new file begins, the drops so far (struct
- * pl_drop_counts), or the text of a comment with its end. */
+/* An entry for a point's files. Its data are `captured` bytes of a packet; or, where a new file begins, the drops so
+ * far (struct pl_drop_counts); or the text of a comment with its terminating 0. */
 enum pl_entry_kind { PL_ENTRY_PACKET, PL_ENTRY_ROTATION, PL_ENTRY_COMMENT };
 struct pl_entry {
     int64_t t_ns;
@@ -19,7 +19,7 @@ struct pl_handing;
  * Returns NULL with a one-line reason. */
 struct pl_handing *pl_handing_new(struct pl_point *points, uint64_t ring_bytes, struct nc_error *error);
 
-/* Takes an entry of `len` bytes of data. False when the ring is full. */
+/* Takes an entry with `len` bytes of data. False when the ring is full. */
 bool pl_handing_take(struct pl_handing *handing, const struct pl_entry *entry, const void *data, size_t len);
 
 /* Wakes the writing thread, once for many entries. */

@@ -14,7 +14,8 @@ bool pl_rotates(const struct pl_rotation *rotation)
     return rotation->bytes || rotation->interval_ns;
 }
 
-/* Otherwise a reader would mistake the file for the set, or mix files of both captures. */
+/* Refuses existing files of this name. A reader would otherwise mistake one file for the set, or mix files of two
+ * captures. */
 static int refuse_existing(const char *path, struct nc_error *error)
 {
     struct pl_file_set set;
@@ -86,7 +87,7 @@ void pl_output_comment(struct pl_output *output, int64_t t_ns, const char *text)
     output->comment_ns = t_ns;
 }
 
-/* Removes the file whose place in the ring the next file takes. */
+/* Removes the oldest file to be kept, whose slot in kept_ns the next file takes. */
 static void remove_oldest(const struct pl_output *output, uint64_t next)
 {
     char name[sizeof output->name];

@@ -31,8 +31,8 @@ static void leave(int previous)
         nc_netns_leave(previous);
 }
 
-/* The frames lost in the interface or its driver. Rejected: ps_ifdrop of pcap_stats. libpcap reads it from /sys, which
- * shows the namespace that mounted it and not the namespace of the socket. */
+/* The frames lost in the interface or its driver. Rejected: ps_ifdrop of pcap_stats. libpcap reads it from /sys, and
+ * the mounted /sys belongs to a namespace that may not be the socket's. */
 static uint64_t interface_drops(const struct pl_point *point)
 {
     struct ifaddrs *list;
@@ -73,7 +73,7 @@ static int activate(struct pl_point *point, const struct pl_point_settings *sett
                        point->interface);
     if (status < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': %s", point->interface, pcap_geterr(point->pcap));
-    if (pcap_datalink(point->pcap) == DLT_LINUX_SLL) /* for `any`: SLL2 names the interface */
+    if (pcap_datalink(point->pcap) == DLT_LINUX_SLL) /* the interface `any`: SLL2 records each packet's interface */
         pcap_set_datalink(point->pcap, DLT_LINUX_SLL2);
     return 0;
 }
@@ -110,7 +110,7 @@ static int open_file(struct pl_point *point, const char *file, const struct pl_p
         .keep = true,
         .uncached = settings->uncached,
     };
-    if (info.linktype == DLT_RAW) /* here the only number that differs between DLT_ and LINKTYPE_ */
+    if (info.linktype == DLT_RAW) /* the only link type here whose DLT_ and LINKTYPE_ numbers differ */
         info.linktype = 101;
     int64_t now_ns = (int64_t)nc_clock_pair_read().realtime_ns;
     point->file_end_ns = settings->rotation.interval_ns ? now_ns + (int64_t)settings->rotation.interval_ns : INT64_MAX;

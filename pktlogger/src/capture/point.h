@@ -33,7 +33,7 @@ struct pl_point {
     struct pl_data_cut cut;
     char description[256]; /* of the interface, for the files */
     struct pl_output output;
-    uint64_t file_bytes; /* packet blocks that the capturing thread gave to the file so far */
+    uint64_t file_bytes; /* bytes of packet blocks that the capturing thread has given to the present file */
     int64_t file_end_ns; /* a packet from this time on begins a new file */
     uint64_t interface_drops_before;
     uint64_t ring_drops;         /* packets that the ring between the capturing and the writing thread had no room
@@ -48,8 +48,8 @@ struct pl_point {
 int pl_point_open(struct pl_point *point, const char *spec, const char *file, const struct pl_point_settings *settings,
                   struct nc_error *error);
 
-/* To be called after each attempt to take packets. `got`: what pcap_dispatch returned; below 0: the interface is gone.
- * Its last packets may lie in a partly filled block, which the kernel still delivers; the point is over after that. */
+/* Call it after each attempt to take packets. `got`: what pcap_dispatch returned; below 0: the interface is gone. Its
+ * last packets may be in a partly filled block, which the kernel still delivers. After that the point is over. */
 void pl_point_took(struct pl_point *point, int got, uint64_t now_ns);
 
 /* The packets dropped so far. */

@@ -17,7 +17,7 @@ enum { CACHE_LINE = 64, RECORD_HEADER = 8 };
 #define CAPACITY_MIN ((size_t)4 << 10)
 #define CAPACITY_MAX ((size_t)1 << 40)
 #define HUGE_PAGE ((size_t)2 << 20)
-#define GAP UINT32_MAX /* in place of a length: nothing more up to the end of the data */
+#define GAP UINT32_MAX /* stands for a length: nothing more follows up to the end of the data */
 
 struct pl_ring {
     alignas(CACHE_LINE) size_t capacity;
@@ -48,7 +48,7 @@ static uint32_t *length_at(struct pl_ring *ring, uint64_t counter)
     return (uint32_t *)(ring->data + (counter & (ring->capacity - 1)));
 }
 
-/* Bytes from there to the end of the data: a multiple of 8, at least 8. */
+/* Bytes from a counter's position to the end of the data: a multiple of 8, at least 8. */
 static uint64_t to_end(const struct pl_ring *ring, uint64_t counter)
 {
     return ring->capacity - (counter & (ring->capacity - 1));
@@ -73,7 +73,7 @@ struct pl_ring *pl_ring_init(void *memory, size_t capacity)
     return ring;
 }
 
-/* Touching fresh memory costs more than the packet that lands in it, so all of it is touched now. */
+/* Touches all of the memory now, because touching a fresh page costs more than a packet that is written to it. */
 static int prefault(uint8_t *memory, size_t len)
 {
     madvise(memory, len, MADV_HUGEPAGE); /* a wish */
@@ -88,7 +88,8 @@ static int prefault(uint8_t *memory, size_t len)
 
 struct pl_ring *pl_ring_create(size_t capacity)
 {
-    size_t len = pl_ring_bytes(capacity), mapping_len = len + HUGE_PAGE; /* room to begin on a huge page */
+    size_t len = pl_ring_bytes(capacity), mapping_len = len + HUGE_PAGE; /* extra space so that the data can begin on a
+                                                                          * huge page */
     void *mapping = mmap(NULL, mapping_len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping == MAP_FAILED)
         return NULL;
@@ -146,7 +147,7 @@ const void *pl_ring_peek(struct pl_ring *ring, size_t *len)
         if (tail == ring->seen_head)
             return NULL;
     }
-    if (*length_at(ring, tail) == GAP) { /* committed together with the record after it */
+    if (*length_at(ring, tail) == GAP) { /* becomes visible together with the record after it */
         tail += to_end(ring, tail);
         atomic_store_explicit(&ring->tail, tail, memory_order_release);
     }

@@ -1,6 +1,6 @@
 /* A single-producer single-consumer ring of variable-length records: each record is 8 bytes that hold its length,
  * then its own bytes, 8-byte aligned and contiguous (a record that would cross the end starts again at the front,
- * and the gap is marked). Two threads or, in memory shared between them, two processes; neither ever waits for the
+ * and the gap is marked). It connects two threads or, in shared memory, two processes; neither ever waits for the
  * other. Invariant: head and tail only grow and are multiples of 8; tail <= head <= tail + capacity; the producer
  * alone writes head, the consumer alone writes tail, each on its own cache line with the other's value as last read.
  * Rejected: a ring of pointers. It needs an allocator on one side and a free list back to the other. */
@@ -18,8 +18,7 @@ size_t pl_ring_bytes(size_t capacity);
 /* Lays a ring out in `memory` (pl_ring_bytes, 64-byte aligned). Asserts on a bad capacity. */
 struct pl_ring *pl_ring_init(void *memory, size_t capacity);
 
-/* A ring in anonymous, prefaulted memory of its own, with huge pages where allowed. NULL with errno when there is
- * none. */
+/* Makes a ring in anonymous, prefaulted memory of its own, with huge pages if allowed. NULL with errno on failure. */
 struct pl_ring *pl_ring_create(size_t capacity);
 
 /* Unmaps the memory that pl_ring_create mapped; NULL is allowed. Not for rings from pl_ring_init. */
@@ -27,7 +26,7 @@ void pl_ring_destroy(struct pl_ring *ring);
 
 /* Producer: room for a record of up to `len` bytes (at most capacity / 2 - 8), or NULL when full. The record exists for
  * the consumer only after pl_ring_commit with its final length (<= len). A reserve without commit may be repeated.
- * Asserts on a longer record and on a commit without reserve: those are our bugs, a full ring is not. */
+ * Asserts on a longer record and on a commit without reserve, because those are bugs. A full ring is not. */
 void *pl_ring_reserve(struct pl_ring *ring, size_t len);
 void pl_ring_commit(struct pl_ring *ring, size_t len);
 

@@ -11,7 +11,7 @@
 
 int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_error *error)
 {
-    const char *equals = strrchr(text, '='); /* the last one: the expression may have '=', too */
+    const char *equals = strrchr(text, '='); /* the last '=', because the expression may contain others */
     uint64_t bytes;
     if (!equals || equals == text || (size_t)(equals - text) >= sizeof rule->expression)
         return nc_fail(error, NC_EXIT_USAGE, "--snap-of '%.200s': want EXPR=SIZE, as in udp=1500", text);
@@ -27,7 +27,7 @@ int pl_snap_rule_parse(const char *text, struct pl_snap_rule *rule, struct nc_er
 }
 
 /* Continuation after a part's answer */
-enum { REJECT = 0, GO_ON = -1 }; /* or a number of bytes to keep */
+enum { REJECT = 0, GO_ON = -1 }; /* values of `yes` and `no`; any other value is a number of bytes to keep */
 
 static struct bpf_insn *grow(struct bpf_program *program, u_int n)
 {
@@ -39,7 +39,7 @@ static struct bpf_insn *grow(struct bpf_program *program, u_int n)
     return all + program->bf_len - n;
 }
 
-/* Appends `part`. `yes` and `no`: continuation where it accepts and where it rejects. */
+/* Appends the program `part`. `yes` and `no` say what happens if it accepts and if it rejects a packet. */
 static int append(struct bpf_program *program, const struct bpf_program *part, int64_t yes, int64_t no)
 {
     struct bpf_insn *to = grow(program, part->bf_len);
@@ -58,7 +58,7 @@ static int append(struct bpf_program *program, const struct bpf_program *part, i
     return 0;
 }
 
-/* Appends the end of the program for what the filter accepts: `part` is the filter. */
+/* Appends the end of the program, for packets that the user's filter accepts. `part` is that filter. */
 static int append_last(struct bpf_program *program, const struct bpf_program *part, const struct pl_snap *snap,
                        bool no_data)
 {
@@ -70,7 +70,7 @@ static int append_last(struct bpf_program *program, const struct bpf_program *pa
     return no_data && !end ? -1 : 0;
 }
 
-/* The program of `filter` and `expression` (each may be NULL). */
+/* Compiles `filter` and `expression` (each may be NULL) to one program that accepts what both accept. */
 static int compile(pcap_t *pcap, const char *filter, const char *expression, struct bpf_program *part,
                    struct nc_error *error)
 {
@@ -108,7 +108,7 @@ int pl_snap_filter(pcap_t *pcap, const char *filter, const struct pl_snap *snap,
     if (filter && !*filter)
         filter = NULL;
     *program = (struct bpf_program){.bf_len = 0};
-    int status = compile(pcap, filter, NULL, &part, error); /* the filter's own mistakes come first */
+    int status = compile(pcap, filter, NULL, &part, error); /* reports mistakes in the user's filter first */
     if (status < 0)
         return -1;
     pcap_freecode(&part);

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #define TCP 6
-#define V4_BYTES (14 + 20) /* Ethernet and IP: where TCP begins */
+#define V4_BYTES (14 + 20) /* octets of Ethernet and IP in front of TCP */
 #define V6_BYTES (14 + 40)
 #define TCP_BYTES_MIN 20
-#define DATA_OFFSET_AT 12 /* in TCP's header: the upper four bits are its length in units of 4 bytes */
+#define DATA_OFFSET_AT 12 /* offset in TCP's header; the upper four bits there are its length in units of 4 bytes */
 
 /* Places in the program */
 enum { V4_OTHER = 13, V6 = 16, OTHER = PL_TCP_HEADERS_N - 1 };
@@ -24,7 +24,7 @@ enum { V4_OTHER = 13, V6 = 16, OTHER = PL_TCP_HEADERS_N - 1 };
 static const struct bpf_insn PROGRAM[PL_TCP_HEADERS_N] = {
     LOAD_LENGTH,
     UNLESS(BPF_JGE, V4_BYTES + TCP_BYTES_MIN, 1, OTHER),
-    LOAD(BPF_W, 12), /* EtherType, and version, length and service of IP */
+    LOAD(BPF_W, 12), /* loads the EtherType, and IP's version, header length and service */
     WITH(BPF_AND, 0xffffff00),
     UNLESS(BPF_JEQ, 0x08004500, 4, V6),
     LOAD(BPF_W, 20), /* flags, fragment offset, TTL, protocol */

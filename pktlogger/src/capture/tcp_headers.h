@@ -1,6 +1,6 @@
 /* The end of a BPF program that keeps the headers of a TCP packet and none of its data. pcap-filter(7) has no
- * expression for how much of a packet is kept. Payload costs a capture more than the copy: it has not been read before,
- * so it comes from memory and not from the cache. */
+ * expression for how much of a packet is kept. Copying payload is costly: nobody has read it yet, so it comes from
+ * memory and not from the cache. */
 #ifndef PL_TCP_HEADERS_H
 #define PL_TCP_HEADERS_H
 
@@ -12,9 +12,9 @@ enum {
     PL_TCP_HEADERS_BYTES_MAX = 14 + 40 + 60 /* Ethernet, IPv6, TCP with all options */
 };
 
-/* Writes PL_TCP_HEADERS_N instructions for frames of Ethernet. Where TCP directly follows an IPv6 header, or an IPv4
- * header without options, they keep the headers. Of a later IPv4 fragment of a TCP packet they keep the IP header, and
- * of every other packet `other_bytes`. */
+/* Writes PL_TCP_HEADERS_N instructions for Ethernet frames. They keep the headers of a packet in which TCP directly
+ * follows an IPv6 header, or an IPv4 header without options. Of a later IPv4 fragment of a TCP packet they keep the IP
+ * header; of any other packet, `other_bytes`. */
 void pl_tcp_headers(uint32_t other_bytes, struct bpf_insn *to);
 
 #endif

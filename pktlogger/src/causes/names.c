@@ -137,7 +137,7 @@ static const struct pl_cause_row verdicts[PL_FINDING_N] = {
     [PL_FOUND_REQUESTS] = {"request_response", "the sending program, which waited for answers", "host",
         "The peer's data came, and all that had been sent was acknowledged, before the program sent more.",
         "Let the program send more before it waits: larger messages, several requests at once, or several connections."},
-    [PL_FOUND_WAY_BACK] = {"way_back", "the way back, where acknowledgements waited", "path",
+    [PL_FOUND_WAY_BACK] = {"way_back", "the reverse direction, where acknowledgements waited", "path",
         "A window limited the sender, and acknowledgements waited in queues for longer than a round trip without queues "
         "takes.",
         "Take the load off the other direction, keep its queue short (fq_codel or cake), or let acknowledgements go "

@@ -8,7 +8,7 @@
 
 #include "nc_quantity.h"
 
-/* Whether a frame of the stepped capture comes after the step at which piece i begins. */
+/* Whether a frame of the stepped capture comes after the step at the start of piece i. */
 static bool is_behind(const struct pl_clock *clock, unsigned i, uint64_t frame, int64_t t_ns)
 {
     const struct pl_clock_piece *piece = &clock->pieces[i];
@@ -26,7 +26,7 @@ static const struct pl_clock_piece *piece_at(const struct pl_clock *clock, uint6
     return &clock->pieces[i];
 }
 
-/* Limits a time to the range of capture times, because the clocks of a damaged capture can show any value. */
+/* Limits a time to the range of capture times, because the clock of a damaged capture can have any value. */
 static int64_t within(int64_t t_ns)
 {
     const int64_t latest_ns = INT64_C(1) << 62;

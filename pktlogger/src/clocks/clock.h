@@ -15,14 +15,15 @@ enum { PL_CLOCK_PIECES = 16 };
 enum pl_clock_kind {
     PL_CLOCK_SAME,    /* the user says that both captures have one clock */
     PL_CLOCK_GIVEN,   /* the user gave offset and drift */
-    PL_CLOCK_UNKNOWN, /* before the estimate: to be estimated; after it: too few packets are in both captures */
+    PL_CLOCK_UNKNOWN, /* before the estimate: to be estimated; after it: too few packets are in both captures for an
+                       * estimate */
     PL_CLOCK_ONE,     /* estimated: the packets agree with one clock, so no time is changed */
     PL_CLOCK_TWO,     /* estimated: two clocks */
 };
 
-/* A piece of a capture's time between two steps of its clock. It begins at frame `from_frame`. Among the frames after
- * `after_frame`, only those on the step's side of `turn_ns` (by the stepped clock) belong to it. `t_ns` is that moment
- * on the first clock. */
+/* A part of a capture's time between two steps of its clock. It begins at frame `from_frame`. Around the step, times
+ * decide: of the frames after `after_frame`, only those on this side of `turn_ns` (by the stepped clock) belong to it.
+ * `t_ns` is the same moment on the first clock. */
 struct pl_clock_piece {
     uint64_t after_frame, from_frame;
     int64_t turn_ns, t_ns, offset_ns;
@@ -35,7 +36,7 @@ struct pl_clock {
     double drift;
     struct pl_clock_piece pieces[PL_CLOCK_PIECES];
     unsigned piece_n; /* number of pieces; 0: times are not changed */
-    int stepped;      /* which capture's clock was stepped, when there are several pieces */
+    int stepped;      /* which capture's clock was stepped, if there are several pieces */
     /* results of an estimate: */
     double drift_error;  /* below 0: not known */
     int64_t error_ns;    /* error of the offsets, if both directions of the path take equally long */
@@ -44,7 +45,7 @@ struct pl_clock {
 };
 
 /* The time on the first clock when a capture (`end`: 0 the first, 1 the second) showed `t_ns` in its frame `frame`. If
- * the first clock was stepped, its steps are undone, as if it had continued as it began. */
+ * the first clock was stepped, the result has no steps: it is the clock's time as if it had never been stepped. */
 int64_t pl_clock_map(const struct pl_clock *clock, int end, uint64_t frame, int64_t t_ns);
 
 /* Reads "same", "estimate" or "OFFSET,PPM". Returns 0, or -1 with a reason. */

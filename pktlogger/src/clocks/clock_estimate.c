@@ -11,8 +11,8 @@
  * a drift of one direction only. */
 #define OF_ROUND_TRIP 1e-3
 #define OF_FLOOR 10
-/* Near a step some packets do not show on which side of it they are. Up to FEW of them say nothing about whose clock
- * was stepped: where none is under way, the nearest packet that shows its side may be the second or third. */
+/* Near a step, some packets do not show whether they passed before or after it. Up to FEW such packets are no evidence
+ * of whose clock was stepped: they may exist even if no packet was under way at the step. */
 enum { FEW = 2 };
 
 static int by_frame(const struct pl_clock_point *a, const struct pl_clock_point *b, int end)
@@ -38,7 +38,7 @@ static int64_t time_at(const struct pl_clock_point *point, int end)
     return point->back ? point->t_ns - point->difference_ns : point->t_ns + point->difference_ns;
 }
 
-/* Writes the time elapsed at each point into x. Where a clock goes back, the time elapsed does not change. */
+/* Writes the time elapsed at each point into x. A clock that goes back does not reduce the elapsed time. */
 static double pass_time(const pl_clock_points *points, int end, struct pl_clock_mark *marks)
 {
     double passed = 0;
@@ -102,7 +102,7 @@ static uint8_t class_of(const struct pl_clock_point *point, uint32_t sizes[2][2]
     return (uint8_t)(PL_CLOCK_CLASSES + point->back);
 }
 
-/* Makes the marks, relative to the time at_ns and the offset base_ns, in the order of the capture `end`. */
+/* Makes the marks in the order of the capture `end`, relative to the time at_ns and the offset base_ns. */
 static void order(struct pl_clock_study *study, pl_clock_points *points, const struct pl_clock *clock, int64_t base_ns)
 {
     int end = clock->stepped;
@@ -130,7 +130,7 @@ static void order(struct pl_clock_study *study, pl_clock_points *points, const s
 
 enum what { SHORT, LONG, ANY };
 
-/* The least values of a direction among the marks, and how exact they are. */
+/* The least values of a direction, and the error of their level. */
 struct lowest {
     double level, x, error;
     size_t n;
@@ -174,8 +174,8 @@ static double error_of(const struct piece *piece)
 }
 
 /* The offset of the second clock in a piece. It is the offset in `known`, the piece with the smallest error, plus the
- * change since then in the direction with the smaller error. A queue that never empties hides the least delay of a
- * direction. */
+ * change from that piece to this one in the direction with the smaller error. The other direction may be misleading: a
+ * queue that never empties hides its least delay. */
 static double offset_of(const struct piece *piece, const struct piece *known)
 {
     double offset = (known->away.level - known->back.level) / 2;
@@ -184,8 +184,8 @@ static double offset_of(const struct piece *piece, const struct piece *known)
     return offset + known->back.level - piece->back.level;
 }
 
-/* The extra delay of long packets over short ones in a piece, where a direction has both. Another piece, or the other
- * direction, may have only one kind. */
+/* How much longer than short packets the long ones take in a piece, from a direction that has both. Other pieces, or
+ * the other direction, may have packets of one kind only. */
 static double size_effect(const struct pl_clock_study *study, size_t from, size_t to, double slope)
 {
     double effect = 0;
@@ -198,14 +198,14 @@ static double size_effect(const struct pl_clock_study *study, size_t from, size_
     return effect;
 }
 
-/* The middle between the times of the marks around a step. */
+/* The middle between the times of the two marks around a step. */
 static int64_t turn_ns(const struct pl_clock_study *study, size_t begin)
 {
     return study->origin_ns + llround((study->at[begin - 1].own + study->at[begin].own) / 2);
 }
 
-/* Sets the pieces of the clock from the marks at which they begin. Returns false when a piece has no packet in one
- * direction. */
+/* Sets the pieces of the clock from the marks at which they begin. Returns false if in a piece one direction has no
+ * packet. */
 static bool set_pieces(struct pl_clock *clock, const struct pl_clock_study *study, const size_t *begins, unsigned n,
                        int64_t base_ns)
 {
@@ -250,7 +250,7 @@ static bool violated(const pl_clock_points *points, double floor_ns)
     return false;
 }
 
-/* Corrects the times of a first clock that was stepped to those without steps. */
+/* Changes the times of a first clock that was stepped: the results have no steps. */
 static void level_times(struct pl_clock_study *study, const struct pl_clock *clock, const size_t *begins)
 {
     for (unsigned i = 1; !clock->stepped && i < clock->piece_n; i++)
@@ -266,13 +266,13 @@ static bool drifts(const struct pl_clock *clock, const struct pl_clock_study *st
            drifted > OF_FLOOR * study->floor_ns;
 }
 
-/* How well steps of one of the clocks explain the captures. */
+/* How well the captures agree with steps of one of the two clocks. */
 struct fitted {
-    size_t unclear; /* packets that do not show on which side of a step they are */
+    size_t unclear; /* number of packets that do not show on which side of a step they are */
     double leap_ns;
 };
 
-/* The sum of the jumps of the clock in question between the packets around its steps. INFINITY: it went back. */
+/* The sum of a stepped clock's jumps between the packets around its steps. INFINITY: it went back. */
 static double leap_ns(const struct pl_clock_study *study, const size_t *begins, unsigned n)
 {
     double leap = 0;
@@ -309,7 +309,8 @@ static struct fitted fit(struct pl_clock *clock, struct pl_clock_study *study, i
     return fitted;
 }
 
-/* An offset near all differences, from the first packet of each direction, so that doubles are exact relative to it. */
+/* An offset close to all differences, from the first packet of each direction. Doubles can hold values relative to it
+ * exactly. */
 static int64_t base_of(const pl_clock_points *points)
 {
     int64_t base_ns = 0;
@@ -323,7 +324,7 @@ static int64_t base_of(const pl_clock_points *points)
     return base_ns;
 }
 
-/* Fits the clock under the assumption that one capture's clock was stepped, in the order of that capture. */
+/* Fits the clock, assuming that the clock of one capture was stepped. Takes packets in the order of that capture. */
 static struct fitted fit_steps_of(int stepped, struct pl_clock *clock, struct pl_clock_study *study,
                                   pl_clock_points *points, int64_t base_ns)
 {
@@ -333,8 +334,8 @@ static struct fitted fit_steps_of(int stepped, struct pl_clock *clock, struct pl
 }
 
 /* Fits the clock with steps of the second clock and, if there are any, with steps of the first clock instead. In the
- * wrong order, the packets under way at a step blur it. If no packet was under way, the clock that jumps or goes back
- * was stepped. Had it been the other clock, both ends would have been silent for as long as the step. */
+ * order of the wrong capture, packets under way at a step blur the step. If no packet was under way, the clock that
+ * jumps or goes back was stepped: otherwise both ends would have been silent for exactly as long as the step. */
 static void fit_either(struct pl_clock *clock, struct pl_clock_study *study, pl_clock_points *points, int64_t base_ns)
 {
     struct pl_clock other = *clock;

@@ -1,11 +1,12 @@
 /* Estimates the relation of two clocks from packets that crossed in both directions.
  *
- * A packet's difference is its delay plus the lead of the receiving clock. No delay is below that of the empty path. So
- * with steady clocks the differences of each direction lie above a line, and drift tilts the lines of the two
- * directions in opposite senses (Paxson 1998; Moon, Skelly and Towsley 1999; Zhang, Liu and Xia 2002). The slope is the
- * one with which most windows of time have their least difference near the line. Rejected: the slope that minimises the
- * sum of the distances from the line (Moon's), and the edge of the hull below the middle (Zhang's). A growing queue, a
- * change of route or a step tilts them, although long parts of the time have one slope in each of these cases.
+ * A packet's difference is its time by the receiving clock minus its time by the sending clock: its delay plus the lead
+ * of the receiving clock. No delay is below the empty path's. So with steady clocks the differences of each direction
+ * lie above a line, and drift tilts the lines of the two directions in opposite senses (Paxson 1998; Moon, Skelly and
+ * Towsley 1999; Zhang, Liu and Xia 2002). The slope is chosen so that as many windows of time as possible have their
+ * least difference near the line. Rejected: the slope that minimises the sum of the distances from the line (Moon's),
+ * and the edge of the hull below the middle (Zhang's). A growing queue, a change of route or a step tilts them,
+ * although long parts of the time have one slope in each of these cases.
  * At a step, no offset is compatible with the differences of both directions before and after it. A change of route
  * never has this effect, because it raises one direction without lowering the other.
  * The offset is the middle between the two lines. It is exact where both directions take equally long. The captures

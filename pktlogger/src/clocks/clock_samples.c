@@ -97,8 +97,8 @@ static int by_key(const void *left, const void *right)
 
 enum { DIGIT = 11 };
 
-/* Digit number `digit` of the sort key of a sample: first the digits of its hash, without the lowest bits, then those
- * of its flow. */
+/* Digit number `digit` of the key by which a sample is sorted. The first digits are those of its hash, without the
+ * lowest bits; then those of its flow follow. */
 static inline size_t digit_of(const struct pl_clock_sample *sample, unsigned digit)
 {
     uint64_t key = sample->key >> (64 - 3 * DIGIT), flow = sample->flow;
@@ -134,7 +134,7 @@ static int sort(struct pl_clock_samples *samples)
     return spare ? pl_sort(samples->list.at, n, sizeof *samples->list.at, by_key) : -1;
 }
 
-/* Gives the samples the numbers of the flows that are in both captures, and their direction: away from the first
+/* Gives the samples the common numbers of the flows that are in both captures, and their direction: away from the first
  * capture's machine, or to it. Sorts them. */
 static int translate(struct pl_clock_samples *samples, const struct pl_clock_flow *flows, uint64_t mask)
 {

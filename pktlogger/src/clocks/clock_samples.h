@@ -1,10 +1,4 @@
-/* Finds the packets that both captures show, without using their times. The clocks are compared by these packets.
- *
- * Each capture keeps the packets whose hash ends in enough zero bits to leave at most PL_CLOCK_SAMPLES, so both keep
- * the same packets (trajectory sampling: Duffield and Grossglauser 2001, RFC 5475). The hash covers fields that are the
- * same at every capture point: sequence number, time stamp option and, without data, the acknowledgement and its SACK
- * blocks. Offload shows several wire packets as one, so each part of a packet with data is hashed separately. Packets
- * that look the same twice in either capture are left out, because only time could tell them apart. */
+/* Finds the packets that both captures show, without using their times. These packets serve to compare the clocks. */
 #ifndef PL_CLOCK_SAMPLES_H
 #define PL_CLOCK_SAMPLES_H
 
@@ -14,7 +8,7 @@
 
 enum { PL_CLOCK_SAMPLES = 1 << 17 };
 
-/* Packets of one size take equally long on a slow line. */
+/* Packets of equal size take equally long on a slow line, so packets are compared by size. */
 static inline uint32_t pl_clock_size(uint32_t payload, uint32_t options)
 {
     return payload << 8 | (options & 0xff);
@@ -36,15 +30,15 @@ struct pl_clock_sample {
 
 struct pl_clock_samples {
     PL_VECTOR(struct pl_clock_sample) list;
-    uint64_t mask; /* hashes with one of these bits are not kept */
-    bool fine;     /* a time has a fraction of a microsecond */
+    uint64_t mask; /* a hash that has one of these bits is not kept */
+    bool fine;     /* at least one time has a fraction of a microsecond */
 };
 
 /* Keeps the samples of a row. Returns 0, or -1 without memory. */
 int pl_clock_samples_add(struct pl_clock_samples *samples, const struct pl_row *row, const struct pl_flow *flow);
 
-/* A packet in both captures: when the first capture's machine sent or received it, and the time on the receiver's clock
- * minus that on the sender's. */
+/* A packet in both captures: when the first capture's machine sent or received it; and the difference of its times,
+ * receiver's clock minus sender's. */
 struct pl_clock_point {
     int64_t t_ns, difference_ns;
     uint64_t frames[2];
@@ -54,8 +48,8 @@ struct pl_clock_point {
 
 typedef PL_VECTOR(struct pl_clock_point) pl_clock_points;
 
-/* For each flow of a capture, its number in the common numbering, and the direction that leads away from the first
- * capture's machine. UINT32_MAX: the flow is not in both captures. */
+/* A flow of a capture: its number in the common numbering, or UINT32_MAX if it is not in both captures; and the
+ * direction that leads away from the first capture's machine. */
 struct pl_clock_flow {
     uint32_t number;
     uint8_t away;

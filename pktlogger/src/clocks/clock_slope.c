@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define SLOPE_MAX 1e-3
-#define SLEW_MAX 5e-4 /* limit of NTP's correction; a crystal is five times better */
+#define SLEW_MAX 5e-4 /* NTP corrects by at most this; a crystal is five times better */
 enum { ROUNDS = 4, LOGS = 8, TURNS = 60, CLASSES = 2 };
 #define LESS_TELLING 20
 
@@ -42,7 +42,7 @@ static struct windows windows_of(const struct pl_clock_study *study, unsigned cl
     return windows;
 }
 
-/* Writes the distances of the windows from the line below them. */
+/* Writes how far the windows are above the line below them. */
 static void distances(const struct windows *windows, double slope, double *out)
 {
     double least = INFINITY;
@@ -54,8 +54,8 @@ static void distances(const struct windows *windows, double slope, double *out)
         out[i] -= least;
 }
 
-/* The sum of the logarithms of the distances. It is small when many windows are near the line, even if the others are
- * far away. */
+/* The sum of the logarithms of the distances, which measures their spread. It is small when many windows are near the
+ * line, even if the others are far away. */
 static double spread(const struct windows all[CLASSES], double slope, double floor_ns)
 {
     double sum = 0, product = 1, away[PL_CLOCK_WINDOWS];
@@ -73,7 +73,8 @@ static double spread(const struct windows all[CLASSES], double slope, double flo
     return sum + log(product);
 }
 
-/* The slope of the line through two windows that gives the least spread. Pairs close to each other are skipped. */
+/* The slope of the line through two windows that gives the least spread. Pairs of windows close to each other are
+ * skipped. */
 static double best_of(const struct windows all[CLASSES], double slope, double span, double floor_ns)
 {
     double best = slope, least = spread(all, slope, floor_ns);
@@ -130,7 +131,7 @@ static double height(const struct windows *windows, double slope, double middle)
     return least;
 }
 
-/* The length of time that holds most windows. */
+/* The span of time, of a given length, that has most windows. */
 static double time_of(const struct windows *windows)
 {
     double x[PL_CLOCK_WINDOWS];
@@ -138,8 +139,8 @@ static double time_of(const struct windows *windows)
     return 2 * (pl_clock_nth(x, windows->n, windows->n * 3 / 4) - pl_clock_nth(x, windows->n, windows->n / 4));
 }
 
-/* The possible tilt of the line below the windows: the sixth least distance over the time of most windows. INFINITY
- * with too few windows. */
+/* The error of the slope: the sixth least distance from the line, divided by the time that has most of the windows.
+ * INFINITY with too few windows. */
 static double error_of(const struct windows *windows, double slope, double floor_ns)
 {
     double away[PL_CLOCK_WINDOWS], time = time_of(windows);
@@ -165,7 +166,7 @@ static double highest(const struct windows *windows, double slope, double error)
     return (low + high) / 2;
 }
 
-/* Refines a slope with the class of packets nearest to its line. Sets *error. */
+/* Refines a slope by the class of packets that is nearest to its line. Sets *error. */
 static double refine(const struct windows all[CLASSES], double slope, double floor_ns, double *error)
 {
     struct windows best = {.n = 0};
@@ -202,8 +203,8 @@ static double slope_of(struct pl_clock_study *study, unsigned way, double *error
     return slope;
 }
 
-/* Combines the slopes of both directions. An evenly growing queue tilts one line as drift does, but only one. So where
- * the directions disagree, the drift may lie anywhere between them, unless one of them is far less exact. */
+/* Combines the slopes of both directions. Drift tilts both lines; an evenly growing queue tilts only one. So if the
+ * directions disagree, the drift may lie anywhere between their slopes, unless one of them is far less exact. */
 double pl_clock_slope(struct pl_clock_study *study, double *error)
 {
     double errors[2], slopes[2] = {slope_of(study, 0, &errors[0]), slope_of(study, 1, &errors[1])};

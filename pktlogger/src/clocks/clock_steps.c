@@ -1,13 +1,13 @@
 /* Finds where a clock was stepped; clock_estimate.h explains the method. */
 #include "clock_study.h"
 
-#define OF_ROUND_TRIP 2e-3 /* smaller steps cannot be distinguished from other events on a path */
+#define OF_ROUND_TRIP 2e-3 /* a smaller step cannot be distinguished from other events on a path */
 enum { NEIGHBOURS = 8, ENOUGH = 8, NO_WITNESS = 64, IMPOSSIBLE = 64 };
 
 /* The least differences of each direction in a window, corrected for drift; INFINITY: none. */
 struct levels {
     double at[2][PL_CLOCK_WINDOWS];
-    unsigned class[2]; /* of a direction's two sizes, the one that occurs in more windows */
+    unsigned class[2]; /* the one of a direction's two sizes that occurs in more windows */
     double round_trip, tolerance;
 };
 
@@ -18,7 +18,7 @@ static double least_of(const struct pl_clock_study *study, unsigned class, unsig
                : INFINITY;
 }
 
-/* The least level of a direction among the nearest windows before or after w. */
+/* The least level of a direction in the nearest windows before or after window w. */
 static double near(const struct levels *levels, int way, unsigned w, int to)
 {
     double least = INFINITY;
@@ -30,8 +30,8 @@ static double near(const struct levels *levels, int way, unsigned w, int to)
     return least;
 }
 
-/* Whether a step falls into window w: one direction has its least difference from before the step and the other from
- * after it, so their sum is not a round trip. */
+/* Whether a step falls into window w. Then one direction's least difference is from before the step and the other's
+ * from after it, so that their sum is not a round trip. */
 static bool straddles(const struct levels *levels, unsigned w)
 {
     double tolerance = levels->tolerance;
@@ -45,7 +45,7 @@ static bool straddles(const struct levels *levels, unsigned w)
     return false;
 }
 
-/* Uses one size only, because a mix of two would look like a delay that changes. */
+/* Uses packets of one size only, because a mix of two sizes would look like a delay that changes. */
 static unsigned main_class(const struct pl_clock_study *study, unsigned way)
 {
     int more = 0;
@@ -65,8 +65,7 @@ static struct levels levels_of(const struct pl_clock_study *study, double slope,
         if (isfinite(levels.at[0][w] + levels.at[1][w]))
             sums[n++] = levels.at[0][w] + levels.at[1][w];
     }
-    double noise =
-        pl_clock_nth(sums, n, ENOUGH) - pl_clock_nth(sums, n, 2); /* up to two windows may contain the step */
+    double noise = pl_clock_nth(sums, n, ENOUGH) - pl_clock_nth(sums, n, 2); /* a step may concern up to two windows */
     double span = study->at[study->n - 1].x - study->at[0].x;
     levels.tolerance =
         OF_ROUND_TRIP * fabs(pl_clock_nth(sums, n, 2)) + 4 * noise + 2 * study->floor_ns + 2 * error * span;
@@ -78,13 +77,13 @@ static struct levels levels_of(const struct pl_clock_study *study, double slope,
     return levels;
 }
 
-/* Marks that must lie on either side of a step: the last one surely before it, and the first one surely after it. */
+/* The marks nearest to a step on either side: the last one surely before it, and the first one surely after it. */
 struct border {
     size_t before, behind;
 };
 
-/* Finds these marks. `levels` are the least ones before and after the step. A mark nearer to the lower level is on the
- * side of that level. */
+/* Finds these marks. `levels` are the least levels before and after the step. A mark that is nearer to the lower level
+ * is on that level's side. */
 static struct border border_of(const struct pl_clock_study *study, const struct levels *levels, double slope,
                                unsigned first, unsigned last, double before[2], double behind[2])
 {
@@ -130,8 +129,8 @@ static size_t leap_of(const struct pl_clock_study *study, size_t first, size_t l
     return at;
 }
 
-/* The first mark of the piece that begins at window `w`. The previous piece began at window `first` and ended with
- * `last`; the new one ends with `end`. The windows between them contain the step. */
+/* The first mark of the piece that begins at window `w`. The previous piece has the windows `first` to `last`, and the
+ * new one ends with `end`. The windows between `last` and `w` contain the step. */
 static size_t begin_of(const struct pl_clock_study *study, const struct levels *levels, double slope,
                        const unsigned windows[4], size_t *unclear)
 {

@@ -1,5 +1,5 @@
-/* Shared by clock_estimate.c, clock_slope.c and clock_steps.c: the packets in windows of time, and the least difference
- * in each window. */
+/* Shared by clock_estimate.c, clock_slope.c and clock_steps.c: the packets, divided into windows of time, and the least
+ * difference in each window. */
 #ifndef PL_CLOCK_STUDY_H
 #define PL_CLOCK_STUDY_H
 
@@ -8,9 +8,9 @@
 
 #include "clock_estimate.h"
 
-/* Windows have equal lengths, but the first and the last are divided into PL_CLOCK_ENDS, because a step is found
- * between two windows. Classes of packets: the two commonest sizes of each direction and, in one further class per
- * direction, all other packets. Only the offsets use these further classes: on a line of 5 Mbit/s a SACK block takes 13
+/* Windows have equal lengths, but the first and the last are divided into PL_CLOCK_ENDS, because a step can only be
+ * found between two windows. Each direction has three classes of packets: its two commonest sizes, and all others. Only
+ * the offsets use this third class, because other sizes take other times: on a line of 5 Mbit/s a SACK block takes 13
  * us. */
 enum {
     PL_CLOCK_ENDS = 8,
@@ -20,8 +20,8 @@ enum {
     PL_CLOCK_SIGNIFICANT = 3, /* a drift counts when it is this many times its error */
 };
 
-/* A packet: its time and its difference, both relative to the middle of all packets. `own` is its time by the clock
- * that may have been stepped, since the study's origin. */
+/* A packet: its time and its difference, both relative to the middle of all packets. `own` is its time since the
+ * study's origin, by the clock that may have been stepped. */
 struct pl_clock_mark {
     double x, v, own;
     uint64_t frame;

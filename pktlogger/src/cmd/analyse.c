@@ -1,5 +1,5 @@
 /* pktlogger analyse and export: they join two captures and write tables and a summary, graphs, or CSV. flow_export.c
- * has the export of one capture. */
+ * exports a single capture. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -221,8 +221,8 @@ static int write_csv(const struct export *export, const struct pl_analysis *anal
     return result;
 }
 
-/* Writes tables and a summary into the folder of dir_fd. With `export`, the tables go there, and the exports go into
- * the folder of `export`. */
+/* Writes tables and a summary into the folder of dir_fd, and the exports into the folder of `export` if that is
+ * given. */
 static int write_results(struct pl_analysis *analysis, int dir_fd, const struct export *export, struct nc_error *error)
 {
     struct pl_tables tables;
@@ -245,7 +245,7 @@ static int write_results(struct pl_analysis *analysis, int dir_fd, const struct 
     return result;
 }
 
-/* Exports are made from tables in a temporary folder, which is removed afterwards. */
+/* Exports from tables in a temporary folder, which is removed afterwards. */
 static int write_export(struct pl_analysis *analysis, const struct pl_folder *folder, const struct settings *settings,
                         struct nc_error *error)
 {
@@ -277,9 +277,9 @@ static void print_text(const struct pl_analysis *analysis)
         pl_analyse_print_left_out(analysis);
 }
 
-enum { MOSTLY = 10 }; /* the other direction is mentioned when it carried this many times as much */
+enum { MOSTLY = 10 }; /* the other direction is mentioned if it carried this many times as much */
 
-/* Says when the captures were, or may have been, given the wrong way round. */
+/* Reports that the captures were, or may have been, given in the wrong order. */
 static void say_swapped(const struct settings *settings, const struct pl_analysis *analysis, bool human)
 {
     char text[1024] = "";
@@ -365,7 +365,7 @@ static int analyse(const struct settings *settings, struct pl_analysis *analysis
     return NC_EXIT_OK;
 }
 
-/* Reads "eth0" or "eth0,eth1" into `text`, which stays. Returns 0, or -1 with a reason. */
+/* Reads "eth0" or "eth0,eth1" into `text`, which must outlive the result. Returns 0, or -1 with a reason. */
 static int choose_interfaces(const char *given, struct pl_source captures[PL_END_N], char *text, size_t size,
                              struct nc_error *error)
 {
@@ -500,7 +500,8 @@ static int start_flow_export(const struct settings *settings, int files, char **
     return pl_export_flow_files(&export, human);
 }
 
-/* One capture is enough for `analyse`, and text output needs no folder. */
+/* Checks that a folder and enough captures are given. One capture is enough for `analyse`, and text output needs no
+ * folder. */
 static const char *missing_of(const struct settings *settings, bool export, bool human)
 {
     if (export && (!settings->sender || !settings->receiver))

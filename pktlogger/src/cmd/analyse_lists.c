@@ -32,7 +32,7 @@ static int read_scales(const char *text, struct pl_pace *pace, struct nc_error *
     return 0;
 }
 
-/* The error for an unknown cause: it lists those that a path can rule out. */
+/* The error for an unknown cause. It lists the causes that may be ruled out for a path. */
 static int refuse_causes(const char *text, struct nc_error *error)
 {
     char known[256];

@@ -1,4 +1,4 @@
-/* What `analyse --human` says of many connections: totals, the ten largest, and what they share. */
+/* The summary that `analyse --human` prints of many connections: totals, the ten largest, and what they share. */
 #ifndef PL_ANALYSE_MANY_H
 #define PL_ANALYSE_MANY_H
 

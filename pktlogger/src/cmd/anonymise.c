@@ -43,7 +43,7 @@ static const struct nc_usage usage = {
 
 enum { DIGITS = 2 * PL_PAN_KEY };
 
-/* Reads the key from its file, or draws one. Returns 0, or -1 with a reason. */
+/* Reads the key from its file, or draws a random one. Returns 0, or -1 with a reason. */
 static int get_key(const char *file, uint8_t key[PL_PAN_KEY], struct nc_error *error)
 {
     uint8_t text[DIGITS + 2] = "";
@@ -63,7 +63,7 @@ static int get_key(const char *file, uint8_t key[PL_PAN_KEY], struct nc_error *e
     return good ? 0 : nc_fail(error, NC_EXIT_USAGE, "--key '%.200s': want %d hexadecimal digits", file, (int)DIGITS);
 }
 
-/* The capture's own count of missing packets, as statistics for the result; NULL where it has none. */
+/* The capture's own count of missing packets, as statistics for the result; NULL if it has none. */
 static const struct pl_writer_statistics *statistics_of(const struct pl_reader *reader, const struct pl_writer *writer,
                                                         const struct pl_anonymised *done,
                                                         struct pl_writer_statistics *out)
@@ -91,7 +91,7 @@ static void print_end(const struct pl_reader *reader, const struct pl_anonymised
                                  (int)reader->truncated));
 }
 
-/* Writes the result under its name. After an error nothing is left. Returns the exit status. */
+/* Writes the result under its name. An error leaves no file. Returns the exit status. */
 static int write_result(struct pl_reader *reader, struct pl_pan *pan, const struct settings *settings, const char *file,
                         bool human)
 {

@@ -64,7 +64,7 @@ static const struct pl_flow *main_flow(const struct pl_flows *flows)
     return main;
 }
 
-/* Explains why connections with the same addresses and ports in both captures do not match; false without such. */
+/* Explains why connections with the same addresses and ports in both captures do not match. False if there are none. */
 static bool say_same_ports(const struct pl_analysis *analysis, struct place text)
 {
     const struct pl_flows *sender = &analysis->surveys[PL_SENDER].index.flows;

@@ -31,7 +31,7 @@ int pl_report(bool human, const struct nc_error *error)
 
 void pl_keep_freed_memory(void)
 {
-    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the largest value that it takes */
+    mallopt(M_MMAP_THRESHOLD, 32 << 20); /* the largest value that mallopt accepts */
     mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 

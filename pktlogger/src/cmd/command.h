@@ -39,15 +39,15 @@ int pl_cmd_causes_json(void);
     {.name = "human", .kind = NC_OPT_FLAG, .offset = (at_human), .help = "text on stdout; default on a terminal"},     \
         {.name = "json", .kind = NC_OPT_FLAG, .offset = (at_json), .help = "JSON lines on stdout; default elsewhere"}
 
-/* Prints an error of one line: for people on stderr, else as a JSON event on stdout with a copy on stderr. Returns
+/* Prints an error of one line: for people on stderr, otherwise as a JSON event on stdout and also on stderr. Returns
  * `status`. */
 int pl_fail(bool human, int status, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The same with an error that another function filled in. */
 int pl_report(bool human, const struct nc_error *error);
 
-/* For a command that often allocates and frees large arrays. Otherwise the C library would return their pages to the
- * kernel, which would clear them again; that takes a sixth of an analysis. */
+/* For a command that often allocates and frees large arrays: keeps freed memory. The C library would return the pages
+ * to the kernel, which clears them before they are used again; that takes a sixth of an analysis. */
 void pl_keep_freed_memory(void);
 
 /* Called after a command. If output could not be written, a success becomes a failure, and stderr says so. Returns the

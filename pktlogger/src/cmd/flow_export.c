@@ -22,7 +22,7 @@ static void print_end(const struct pl_index *index, const struct pl_flow_export 
                                  (json_int_t)frames, "truncated", (int)index->reader.truncated));
 }
 
-/* Fills the folder and gives it its name; after an error nothing is left. Returns the exit status. */
+/* Fills the folder and gives it its name. An error leaves no folder. Returns the exit status. */
 static int write_folder(struct pl_index *index, const struct pl_flow_export *export, bool human)
 {
     struct pl_folder folder;

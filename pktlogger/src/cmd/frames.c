@@ -1,5 +1,5 @@
-/* pktlogger frames: writes a row for every frame of a capture, whatever it contains: time, bytes, source. More cannot
- * be seen of an encrypted tunnel. */
+/* pktlogger frames: writes time, bytes and source of every frame of a capture, whatever it contains. An encrypted
+ * tunnel shows no more than these. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
@@ -95,7 +95,7 @@ static uint8_t source_of(struct sources *sources, const struct nc_packet *packet
     return (uint8_t)sources->n++;
 }
 
-/* Counts a super-packet as its wire packets. Segmentation offload repeats the headers in front of each part. */
+/* The number of wire packets in a super-packet. Segmentation offload repeats the headers in front of each part. */
 static void take_apart(struct row *row, const struct nc_packet *packet, uint32_t wire, uint64_t mtu_bytes)
 {
     bool split = packet->l4 == NC_L4_TCP || packet->l4 == NC_L4_UDP;

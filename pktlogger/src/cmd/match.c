@@ -1,4 +1,4 @@
-/* pktlogger match: strings and regular expressions in TCP streams, of captures or live at an interface. */
+/* pktlogger match: finds strings and regular expressions in TCP streams, of captures or live at an interface. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>

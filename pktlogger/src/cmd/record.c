@@ -13,8 +13,8 @@
 #include "record_file.h"
 #include "record_output.h"
 
-/* How far back the box may still write events. It corrects the time of an arrival for its own late wake-up, and may be
- * held up. Only the order within the captures depends on this value. */
+/* How old the events may be that the box still writes. It corrects the time of an arrival for its own late wake-up, and
+ * may be held up. Only the order within the captures depends on this value. */
 #define LAG_NS NC_NS_PER_S
 
 enum { WAIT_MS = 2, LIVE_CHECK_NS = 50 * 1000 * 1000 };
@@ -60,15 +60,15 @@ static uint64_t read_both(struct pl_record_file *file, struct pl_replay *replay)
         uint64_t n = pl_record_file_read(file, d, replay);
         least_ns[d] = replay->direction[d].seen_ns;
         if (n == 0 && file->live && least_ns[d] + LAG_NS < now_ns)
-            least_ns[d] = now_ns - LAG_NS; /* an idle direction delivers nothing older than this */
+            least_ns[d] = now_ns - LAG_NS; /* an idle direction will deliver nothing older than this */
         all += n;
     }
     pl_replay_emit(replay, least_ns);
     return all;
 }
 
-/* Reads until the box has ended and everything is read, or until a signal or the deadline. True when the box is still
- * running. */
+/* Reads until the box has ended and everything is read, or until a signal or the deadline. Returns true if the box is
+ * still running. */
 static bool follow(struct pl_record_file *file, struct pl_replay *replay, int signals, uint64_t deadline_ns)
 {
     uint64_t looked_ns = 0;

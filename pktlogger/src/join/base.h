@@ -23,7 +23,7 @@ int pl_base_append(struct pl_base *base, int64_t t_ns, int64_t delay_ns);
 /* The base delay of what is sent at t_ns; 0 where nothing is known. */
 int64_t pl_base_at(const struct pl_base *base, int64_t t_ns);
 
-/* How much longer the path is for what is sent at t_ns than at its shortest. */
+/* How much longer the path is for what is sent at t_ns than it was at its shortest. */
 int64_t pl_base_moved_ns(const struct pl_base *base, int64_t t_ns);
 
 void pl_base_free(struct pl_base *base);

@@ -2,7 +2,7 @@
  *
  * Most parts are plain. They were sent once and in order, arrived once and in order, and have the same borders in both
  * captures, and no other part overlaps them. A plain part sent and a plain part received form a pair, which is joined
- * at once. Such a pair says nothing about other parts. The following steps handle the remaining parts.
+ * at once. The following steps handle the remaining parts.
  * Parts are cut into pieces at every border of any part in either capture. The resulting pieces are the same in both
  * captures and are paired by pl_match. A part has arrived when all its pieces have arrived.
  * Overlapping parts could be cut into quadratically many pieces. A budget limits the number of pieces, and `unresolved`
@@ -34,7 +34,7 @@ static int collect_arrival(struct pl_block *block, struct pl_arrival *part)
     return PL_APPEND(&block->arrivals, *part) < 0 ? -1 : add_borders(block, part->number, part->number + part->len);
 }
 
-/* A part that no other part overlaps was sent once and arrived once. */
+/* A part that no other part overlaps is counted as sent once and arrived once. */
 static void join_plain(struct pl_join *join, struct pl_segment *segment, struct pl_arrival *arrival)
 {
     segment->t_received_ns = arrival->t_ns;
@@ -54,7 +54,7 @@ struct parts {
     struct pl_stretches again; /* octets that were not both sent and received once and in order */
     size_t touched;            /* cursor in `again` */
     size_t sent, arrived;      /* indexes of the next part sent and of the next part received */
-    uint64_t clear;            /* all parts that were collected end at or below this number */
+    uint64_t clear;            /* the parts collected so far end at or below this number */
 };
 
 /* Finds the next part that was sent and lies after all parts before it in the stream; NULL at the end. Collects the
@@ -77,7 +77,7 @@ static int next_sent(struct parts *parts, struct pl_segment **next)
     return 0;
 }
 
-/* Does the same for the parts that arrived. */
+/* The same for the parts that arrived. */
 static int next_arrived(struct parts *parts, struct pl_arrival **next)
 {
     struct pl_arrivals *arrivals = &parts->block->join->parts_arrived;
@@ -103,8 +103,7 @@ static bool is_plain(struct parts *parts, const struct pl_segment *segment, cons
            !pl_stretches_touch(&parts->again, &parts->touched, segment->seq, segment->seq + segment->len);
 }
 
-/* Collects the one of the two parts that ends first, or both when they end together. They are not plain, or they are
- * not a pair. */
+/* Collects the part that ends first of the two, or both if they end together, because they do not form a plain pair. */
 static int collect_first(struct parts *parts, const struct pl_segment *segment, struct pl_arrival *arrival)
 {
     uint64_t sent_end = segment ? segment->seq + segment->len : UINT64_MAX;
@@ -183,9 +182,9 @@ static size_t border_at(const struct pl_block *block, uint64_t number, size_t li
     return low;
 }
 
-/* Cuts a part into pieces and appends them to `pieces`, unless that is NULL. *border is the index at which the part
- * begins; afterwards it is the index at which the next part probably begins. Returns the number of pieces, 0 when the
- * budget is exceeded, or -1 without memory. */
+/* Cuts a part into pieces and appends them to `pieces`, unless that is NULL. *border is the index of the border where
+ * the part begins; afterwards it is the index where the next part probably begins. Returns the number of pieces, 0 if
+ * the budget is exceeded, or -1 without memory. */
 static long cut_part(struct pl_block *block, pl_pieces *pieces, struct pl_piece piece, uint64_t end_number,
                      size_t *border)
 {
@@ -203,7 +202,7 @@ static long cut_part(struct pl_block *block, pl_pieces *pieces, struct pl_piece 
     return (long)(end - first);
 }
 
-/* A copy that the box dropped, by its record, gets no pieces, because no arrival belongs to it. */
+/* No arrival belongs to a copy that the box dropped by its record, so such a copy gets no pieces. */
 static int cut_all(struct pl_block *block)
 {
     size_t border = 0;
@@ -233,7 +232,8 @@ static int cut_all(struct pl_block *block)
     return 0;
 }
 
-/* A part arrives when its last piece arrives; its frame is that of its first piece. It is marked CE when a piece is. */
+/* A part arrives when its last piece arrives; its frame is that of its first piece. It is marked CE if any of its
+ * pieces is. */
 static void collect_arrivals(struct pl_block *block)
 {
     for (size_t i = 0; i < block->sent.n; i++) { /* in order of borders */

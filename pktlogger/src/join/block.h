@@ -10,7 +10,7 @@ struct pl_member {
     size_t segment; /* index among the open parts */
     size_t border, pieces;
     size_t arrived; /* number of its pieces that arrived */
-    bool corrupted; /* by the box, as its record says */
+    bool corrupted; /* the box corrupted it, by its record */
 };
 
 typedef PL_VECTOR(struct pl_piece) pl_pieces;

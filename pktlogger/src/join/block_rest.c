@@ -1,5 +1,5 @@
 /* Joins the acknowledgements of a block, and finds what the box did with its parts and acknowledgements. pl_match pairs
- * all of them, as it pairs parts. */
+ * all of these, too. */
 #include "block.h"
 
 /* Makes pieces of an acknowledgement. Each part of a packet with data carries the packet's acknowledgement, and each
@@ -89,7 +89,7 @@ static int collect_acks(struct pl_block *block)
 }
 
 /* Finds when each acknowledgement reached the sender: when the first part of its packet did. Acknowledgements are
- * paired like data, with their number as the border. The owner of an arrival is its time. */
+ * paired like data, with their number as the border. As the owner of an arrived piece stands its time. */
 int pl_block_acks(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -106,7 +106,8 @@ int pl_block_acks(struct pl_block *block)
     return 0;
 }
 
-/* Makes pieces of the packets in the box's record below the cut. The owner of a piece is its row in the record. */
+/* Makes pieces of the packets below the cut in the box's record. As the owner of a piece stands its row in the
+ * record. */
 static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
 {
     size_t kept = 0;
@@ -125,7 +126,7 @@ static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
 
 /* Finds what the box did with each data part. Packets of data leave their host and enter the box one by one, with the
  * same sequence numbers and nearly always the same number of packets and the same order. So pl_match pairs them, with
- * the length as the token. A part that was cut again on the way still pairs by its first byte. */
+ * the length as the token. A part that the path cut into smaller ones still pairs by its first byte. */
 int pl_block_parts_seen(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -156,8 +157,8 @@ int pl_block_parts_seen(struct pl_block *block)
     return 0;
 }
 
-/* True when the box's row is better evidence of an acknowledgement than the row known so far. The best row is the first
- * part that the box let pass; without one, it is the first part. */
+/* True when the box's row is better evidence of an acknowledgement than the row found so far. The best row is the first
+ * part that the box let pass, else the first part of all. */
 static bool tells_more(const struct pl_box_row *row, const struct pl_ack *ack)
 {
     if (ack->box_fate == PL_NO_FATE || pl_box_dropped(ack->box_fate) != pl_box_dropped(row->fate))
@@ -165,7 +166,7 @@ static bool tells_more(const struct pl_box_row *row, const struct pl_ack *ack)
     return row->t_in_ns < ack->t_box_in_ns;
 }
 
-/* Finds what the box did with each acknowledgement, which pairs by its number alone. */
+/* Finds what the box did with each acknowledgement. They are paired by number alone. */
 int pl_block_acks_seen(struct pl_block *block)
 {
     struct pl_join *join = block->join;

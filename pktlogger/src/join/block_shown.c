@@ -6,11 +6,13 @@
 
 /* What is known of the octets between two borders. */
 struct octets {
-    int64_t shown_ns; /* when they were shown to have arrived; -1: never; INT64_MIN: in an earlier block */
+    int64_t shown_ns; /* when an acknowledgement showed that they had arrived; -1: never; INT64_MIN: in an earlier
+                       * block */
     uint32_t echo;
-    uint16_t copies, before, after; /* number of copies sent: in all, before shown_ns, and after it */
+    uint16_t copies, before, after; /* number of copies: all, those sent before shown_ns, and those sent after it */
     uint16_t echoed,
-        early; /* of `before`: sent no later than the echoed time stamp; long enough before the acknowledgement */
+        early; /* of the copies `before`: those sent no later than the echoed time stamp; those sent long enough before
+                * the acknowledgement */
     uint16_t counted;
     int32_t duplicates; /* number of duplicates reported */
     bool awaited, sample;
@@ -20,7 +22,7 @@ struct octets {
 struct study {
     struct pl_block *block;
     struct octets *fates;
-    size_t *next;     /* for each range between borders, the next one that no acknowledgement has shown */
+    size_t *next;     /* for each range between borders, the next range that no acknowledgement has shown */
     size_t *repaired; /* for each range, how many ranges before it were sent more than once */
     size_t n;
 };
@@ -51,7 +53,7 @@ static size_t next_open(struct study *study, size_t place)
     return end;
 }
 
-/* Marks the ranges [first, end), which lie wholly within the octets shown. */
+/* Marks the ranges [first, end), which lie wholly within the octets that an acknowledgement shows. */
 static void paint(struct study *study, const struct pl_shown *shown, size_t first, size_t end)
 {
     bool repair = shown->cumulative && study->repaired[end] > study->repaired[first];

@@ -61,8 +61,8 @@ static json_t *load(const char *folder, const char *name, struct nc_error *error
     return value;
 }
 
-/* Earlier records use another number for "held", because fates were added since. So fates are found by name. Afterwards
- * the description has today's names and numbers, as everything made from the record does. */
+/* Finds fates by name, because earlier records use another number for "held": fates were added since. Afterwards the
+ * description has today's names and numbers, like everything that is made from the record. */
 static void read_fates(struct pl_box *box)
 {
     const json_t *names = json_object_get(box->description, "fates");

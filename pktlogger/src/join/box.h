@@ -42,8 +42,8 @@ struct pl_box {
 int pl_box_open(struct pl_box *box, const char *folder, struct nc_error *error);
 void pl_box_close(struct pl_box *box);
 
-/* The flow in the box's record of the same connection as `like`. *flipped is set when its direction 0 is direction 1 of
- * `like`. UINT32_MAX: the record does not have it. */
+/* The flow in the box's record that is the same connection as `like`. *flipped: direction 0 of that flow is direction 1
+ * of `like`. UINT32_MAX: the record does not have the connection. */
 uint32_t pl_box_lookup(const struct pl_box *box, const struct pl_flow *like, bool *flipped);
 
 /* The flow of row `i`, or UINT32_MAX for a row that does not count: a packet without TCP, or a duplicate that the box

@@ -11,7 +11,7 @@ static void cut_out(struct pl_holes *holes, size_t first, size_t end)
     holes->list.n -= end - first;
 }
 
-/* True when the piece was sent again, and was not merely overtaken by the octets that made the hole. */
+/* True when the piece is a retransmission, not a packet that later octets overtook. */
 static bool sent_again(const struct pl_holes *holes, const struct pl_hole *hole, const struct pl_piece_seen *piece)
 {
     int32_t younger = piece->stamp && hole->behind.stamp ? (int32_t)(piece->stamp - hole->behind.stamp) : 0;
@@ -53,7 +53,7 @@ static size_t first_above(const struct pl_holes *holes, uint64_t left)
     return low;
 }
 
-/* Fills the hole with the piece. Returns 1 when nothing of the hole is left, 0 when some is, or -1. */
+/* Fills the hole with the piece. Returns 1 if the hole is now filled, 0 if a part of it is left, or -1. */
 static int fill(struct pl_holes *holes, size_t place, const struct pl_piece_seen *piece, struct pl_filled *filled)
 {
     struct pl_hole hole = holes->list.at[place];

@@ -1,10 +1,10 @@
-/* Octets that are missing from a stream at a point of the path, such as the receiver's interface. Octets that later
- * ones overtook are a hole until they arrive. A piece that fills a hole either was sent again, because its first copy
- * was lost before this point, or it was only overtaken. Two kinds of evidence distinguish these cases:
+/* Octets that are missing from a stream at a point of the path, such as the receiver's interface. If octets arrive
+ * before earlier ones, the earlier ones are a hole until they arrive. A piece that fills a hole was either sent again,
+ * because its first copy was lost before this point, or only overtaken. Two kinds of evidence distinguish these cases:
  * - Time stamps: a copy that was sent again is younger than the segment that overtook the hole (RFC 7323). Without time
  *   stamps the IPv4 identification, which grows, shows the same.
- * - Time, where neither decides: a copy that is sent again arrives at least a round trip after the hole appeared. Where
- *   no handshake shows the round trip, 3 ms count, as in Wireshark. */
+ * - Time, if neither decides: a copy that is sent again arrives at least a round trip after the hole appeared. Where no
+ *   handshake shows the round trip, 3 ms count, as in Wireshark. */
 #ifndef PL_HOLES_H
 #define PL_HOLES_H
 
@@ -50,8 +50,8 @@ struct pl_filled {
  * PL_HOLES_MAX holes, the one lowest in the stream counts as lost. */
 int pl_holes_take(struct pl_holes *holes, const struct pl_piece_seen *piece, struct pl_filled *filled);
 
-/* Octets below `acked` that have not been seen here have arrived all the same: this point missed them. Returns their
- * number. */
+/* Takes all octets below `acked` as arrived. Octets among them that this point has not seen did pass, but this point
+ * missed them. Returns the number of these. */
 uint64_t pl_holes_forget(struct pl_holes *holes, uint64_t acked);
 
 void pl_holes_free(struct pl_holes *holes);

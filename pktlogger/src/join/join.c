@@ -4,7 +4,7 @@
 #include <string.h>
 
 enum { PARTS_MAX = 1024, COMPACT_FROM = 64, OPEN_MAX = 1500000, HELD_MAX = 300000 };
-enum { SPARE = 4 }; /* an array may hold elements that are already written, up to 1 / SPARE of its length */
+enum { SPARE = 4 }; /* up to 1 / SPARE of an array may be elements that are already written */
 #define HORIZON_NS (2 * INT64_C(1000000000))
 #define MARK_NS (HORIZON_NS / (PL_MARKS - 2))
 #define EARLY_NS (1000 * INT64_C(1000)) /* see pl_join_box */
@@ -82,7 +82,7 @@ static uint16_t ack_parts(const struct pl_transfer *t, const struct pl_row *row)
     return row->len ? (uint16_t)((row->len - 1) / step_of(t, row) + 1) : 1;
 }
 
-/* Advances *high, the end of all octets so far. Sets *again if the octets begin below it, and then adds them to the
+/* Advances *high, the end of all octets so far. Sets *again if the octets begin below it; then it also adds them to the
  * stretches. Returns 0, or -1 without memory. */
 static int note_again(struct pl_stretches *stretches, uint64_t *high, uint64_t start, uint64_t end, bool *again)
 {
@@ -139,7 +139,7 @@ static int send_parts(struct pl_join *join, const struct pl_row *row)
     return 0;
 }
 
-/* Among the open parts that begin below `cut` and end above it, the lowest beginning; `cut` if there is none. */
+/* The lowest beginning of the open parts that lie on both sides of `cut`; `cut` if there is none. */
 static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
 {
     uint64_t lowest = cut;
@@ -159,8 +159,7 @@ static uint64_t lowest_across(const struct pl_join *join, uint64_t cut)
     return lowest;
 }
 
-/* Releases the memory of a list's first elements, which are no longer needed, once these are many. Groups stay
- * whole. */
+/* Releases the memory of a list's first elements when many of them are no longer needed. Groups stay whole. */
 #define FORGET(list, first, lowest)                                                                                    \
     do {                                                                                                               \
         size_t gone_ = *(first) / PL_GROUP * PL_GROUP;                                                                 \
@@ -204,7 +203,7 @@ static int write_joined(struct pl_join *join, struct pl_tables *tables)
     return 0;
 }
 
-/* Joins the block below `cut`, up to which data is acknowledged. Lowers the cut if it would divide a part. */
+/* Joins the block below `cut`, up to which data is acknowledged. If this would divide a part, the cut is lowered. */
 static int join_below(struct pl_join *join, uint64_t cut, struct pl_tables *tables)
 {
     enum { TRIES = 16 };
@@ -212,7 +211,7 @@ static int join_below(struct pl_join *join, uint64_t cut, struct pl_tables *tabl
     for (int i = 0; i < TRIES && (lower = lowest_across(join, cut)) < cut; i++)
         cut = lower;
     if (lower < cut || cut <= join->joined)
-        return 0; /* parts overlap too much here; a later cut will be better */
+        return 0; /* too many parts overlap at this cut; a later cut will be better */
     return pl_join_block(join, cut) < 0 ? -1 : write_joined(join, tables);
 }
 
@@ -238,8 +237,8 @@ static size_t open_of(const struct pl_join *join)
     return join->segments.n - join->segments_written + join->acks.n - join->acks_written;
 }
 
-/* Called when many elements are open. Joins the acknowledged data at once, without the horizon, each time the number of
- * open elements has grown by a quarter. If more is open than any path holds, joins everything. */
+/* Called when many elements are open. Joins the acknowledged data without waiting for the horizon, each time the number
+ * of open elements has grown by a quarter. If more elements are open than any path holds, joins everything. */
 static int force(struct pl_join *join, struct pl_tables *tables)
 {
     if (open_of(join) < join->force_from)
@@ -284,7 +283,7 @@ static int hold_ack(struct pl_join *join, const struct pl_row *row, uint64_t num
     return 0;
 }
 
-/* Handles an acknowledgement where there is no receiver's capture, so that only acknowledgements show arrivals. */
+/* Handles an acknowledgement if there is no receiver's capture. Then only acknowledgements show what arrived. */
 static int take_word(struct pl_join *join, const struct pl_row *row)
 {
     bool shows = !(row->flags & (NC_TCP_SYN | NC_TCP_RST));
@@ -314,15 +313,15 @@ static int receive_ack(struct pl_join *join, const struct pl_row *row, struct pl
 }
 
 /* True for a keep-alive with an octet of garbage (RFC 1122, 4.2.3.6): all data sent is acknowledged, and the packet has
- * the number of the last octet. The walk skips packets without segments. */
+ * the number of the last octet. No segment is written for it, and the walk skips packets without segments. */
 static bool is_keep_alive(const struct pl_join *join, const struct pl_row *row)
 {
     return row->len == 1 && row->seq + 1 == join->high && join->acked >= join->high;
 }
 
 /* True for a packet that probes a closed window (RFC 9293, 3.8.6.1): nothing is outstanding, and the packet carries the
- * next octet, for which the window has no room. The receiver drops such a probe, so the sender repeats it. Then it does
- * not count as data. */
+ * next octet, for which the window has no room. The receiver drops such a probe and the sender repeats it, so the probe
+ * does not count as data. */
 static bool is_window_probe(const struct pl_join *join, const struct pl_row *row)
 {
     return join->closed && row->seq == join->acked && row->seq >= join->high;

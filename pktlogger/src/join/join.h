@@ -1,13 +1,13 @@
 /* The second reading: pairs the packets that one connection's sender sent with those that its receiver received. Both
  * captures are read side by side in order of time.
  *
- * A part or an acknowledgement is open while its fate may still change, and open ones are held in memory. HORIZON_NS
- * after the sender has seen an acknowledgement, everything below its number is joined as one block (block.c): by then
- * every copy has arrived or never will. A copy that is sent or arrives even later is joined on its own, as a further
- * transmission of data that had arrived. Rows are written in order of sending as soon as all earlier ones are joined.
- * So memory is bounded by the data sent within a round-trip time and the horizon. When more than HELD_MAX elements are
- * open, acknowledged data is joined without waiting for the horizon, so memory holds only a round-trip time. When more
- * than OPEN_MAX are open, all data is joined without waiting for acknowledgements.
+ * A part or an acknowledgement is open while its fate may still change. Memory holds all open ones. Everything below an
+ * acknowledgement's number is joined as one block (block.c) HORIZON_NS after the acknowledgement has reached the
+ * sender: by then every copy has arrived or never will. A copy that is sent or arrives even later is joined on its own,
+ * as a further transmission of data that had arrived. Rows are written in order of sending as soon as all earlier ones
+ * are joined. So memory is bounded by the data sent within a round-trip time and the horizon. When more than HELD_MAX
+ * elements are open, acknowledged data is joined without waiting for the horizon, so memory holds only a round-trip
+ * time. When more than OPEN_MAX are open, all data is joined without waiting for acknowledgements.
  *
  * Both captures may show super-packets, but with different borders: segmentation offload makes them at the sender, GRO
  * makes them at the receiver, and a box in between splits them. So the packets of both captures are first split into
@@ -62,18 +62,17 @@ struct pl_join {
     pl_lowest lowest_segments, lowest_acks;
     size_t segments_written, acks_written;
     struct pl_arrivals parts_arrived, acks_arrived;
-    struct pl_stretches parts_again,
-        acks_again;     /* octets or numbers that repeat earlier ones, and are not joined yet */
-    uint64_t acks_high; /* one more than the highest number that the receiver sent */
-    bool by_borders;    /* for tests: plain parts are not joined at once (block.c) */
+    struct pl_stretches parts_again, acks_again; /* octets or numbers that repeat earlier ones and are not joined yet */
+    uint64_t acks_high;                          /* one more than the highest number that the receiver sent */
+    bool by_borders;                             /* for tests: plain parts go through all steps, too (block.c) */
     PL_VECTOR(struct pl_seen) parts_seen, acks_seen;
     struct pl_shown_list shown; /* with the sender's capture alone */
 
-    uint64_t acked; /* highest acknowledgement that the sender has seen */
+    uint64_t acked; /* highest acknowledgement number that has reached the sender */
     uint64_t high;  /* end of the last byte sent */
     uint64_t first; /* where the capture begins in mid-connection: number of its first byte; earlier bytes were sent
                   before the capture */
-    bool closed;    /* the highest acknowledgement closed the window */
+    bool closed;    /* the acknowledgement with the highest number closed the window */
     bool
         probing; /* `probe` was sent into the closed window, and it is not yet known whether the receiver accepted it */
     struct pl_row probe;
@@ -96,8 +95,8 @@ bool pl_part_of(const struct pl_transfer *t, const struct pl_row *row, uint32_t 
 struct pl_join *pl_join_new(struct pl_transfer *transfer, size_t *open);
 void pl_join_free(struct pl_join *join);
 
-/* These take a packet of the transfer from one of the captures, or a row of the box's record. They return 0, or -1
- * without memory. */
+/* Each of these takes a packet of the transfer from one of the captures, or a row of the box's record. They return 0,
+ * or -1 without memory. */
 int pl_join_sender(struct pl_join *join, const struct pl_row *row, struct pl_tables *tables);
 int pl_join_receiver(struct pl_join *join, const struct pl_row *row);
 int pl_join_box(struct pl_join *join, uint32_t row);

@@ -11,7 +11,7 @@
 #include "time_spans.h"
 
 struct pl_lateness {
-    int64_t from_ns;              /* a packet that waits for this long is late; 0: for a millisecond */
+    int64_t from_ns;              /* a packet that waits at least this long is late; 0: a millisecond */
     struct pl_time_spans ways[2]; /* for data and for acknowledgements: spans from due to released, by the record */
 };
 

@@ -1,6 +1,5 @@
-/* What the line of a path lets through over time, where somebody knows: the delay box records it, or the person who
- * built the path gives it (FORMAT.md section 6, "line"). From captures alone it can only be estimated
- * (causes/service.h). */
+/* The properties of a path's line over time, if they are known: the delay box recorded them, or the person who built
+ * the path gives them (FORMAT.md section 6, "line"). Captures alone give only an estimate (causes/service.h). */
 #ifndef PL_LINE_H
 #define PL_LINE_H
 
@@ -22,7 +21,8 @@ struct pl_line_step {
 struct pl_line {
     PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
     bool per_flow;                        /* each flow has its own queue and its own share */
-    bool in_front;                        /* the slowest stage is in front of the box, which does not see it work */
+    bool in_front;                        /* the slowest stage of the path is in front of the box, and the record does
+                                           * not show when it is busy */
     double policed_bps;                   /* a policer's rate, which only its bursts exceed; 0: there is no policer */
     bool police_marks;                    /* the policer marks ECN-capable packets and lets them pass */
 };
@@ -49,19 +49,20 @@ const struct pl_line_step *pl_line_at(const struct pl_line *line, int64_t t_ns);
 /* Whether packets may ever queue behind the bottleneck of a line that is known. */
 bool pl_line_queues_behind(const struct pl_line *line);
 
-/* The time that the line takes for an IP packet at t_ns, in ns; 0 where nothing bounds it or nothing passes. */
+/* The time in ns that the line takes for an IP packet at t_ns; 0 if its rate has no bound, or if it lets nothing
+ * pass. */
 double pl_line_packet_ns(const struct pl_line *line, int64_t t_ns, uint32_t ip_bytes);
 
-/* The payload per second from t0_ns to t1_ns of packets with this payload and these octets of headers (from IP on): at
- * the slowest moment, on average, and at the fastest moment. INFINITY: not bounded. */
+/* The payload per second from t0_ns to t1_ns, for packets with so much payload and so many octets of headers (from IP
+ * on): at the slowest moment, on average, and at the fastest moment. INFINITY: not bounded. */
 struct pl_line_rates {
     double least_bps, mean_bps, most_bps;
 };
 struct pl_line_rates pl_line_carries(const struct pl_line *line, int64_t t0_ns, int64_t t1_ns, uint32_t payload,
                                      uint32_t headers);
 
-/* The payload per second that a policer of a known line lets through for a connection, with or without ECN, in the same
- * way. INFINITY: there is no policer. */
+/* The same rate for the policer of a known line and a connection with or without ECN. INFINITY: there is no policer, or
+ * it only marks this connection's packets. */
 double pl_line_policed(const struct pl_line *line, bool ecn, uint32_t payload, uint32_t headers);
 
 #endif

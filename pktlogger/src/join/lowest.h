@@ -22,7 +22,8 @@ static inline int pl_lowest_note(pl_lowest *lowest, size_t i, uint64_t number)
     return 0;
 }
 
-/* The index, from `i` on, of the first of `n` elements that may lie below `cut`. `n` or more: there is none. */
+/* The index, from `i` on, of the first of `n` elements that may lie below `cut`. A result of `n` or more: there is
+ * none. */
 static inline size_t pl_lowest_below(const pl_lowest *lowest, size_t i, size_t n, uint64_t cut)
 {
     while (i < n && i % PL_GROUP == 0 && lowest->at[i / PL_GROUP] >= cut)

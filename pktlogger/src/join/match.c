@@ -8,15 +8,15 @@
 
 typedef PL_VECTOR(struct pl_piece *) piece_list;
 
-/* The smallest delay so far may be too large: a later one may be smaller by this share. No copy is sent within a
+/* A later delay may be smaller than the smallest so far, by this share of it. A sender never sends a copy within a
  * quarter of a one-way delay after the previous copy. */
 enum { SLACK = 4 };
 
 enum pass { BY_TOKEN, LONE, REST };
 
 struct matcher {
-    int64_t min_delay_ns;      /* smallest delay of certain pairs; INT64_MAX until there is one */
-    piece_list sent, received; /* scratch memory: unmatched pieces of one start */
+    int64_t min_delay_ns;      /* smallest delay of certain pairs; INT64_MAX: no such pair yet */
+    piece_list sent, received; /* scratch memory: the unmatched pieces with one start */
 };
 
 static int by_start_token_time(const void *left, const void *right)
@@ -75,8 +75,8 @@ static void note_delays(struct matcher *matcher, const piece_list *sent, const s
             matcher->min_delay_ns = received->t_ns - sent->at[i]->t_ns;
 }
 
-/* More pieces with one token were received than sent: the network duplicated one. The surplus pieces are not copies
- * that the sender sent. */
+/* Skips arrivals that the network duplicated: more pieces with one token arrived than were sent. The sender did not
+ * send these copies. */
 static void leave_out_duplicates(const struct matcher *matcher)
 {
     for (size_t i = 0; i < matcher->sent.n; i++)
@@ -87,7 +87,7 @@ static void leave_out_duplicates(const struct matcher *matcher)
             matcher->received.at[i]->match = matcher->sent.at[0]->owner;
 }
 
-/* The same for groups of one sent and one received piece, which most groups are. */
+/* The same, faster, for groups of one sent and one received piece, as most groups are. */
 static void pair_single(struct matcher *matcher, struct pl_piece *sent, struct pl_piece *received, int64_t least_ns)
 {
     int64_t delay_ns = received->t_ns - sent->t_ns;
@@ -97,7 +97,8 @@ static void pair_single(struct matcher *matcher, struct pl_piece *sent, struct p
     matcher->min_delay_ns = delay_ns < matcher->min_delay_ns ? delay_ns : matcher->min_delay_ns;
 }
 
-/* Pairs the unmatched pieces of a group with equal start. One sent and one received piece are a certain pair. */
+/* Pairs the unmatched pieces of a group, which have the same start. One sent and one received piece are a certain
+ * pair. */
 static int pair_group(struct matcher *matcher, struct pl_piece *sent, size_t sent_n, struct pl_piece *received,
                       size_t received_n, int64_t least_ns, enum pass pass)
 {
@@ -115,7 +116,7 @@ static int pair_group(struct matcher *matcher, struct pl_piece *sent, size_t sen
     return 0;
 }
 
-/* The number of pieces, starting at `pieces`, that have the same start. With `token` they also have the same token. */
+/* The number of pieces from `pieces` on that have the same start and, with `token`, the same token. */
 static size_t run_length(const struct pl_piece *pieces, size_t n, bool token)
 {
     size_t i = 1;
@@ -139,7 +140,7 @@ static int walk(struct matcher *matcher, enum pass pass, struct pl_piece *sent, 
         pass == REST && matcher->min_delay_ns != INT64_MAX ? matcher->min_delay_ns - matcher->min_delay_ns / SLACK : 0;
     while (sent_n && received_n) {
         int which = order(sent, received, token);
-        /* only the lower side's pieces are counted and skipped, so each piece is visited once */
+        /* skips the pieces of the lower side only, so each piece is visited once */
         size_t s = which <= 0 ? run_length(sent, sent_n, token) : 0;
         size_t r = which >= 0 ? run_length(received, received_n, token) : 0;
         if (which == 0 && s == 1 && r == 1)

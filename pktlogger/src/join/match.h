@@ -2,15 +2,15 @@
  * borders, or an acknowledgement number. It can be sent several times and looks the same each time. Its token
  * distinguishes the copies where the network preserves one (IPv4 identification, TCP timestamp).
  *
- * First, pieces with the same start and token are paired. If all sent pieces of a token are paired and received ones
- * are left, the network duplicated those. Then the remaining pieces of a start are paired in order, without regard to
- * the token. No piece is received before it was sent plus three quarters of the smallest delay of the certain pairs. If
- * fewer pieces were received than sent, the latest that fit were received, because a copy is sent when an earlier one
- * is missing. If more were received than sent (the network duplicated some), the earliest arrivals count. The time is
- * O(n log n) for any input.
+ * First, pieces with the same start and token are paired. If received pieces of a token are left when all sent ones are
+ * paired, the network duplicated them. Then the remaining pieces of a start are paired in order, without regard to the
+ * token. No piece is received before it was sent plus three quarters of the smallest delay of the certain pairs. If
+ * fewer pieces were received than sent, the pairs get the latest sent pieces that fit, because a copy is sent when an
+ * earlier one is missing. If more were received than sent (the network duplicated some), the pairs get the earliest
+ * arrivals. The time is O(n log n) for any input.
  *
- * A flow is matched block by block. All pieces of a start are in one block, except copies that came too late for it.
- * The smallest delay found so far passes from block to block. */
+ * A flow is matched block by block. All pieces with the same start are in one block, except copies that came too late
+ * for it. The smallest delay found so far passes from block to block. */
 #ifndef PL_MATCH_H
 #define PL_MATCH_H
 

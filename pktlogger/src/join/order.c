@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { EXTENT_MAX = 4096, COMPACT_FROM = 4096 }; /* EXTENT_MAX bounds the work of a part */
+enum { EXTENT_MAX = 4096, COMPACT_FROM = 4096 }; /* EXTENT_MAX bounds the work for one part */
 
 static void close_part(struct pl_order *order, const struct pl_order_part *part)
 {

@@ -1,6 +1,7 @@
-/* Reordering between sender and receiver: which parts arrived after parts that were sent later, and how many parts
- * overtook each. Parts come in order of sending. Memory holds the parts that may still be overtaken, which are those
- * under way. Parts that arrived at the same moment (in one super-packet) did not overtake each other. */
+/* Measures reordering between sender and receiver: which parts arrived after parts that were sent later, and how many
+ * parts overtook each of them. Parts are given in order of sending. Memory holds only the parts under way, because only
+ * these may still be overtaken. Parts that arrived at the same moment (in one super-packet) did not overtake each
+ * other. */
 #ifndef PL_ORDER_H
 #define PL_ORDER_H
 

@@ -3,14 +3,14 @@
 
 #include <string.h>
 
-enum { COMPACT_FROM = 256, SENT_MAX = 1 << 20 }; /* SENT_MAX bounds the memory where nothing is acknowledged */
+enum { COMPACT_FROM = 256, SENT_MAX = 1 << 20 }; /* SENT_MAX bounds the memory if nothing is acknowledged */
 
 struct pl_round_trips pl_round_trips_begin(const struct pl_flow *flow)
 {
     return (struct pl_round_trips){.sack = flow->side[0].sack_permitted && flow->side[1].sack_permitted};
 }
 
-/* Begins with the first data that the sender sends. Data acknowledged before that was sent before the capture began. */
+/* Begins with the first data that the sender sends. Data acknowledged earlier was sent before the capture began. */
 static void begin(struct pl_round_trips *trips, const struct pl_row *row)
 {
     trips->started = true;
@@ -46,8 +46,8 @@ static int take_sent(struct pl_round_trips *trips, const struct pl_row *row)
     return PL_APPEND(&trips->sent, ((struct pl_timed){end, row->t_ns}));
 }
 
-/* The time at which the newest data below `edge` was sent. Marks all of it as shown to have arrived; part of a
- * super-packet may still be under way. */
+/* When the newest data below `edge` was sent. Marks all data below it as arrived, although a part of a super-packet may
+ * still be under way. */
 static int64_t newest_below(struct pl_round_trips *trips, uint64_t edge)
 {
     int64_t t_ns = INT64_MIN;
@@ -76,9 +76,8 @@ static void give(struct pl_round_trips *trips, int64_t sample_ns, int64_t t_ns, 
     trips->gap = false;
 }
 
-/* Without SACK, the acknowledgement before this one may have been lost. Then this one may be for data behind a hole
- * that begins at its number. The next acknowledgement shows whether it is. When nothing is outstanding, there is no
- * data behind a hole. */
+/* Without SACK an acknowledgement is uncertain evidence. If the one before it was lost, it may be for data behind a
+ * hole that begins at its number; the next acknowledgement shows this. It is certain if nothing is outstanding. */
 static void decide(struct pl_round_trips *trips, int64_t sample_ns, int64_t now_ns, bool advanced,
                    struct pl_round_trip *trip)
 {
@@ -97,7 +96,7 @@ static void decide(struct pl_round_trips *trips, int64_t sample_ns, int64_t now_
     }
 }
 
-/* The sample of an acknowledgement, as far as this acknowledgement alone shows. */
+/* The sample that an acknowledgement gives, before the next acknowledgement confirms it. */
 static int64_t sample_of(struct pl_round_trips *trips, const struct pl_row *row)
 {
     uint64_t edge = row->ack, most = row->ack;

@@ -9,8 +9,8 @@
  *   RFC 6298, section 3). Data sent after a repair arrives after it and causes another acknowledgement, so it gives
  *   samples;
  * - without SACK, where the next acknowledgement is a duplicate: then data behind a hole had arrived;
- * - where the capture does not have all data that was sent. When it begins in mid-connection, its first data may be
- *   copies, so data gives no sample until the first data is acknowledged.
+ * - where the capture lacks some of the data. When it begins in mid-connection, its first data may be copies, so data
+ *   gives no sample until the first data is acknowledged.
  * Rejected: time stamps (RFC 7323), which distinguish copies but often count milliseconds. Rejected: samples of all
  * data that was sent once. The acknowledgement of a repair also covers such data when an earlier acknowledgement was
  * lost. */
@@ -26,23 +26,24 @@ struct pl_timed {
 };
 
 struct pl_round_trips {
-    PL_VECTOR(struct pl_timed) sent; /* packets from `first` on are not shown to have arrived */
+    PL_VECTOR(struct pl_timed) sent; /* packets; those from `first` on are not shown to have arrived */
     size_t first;
     bool started, whole, asked; /* whole: the SYN was seen; asked: that SYN opened the connection */
     bool sack; /* the receiver reports data behind a hole by SACK, according to both SYNs or to a block */
     uint64_t begun, high, data; /* first number sent; end of all octets sent; end of the data sent */
     uint64_t una, shown;        /* highest acknowledgement; end of the data that is shown to have arrived */
-    int64_t again_ns;           /* when data was last sent again, or the capture last missed data */
+    int64_t again_ns;           /* when data was last sent again, or when data were last missing from the capture */
     int64_t open_ns,
-        open_t_ns; /* a sample that counts or not depending on the next acknowledgement, and its time; 0: none */
-    bool gap;      /* since the last sample, new data was acknowledged without giving one */
+        open_t_ns; /* a sample that the next acknowledgement confirms or not, and the time of its acknowledgement; 0:
+                    * none */
+    bool gap;      /* since the last sample, new data was acknowledged without a sample */
 };
 
 struct pl_round_trip {
     int64_t ns;   /* the sample; -1: none */
     int64_t t_ns; /* when its acknowledgement arrived */
-    bool gap;     /* between the last sample and this one, new data was acknowledged without giving a sample */
-    bool answer;  /* its number acknowledges data that had not been acknowledged */
+    bool gap;     /* between the last sample and this one, new data was acknowledged without a sample */
+    bool answer;  /* the acknowledgement is for data that had not been acknowledged before */
 };
 
 struct pl_round_trips pl_round_trips_begin(const struct pl_flow *flow);

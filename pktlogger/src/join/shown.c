@@ -1,4 +1,4 @@
-/* Implements shown.h: what a single acknowledgement shows. block_shown.c puts it together. */
+/* Implements shown.h: what a single acknowledgement shows. block_shown.c combines all of them. */
 #include "shown.h"
 
 static bool usable(const struct pl_row *row, unsigned i)

@@ -1,10 +1,10 @@
-/* What acknowledgements show about the data, where there is only the sender's capture: which octets have arrived, when
- * the sender first knew it, and which octets arrived more than once.
+/* What acknowledgements show about the data if there is only the sender's capture: which octets have arrived, when the
+ * sender learned it, and which octets arrived more than once.
  *
- * Where octets were sent several times before they were shown, one of the copies had arrived first. It is the last
- * copy, unless one of these signs says otherwise:
+ * If octets were sent several times before an acknowledgement showed their arrival, one of these copies arrived first.
+ * The last copy is assumed to be that one, unless one of these signs rules it out:
  * - A duplicate was reported (DSACK, RFC 2883). Then one earlier copy arrived for each report.
- * - The acknowledgement that reached the octets echoes a time stamp from before the copy (Eifel, RFC 3522).
+ * - The acknowledgement that covers the octets echoes a time stamp from before the copy (Eifel, RFC 3522).
  * - Less than three quarters of the smallest round-trip time passed between the copy and the acknowledgement.
  * Copies before the first one that arrived were lost, and copies after it were needless. This is an inference: a copy
  * without any report may have been lost, too.
@@ -21,8 +21,8 @@ struct pl_shown {
     int64_t t_ns;
     uint32_t echo;   /* echoed time stamp; 0: none */
     bool again;      /* the acknowledgement reports a duplicate */
-    bool cumulative; /* shown by the number, so the octet at `left` was the next one expected */
-    bool delayed;    /* it may have waited for a second segment */
+    bool cumulative; /* the acknowledgement's number shows them, so the octet at `left` was the next one expected */
+    bool delayed;    /* the acknowledgement may have waited for a second segment */
 };
 
 struct pl_shown_list {

@@ -11,7 +11,7 @@ static int by_start(const void *left, const void *right)
     return (a->start > b->start) - (a->start < b->start);
 }
 
-/* Merges stretches that overlap, so that their ends are in order, too. */
+/* Merges stretches that overlap, so that their ends are also in order. */
 static void merge(struct pl_stretches *taken)
 {
     size_t kept = 0;

@@ -1,4 +1,4 @@
-/* Implements tables.h. The columns of a table are a list, and a column's index in it is its number. */
+/* Implements tables.h. A table's columns are a list; a column is referred to by its index in the list. */
 #include "tables.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* the last columns; written only with a box */
+enum { SEGMENT_BOX_COLUMNS = 4, ACK_BOX_COLUMNS = 3 }; /* how many of the last columns exist only with a box's record */
 enum { NPY_HEADER = 128 };
 /* Indexes of columns. */
 enum {
@@ -347,7 +347,7 @@ static void take_ack(const struct pl_tables *tables, uint64_t at, struct pl_ack 
     }
 }
 
-/* With the sender's capture alone, a part arrives when the sender learns of its arrival. */
+/* With the sender's capture alone, the time of a part's arrival is when the sender learns of it. */
 static void end_at_sender(const struct pl_tables *tables, struct pl_segment *segment)
 {
     if (!tables->alone || segment->rtt_ns < 0)
@@ -428,7 +428,7 @@ int pl_tables_close(struct pl_tables *tables)
 {
     struct pl_table **open[] = {&tables->events, &tables->limits, &tables->losses, &tables->rates, &tables->trips};
     int result = 0;
-    for (int i = 0; i < PL_CHAINED_N; i++) { /* open where one reading was enough, so that nothing maps them */
+    for (int i = 0; i < PL_CHAINED_N; i++) { /* when one reading was enough, nothing has mapped and closed these */
         if (tables->tables[i] && pl_table_close(tables->tables[i]) < 0)
             result = -1;
         tables->tables[i] = NULL;

@@ -21,7 +21,7 @@ struct pl_run {
 struct pl_tables {
     int dir_fd;
     bool boxed, mapped, out_of_memory;
-    bool alone; /* with the columns that only an analysis of the sender's capture alone has */
+    bool alone; /* has the columns that exist only for an analysis of the sender's capture alone */
     struct pl_table *tables[PL_CHAINED_N], *events, *limits, *losses, *rates, *trips;
     uint64_t rows[PL_CHAINED_N];
     uint32_t last_owner[PL_CHAINED_N];
@@ -29,7 +29,8 @@ struct pl_tables {
     struct pl_column_map segments[PL_SEGMENT_COLUMNS], acks[PL_ACK_COLUMNS];
     struct {
         const uint8_t *seq, *len, *t_sent_ns, *t_received_ns, *unseen;
-    } passage;      /* values of these columns; NULL: further columns are needed, or no rows */
+    } passage;      /* where the values of these columns begin; NULL: further columns are needed, or there are no
+                     * rows */
     uint8_t *kinds; /* the column, mapped for writing */
     size_t kinds_len;
 };
@@ -68,14 +69,14 @@ struct pl_cursor {
     uint32_t run, row;
 };
 
-/* The transfer's row at the cursor, which does not move. False at the end. `*at`: the row's number in the table. With
- * the sender's capture alone, the row's arrival is the moment when the sender learns of it, if the time since its
- * sending is a round trip (rtt_ns). */
+/* Reads the transfer's row at the cursor, which does not move. False at the end. `*at`: the row's number in the table.
+ * With the sender's capture alone, the time of arrival is when the sender learns of it, if the time since the sending
+ * is a round trip (rtt_ns). */
 bool pl_tables_segment(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                        struct pl_segment *segment, uint64_t *at);
 
-/* The same, but sets only seq, len, t_sent_ns, t_received_ns, unseen and box_fate, which distinguish arrivals from
- * losses, and with the sender's capture alone t_acked_ns and rtt_ns. Other members keep their values. */
+/* The same for a few columns only: seq, len, t_sent_ns, t_received_ns, unseen and box_fate, which distinguish arrivals
+ * from losses; with the sender's capture alone also t_acked_ns and rtt_ns. Other members keep their values. */
 bool pl_tables_any_passage(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                            struct pl_segment *segment);
 static inline bool pl_tables_passage(const struct pl_tables *tables, const struct pl_transfer *transfer,
@@ -96,7 +97,7 @@ static inline bool pl_tables_passage(const struct pl_tables *tables, const struc
     return true;
 }
 
-/* Whether the cursor is at a row of the transfer that is a part of that frame of the sender's capture. */
+/* Whether the cursor is at a row that is a part of this frame of the sender's capture. */
 bool pl_tables_is_of_frame(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,
                            uint64_t frame);
 bool pl_tables_ack(const struct pl_tables *tables, const struct pl_transfer *transfer, struct pl_cursor *cursor,

@@ -3,8 +3,8 @@
 
 #include "sort.h"
 
-/* The first delays are kept exactly. When there are many, a histogram takes over, with 256 bins for each power of two,
- * which is 0.4 % of a delay. */
+/* The first delays are kept exactly. When there are many, a histogram replaces them, with 256 bins for each power of
+ * two: its error is at most 0.4 % of a delay. */
 enum { EXACT_MAX = 4096, BIN_BITS = 8, BINS = (65 - BIN_BITS) << BIN_BITS };
 
 static void note_rtt(struct pl_transfer *t, int64_t rtt_ns)
@@ -78,7 +78,7 @@ int pl_tally_segment(struct pl_tally *tally, const struct pl_segment *segment)
     if (!t->segments++)
         t->first_ns = segment->t_sent_ns;
     if (segment->t_sent_ns >
-        tally->last_sent_ns) /* a packet that is out of order in the file does not end the transfer */
+        tally->last_sent_ns) /* a packet that is out of order in the file does not set the end of the transfer back */
         tally->last_sent_ns = segment->t_sent_ns;
     if (segment->seq + segment->len > t->data_end)
         t->data_end = segment->seq + segment->len;

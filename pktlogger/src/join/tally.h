@@ -9,7 +9,7 @@
 struct pl_tally {
     struct pl_transfer *t;
     struct pl_round_trips trips;
-    int64_t last_shown_ns; /* sender's capture alone: when the last part that is known to have arrived was sent */
+    int64_t last_shown_ns; /* sender's capture alone: when the latest part that is known to have arrived was sent */
     int64_t last_sent_ns, last_answer_ns; /* last_answer_ns: when data was last acknowledged */
     PL_VECTOR(int64_t) delays;            /* all delays, until there are many */
     uint32_t *histogram;                  /* afterwards a histogram of their logarithms */

@@ -21,8 +21,8 @@ int pl_time_spans_add(struct pl_time_spans *spans, int64_t t0_ns, int64_t t1_ns)
 /* Sorts the spans by time, and merges those that overlap or touch. Returns 0, or -1 without memory. */
 int pl_time_spans_merge(struct pl_time_spans *spans);
 
-/* The part of the time from t0_ns to t1_ns that merged spans cover, in ns. *at is the first span that is not over; it
- * starts as 0, and t0_ns never decreases. */
+/* How many ns of the time from t0_ns to t1_ns the merged spans cover. *at is the index of the first span that is not
+ * over; it starts as 0, and t0_ns never decreases. */
 int64_t pl_time_spans_cover(const struct pl_time_spans *spans, size_t *at, int64_t t0_ns, int64_t t1_ns);
 
 void pl_time_spans_free(struct pl_time_spans *spans);

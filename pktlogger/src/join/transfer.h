@@ -2,14 +2,14 @@
  * are relative as in the sender's capture. Those of the receiver's capture are translated by `delta`.
  *
  * The captures are read three times. Memory holds only open flows and data that is not acknowledged.
- * 1. survey.c finds the flows of both captures. Their direction, their MSS and the difference of their relative numbers
- *    are known only after this reading.
+ * 1. survey.c finds the flows of both captures. The later readings need their direction, their MSS and the difference
+ *    of their relative numbers, which are known only at the end of this one.
  * 2. join.c pairs packets sent with packets received, block by block as data is acknowledged, and writes segments and
- *    acks. It also measures round-trip times and delays. The labels depend on their smallest values.
+ *    acks. It also measures round-trip times and delays. The labels depend on the smallest of these.
  * 3. walk.c follows the sender once more, along with the rows that were written. It writes kinds and events and finds
  *    stops.
- * Rejected: labels in the second reading, from the smallest round-trip time so far. The beginning of a transfer would
- * be judged by other bounds than its end. */
+ * Rejected: labels in the second reading, from the smallest round-trip time so far. The same rule would then have other
+ * bounds at the beginning of a transfer than at its end. */
 #ifndef PL_TRANSFER_H
 #define PL_TRANSFER_H
 
@@ -76,7 +76,7 @@ struct pl_event {
     uint8_t kind;
 };
 
-/* What limited a transfer at a moment (FORMAT.md section 4, "Limits"). */
+/* Limits: why the sender sent no faster at a moment (FORMAT.md section 4, "Limits"). */
 enum pl_limit_cause {
     PL_LIMIT_SLOW_START,
     PL_LIMIT_CONGESTION_AVOIDANCE,
@@ -141,25 +141,26 @@ enum pl_finding {
     PL_FINDING_N,
 };
 
-/* Evidence of these causes in a transfer. */
+/* Evidence for the causes of pl_finding in a transfer. */
 struct pl_signs {
     double policed_rate, policed_burst; /* octets a second and octets, with headers; 0: no policer */
     uint32_t largest_arrived;           /* payload of the largest part that arrived */
     uint32_t stuck_len;                 /* payload of a part of which stuck_tries copies were sent and none arrived */
     uint16_t stuck_tries;
     uint64_t shut,
-        shut_small; /* shut: times that the window was full; shut_small: among them, the window was below 3/4 of window_kept */
+        shut_small;   /* shut: how often the window was full; shut_small: how often of these it was also below 3/4 of
+                     * window_kept */
     uint64_t delayed; /* times that a short packet waited for a delayed acknowledgement */
     int64_t delayed_ns;
-    uint64_t answers; /* times that data of the peer came and everything was acknowledged before the sender sent more */
-    int64_t answers_ns;   /* total time that the sender had been silent at these moments */
+    uint64_t answers;     /* number of sends before which the peer's data came and everything was acknowledged */
+    int64_t answers_ns;   /* total time without sending before these sends */
     int64_t ack_queue_ns; /* mean wait of acknowledgements in queues, weighted by time; 0: none, or not known */
     const struct pl_flow
         *behind;         /* connection by which the receiver's machine passes the data on; NULL: none was found */
     unsigned behind_dir; /* direction of the data in that connection */
     double others_bps;   /* rate of other connections of the captures meanwhile, in the same direction */
     uint32_t others;     /* number of these other connections */
-    int64_t others_ns;   /* time in which one of them, other than a stream of the same transfer, was under way */
+    int64_t others_ns;   /* how long at least one of them, other than a stream of the same transfer, was under way */
     double streams_bps;  /* the part of others_bps that belongs to streams of the same transfer */
     uint32_t streams;    /* the number of `others` that are such streams */
 };
@@ -183,7 +184,8 @@ struct pl_stop {
     enum pl_cause cause;
     uint64_t bytes;           /* octets lost, for causes that name a loss */
     uint32_t packets, outage; /* packets lost; outage: how many of them met an outage */
-    int64_t waited_ns; /* time waited for the last lost packet, with the window closed, or with nothing to send */
+    int64_t waited_ns; /* how long the stop had lasted since the last lost packet, or with the window closed, or with
+                        * nothing to send */
     uint64_t outstanding_bytes; /* for causes that name outstanding octets */
     bool full_queue,
         probe; /* full_queue: most lost packets met a full queue; probe: a tail-loss probe ended the stop */
@@ -246,8 +248,9 @@ struct pl_outages {
 };
 
 /* A time in which none of the packets arrived that the connections between two hosts sent in one direction. The span
- * runs from the sending of one arrival to the sending of the next. Its ends are INT64_MIN and INT64_MAX where there was
- * no such arrival. The other fields describe the packets that were lost in the span, with and without data. */
+ * lies between two arrivals, and runs from the sending time of one to that of the other. INT64_MIN or INT64_MAX stand
+ * for an arrival that does not exist. The other fields describe the packets that were lost in the span, with and
+ * without data. */
 struct pl_silence {
     struct pl_time_span span;
     int64_t first_lost_ns, last_lost_ns; /* when the first and the last of them were sent */
@@ -263,18 +266,20 @@ struct pl_silences {
 
 struct pl_transfer {
     uint32_t number;                /* `flow` in the tables */
-    enum pl_ends ends;              /* with one capture alone, fields about the other capture describe this one */
+    enum pl_ends ends;              /* with one capture alone, fields about the other capture have this one's values */
     const struct pl_flow *flow;     /* as in the sender's capture */
-    const struct pl_flow *far_flow; /* as in the receiver's capture, if addresses or ports differ there (NAT) */
+    const struct pl_flow *far_flow; /* the same flow in the receiver's capture, if addresses or ports differ there
+                                     * (NAT); NULL: they do not */
     unsigned dir;                   /* of the data, in the sender's capture */
     unsigned receiver_dir;          /* of the data, in the receiver's capture */
     uint32_t mss, mss_option;       /* 0: not known, so packets are not split into parts */
     bool
-        lost_at_most; /* one capture alone and no SACK, so nothing shows which copy arrived: `lost` is an upper bound */
+        lost_at_most; /* one capture alone, and no SACK: nothing shows which copy arrived, and `lost` is an upper bound */
     bool mss_said;    /* a SYN gave the MSS; otherwise it comes from the packets' sizes */
-    bool scale_known; /* scale of the receiver's window */
-    uint8_t window_shift;   /* scale missing in the sender's capture and known from the receiver's */
-    uint8_t scale_least;    /* where the scale is unknown: the least one with which the outstanding data fits */
+    bool scale_known;       /* scale of the receiver's window */
+    uint8_t window_shift;   /* the window scale, if the sender's capture lacks it and the receiver's has it */
+    uint8_t scale_least;    /* if the scale is unknown: the smallest one with which the outstanding data fits into the
+                             * window */
     int64_t delta;          /* sender's relative number minus the receiver's */
     bool data_ids, ack_ids; /* data, or acknowledgements, have IPv4 identifications at both ends */
     uint64_t sender_rows, receiver_rows; /* packets of both directions */
@@ -299,7 +304,7 @@ struct pl_transfer {
 
     uint64_t data_end; /* sequence number after the last byte of data */
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
-    uint64_t in_flight_at_end; /* parts whose arrival the receiver's capture may not cover */
+    uint64_t in_flight_at_end; /* parts without arrival that may have arrived after the receiver's capture ended */
     int64_t
         certain_delay_ns; /* longest delay among parts that were sent once and therefore cannot be confused with a copy */
     uint64_t acked_unseen_bytes; /* octets acknowledged that the receiver's capture does not have */
@@ -308,7 +313,7 @@ struct pl_transfer {
     uint64_t unresolved; /* parts left out of the join because too many borders overlap */
     uint64_t max_unacknowledged_bytes;
     uint32_t window_max;  /* largest window that the receiver offered outside SYNs; 0: not known */
-    uint32_t window_kept; /* largest window that moved its right edge, once the first offer was used up; 0: none did */
+    uint32_t window_kept; /* largest window that moved its right edge, after the first offer was used up; 0: none did */
     struct pl_signs signs;
     const struct pl_line *line; /* the path's line in the data's direction; NULL: not known */
     double hosts_bps;           /* payload per second that the hosts handle at most; INFINITY: not bounded */
@@ -323,14 +328,14 @@ struct pl_transfer {
     int64_t min_delay_ns, max_delay_ns; /* among parts that arrived; -1: none did */
     int64_t low_delay_ns;     /* 5th percentile of delays: the smallest delay without the effect of late time stamps */
     int64_t typical_queue_ns; /* 95th percentile of (delay − min_delay_ns) */
-    uint64_t not_arrived;     /* parts, lost or not */
+    uint64_t not_arrived;     /* number of parts that did not arrive, lost or not */
     int64_t limit_ns[PL_LIMIT_N];
     uint64_t sampled; /* number of samples of the sender's socket */
     bool sets_rate;   /* by the samples, congestion control sends at a rate that it sets */
     struct pl_mark_sum marks;
     uint64_t duplicate_acks; /* at the sender */
     uint64_t reordered,
-        overtaken_sum; /* parts that arrived after later ones; number of parts that overtook them, in sum */
+        overtaken_sum; /* number of parts that arrived after later ones; sum of the numbers of parts that overtook each */
     uint32_t overtaken_max;
     int64_t
         reordered_late_ns; /* largest time between the first overtaking arrival and the arrival of a reordered part */
@@ -343,7 +348,7 @@ struct pl_transfer {
     unsigned ruled_out;                    /* loss causes that are impossible on this path, as bits 1 << cause */
     struct pl_outages outages;
     const struct pl_silences
-        *silent; /* when nothing from all connections between its hosts arrived; NULL: it is the only connection */
+        *silent; /* when nothing arrived from any connection between its hosts; NULL: it is the only connection */
     struct pl_scale_sum scales[PL_SCALES_MAX];
     struct pl_trains trains;
     uint64_t loss_causes[PL_LOSS_N], loss_seen_causes[PL_LOSS_N];
@@ -363,8 +368,8 @@ static inline bool pl_box_queue(uint8_t fate)
     return fate == FATE_QUEUE || fate == FATE_AQM;
 }
 
-/* The longest time that a part may be under way: the longest delay seen, plus an eighth, because a growing queue makes
- * each arrival later than those before. */
+/* The longest time for which a part may be under way: the longest delay seen, plus an eighth, because a growing queue
+ * makes each delay longer than the previous ones. */
 static inline int64_t pl_under_way_ns(const struct pl_transfer *transfer)
 {
     return transfer->certain_delay_ns + transfer->certain_delay_ns / 8;
@@ -387,7 +392,7 @@ static inline bool pl_corrupted(const struct pl_segment *segment)
     return segment->t_received_ns < 0 && segment->receiver_frame > 0;
 }
 
-/* The arrival time of a part if the path had its shortest delay, by the captures alone. */
+/* When a part would have arrived if the path had had its shortest delay, by the captures alone. */
 static inline int64_t pl_settled_ns(const struct pl_transfer *transfer, const struct pl_segment *segment)
 {
     return segment->t_received_ns - pl_base_moved_ns(&transfer->seen_base, segment->t_sent_ns);
@@ -408,8 +413,8 @@ static inline bool pl_is_data(const struct pl_row *row, unsigned dir)
 
 void pl_transfer_free(struct pl_transfer *transfer);
 
-/* The round-trip time without queues at a moment: the smallest one plus the difference between the base delays at this
- * moment and their smallest values. -1: no sample. */
+/* The round-trip time without queues at a moment: the smallest round-trip time, plus the amount by which the base
+ * delays of both directions now exceed their smallest values. -1: no sample. */
 static inline int64_t pl_transfer_rtt_ns(const struct pl_transfer *transfer, int64_t t_ns)
 {
     if (transfer->min_rtt_ns < 0)

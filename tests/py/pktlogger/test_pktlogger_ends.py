@@ -699,8 +699,8 @@ def test_losses_of_one_recovery_are_one_signal_to_slow_down(tmp_path: Path) -> N
     flow = c.analyse(tmp_path)[1]
     assert (flow["segments"], flow["lost"], flow["fast_recoveries"], flow["timeouts"]) == (15, 4, 1, 1)
     assert "4 of 15 packets were lost (26.7 %)" in flow["verdict"]["text"]
-    assert "With 2 congestion signals (fast recoveries and time-outs) TCP of the Reno kind" in flow["verdict"]["text"]
-    assert "comes to about 1.34 Mbit/s over 20 ms." in flow["verdict"]["text"]
+    assert "With 2 congestion signals (fast recoveries and time-outs) TCP Reno" in flow["verdict"]["text"]
+    assert "reaches about 1.34 Mbit/s over 20 ms." in flow["verdict"]["text"]
 
 
 def test_many_connections_are_summed_up(tmp_path: Path) -> None:
