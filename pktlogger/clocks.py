@@ -1,8 +1,8 @@
-"""Moves an analysis to another clock: the one of the sender's capture of the first leg.
+"""Converts the times of an analysis to another clock: that of the first leg's sender's capture.
 
-The times of each leg are on the clock of its own sender's capture. Where both legs share the capture between them, or
-both captures were made on one machine, the first leg's estimate of its receiver's clock (FORMAT.md, section 3, `clock`)
-converts the next leg to the first clock.
+The times of each leg are on the clock of its own sender's capture. The first leg's analysis has an estimate of its
+receiver's clock (FORMAT.md, section 3, `clock`). This converts the next leg, if the next leg's sender has the same
+clock: if both legs share the capture between them, or if both captures there were made on one machine.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _moved(table: pa.Table, clock: Clock) -> pa.Table:
 
 
 def sender_ns(shown_ns: NDArray[np.int64], clock: Clock) -> NDArray[np.int64]:
-    """The sender's clock reading at the moment when the receiver's clock showed `shown_ns`."""
+    """What the sender's clock showed when the receiver's clock showed `shown_ns`."""
     ahead = np.full(shown_ns.shape, int(clock.get("offset_ns") or 0), np.int64)
     for step in clock.get("steps") or ():
         ahead += np.where(shown_ns - ahead - int(step["step_ns"]) >= int(step["t_ns"]), int(step["step_ns"]), 0)

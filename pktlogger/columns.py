@@ -44,7 +44,7 @@ def _column(path: Path) -> pa.Array:
 
 
 def read_table(folder: str | Path, metadata: dict[bytes, bytes] | None = None) -> pa.Table:
-    """The table in `folder` (one with a columns.json), without copying."""
+    """The table in `folder`, which holds a columns.json. Nothing is copied."""
     folder = Path(folder)
     names = _load_json(folder / "columns.json")["columns"]
     table = pa.Table.from_arrays([_column(folder / f"{name}.npy") for name in names], names=names)
@@ -62,7 +62,8 @@ def read_index(folder: str | Path) -> pa.Table:
 
 
 def record_description(folder: str | Path) -> dict[str, Any]:
-    """The record.json of a box's record: names of fates and directions, bits of edits, skipped packets and gaps."""
+    """The record.json of a box's record: names of fates and directions, the bits of `edits`, skipped packets and
+    gaps."""
     return _load_json(Path(folder) / "record.json")
 
 
@@ -84,14 +85,15 @@ def summary(folder: str | Path) -> dict[str, Any]:
 
 def read_analysis(folder: str | Path) -> Analysis:
     """Segments, acknowledgements, events and summary of an analysis. `folder` is what `pktlogger analyse` wrote, or the
-    folder of a trial, which holds the same as Parquet. Otherwise FileNotFoundError says what the folder is."""
+    folder of a trial, which holds the same tables as Parquet. For any other folder FileNotFoundError says what the
+    folder is."""
     folder = Path(folder)
     tables = {name: _table_of(folder, name) for name in TABLES[:3]}
     return Analysis(**tables, summary=summary(folder), **{name: _newer(folder, name) for name in TABLES[3:]})
 
 
 def _newer(folder: Path, name: str) -> pa.Table:
-    """A table that analyses by earlier versions do not have; an empty table if it is missing."""
+    """A table that earlier versions of `analyse` did not write; empty if it is missing."""
     there = (folder / f"{name}.parquet").is_file() or (folder / name).is_dir()
     return _table_of(folder, name) if there else pa.table({})
 

@@ -1,6 +1,6 @@
 """One transfer from point to point: what each leg and each gateway did to it.
 
-A leg is a TCP connection with a capture at either end, that is, an analysis. Between two legs is a gateway that ends
+A leg is a TCP connection with a capture at either end, so it has an analysis. Between two legs is a gateway that ends
 the first connection and begins the second one. `legs` combines the results of `analyse` and `through`. FORMAT.md,
 section 12, has the fields.
 """
@@ -20,12 +20,12 @@ from pktlogger.clocks import on_one_clock
 from pktlogger.columns import Analysis
 from pktlogger.through import Through, spread, through
 
-UNSEEN = 255  # box_fate of a part that the record does not contain
+UNSEEN = 255  # box_fate of a part that the box's record lacks
 
 
 def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any]:
-    """The account of connection `flow` of the first leg (default: the one with the most data), on the clock of the
-    first sender's capture. ValueError when a gateway has no connection that belongs to it."""
+    """The results for connection `flow` of the first leg (default: the connection with the most data), on the clock of
+    the first sender's capture. ValueError when a gateway has no connection that belongs to it."""
     analyses = on_one_clock(analyses)
     first = analyses[0].summary
     flow = first["main_flow"] if flow is None else flow
@@ -52,9 +52,9 @@ def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any
 
 
 def tunnel(record: pa.Table, around: Sequence[tuple[str, str]] = ()) -> dict[str, Any]:
-    """What a delay box between two gateways did to packets towards the receiver, from its record (`read_record` or
-    box.parquet). A tunnel's packets are encrypted, so they belong to no leg. ``around``: pairs of addresses of hosts
-    whose TCP connections bypass the gateways."""
+    """What a delay box between two gateways did to packets towards the receiver. ``record`` is the box's record
+    (`read_record` or box.parquet). A tunnel's packets are encrypted, so they belong to no leg. ``around``: pairs of
+    addresses of hosts whose TCP connections bypass the gateways."""
     fates = json.loads(record.schema.metadata[b"pktlogger.record"])["fates"]
     flows = json.loads(record.schema.metadata.get(b"pktlogger.flows", b'{"flows":[]}'))["flows"]
     hosts = {frozenset(pair) for pair in around}
@@ -90,9 +90,9 @@ def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
 
 
 def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
-    """How long arrived parts took to the box, inside the box, and from the box to the receiver. Times in the box are
-    limited to the time between sending and arrival, because a box may date an arrival back by up to its polling
-    interval. If the times of most parts are out of order, the record is on another clock, and ``before_ns`` and
+    """How long the parts that arrived took to reach the box, inside the box, and from the box to the receiver. Times in
+    the box are limited to the time between sending and arrival, because a box may date an arrival back by up to its
+    polling interval. If the times of most parts are out of order, the record is on another clock, and ``before_ns`` and
     ``behind_ns`` are None.
     """
     if "box_fate" not in segments.column_names:
@@ -107,7 +107,7 @@ def _box(analysis: Analysis, segments: pa.Table) -> dict[str, Any] | None:
 
 
 def _losses(analysis: Analysis, segments: pa.Table, flow: int) -> list[dict[str, Any]]:
-    """How many packets were lost, where and why; the place is None without a box's record."""
+    """How many packets were lost, where and why; where is None without a box's record."""
     lost, causes = _of(analysis.losses, flow), analysis.summary.get("loss_causes", [])
     fates = (analysis.summary.get("box") or {}).get("fates")
     if not lost.num_rows:

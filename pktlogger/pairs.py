@@ -1,4 +1,4 @@
-"""Pairs the connections that carry the same bytes on both sides of a pair of gateways, and finds connections by their
+"""Pairs the connections that carry the same bytes on both sides of a pair of gateways. Finds connections by their
 ends."""
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ _SIDES = ("sender", "receiver")
 def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
     """Maps the number of a flow on the client's side to its number on the server's side, from both summary.json.
 
-    Gateways that keep addresses have the same end points on both sides, which pairs those flows. Remaining connections
-    of the same port are paired in the order in which they began, because a relay opens its own connection as it accepts
-    the client's. That port is the port of the listener: the receivers' port or, where data flow to the clients, the
-    senders'; the one that more flows share is taken. The rest are paired only in the order in which they began.
+    If gateways keep addresses, a flow has the same end points on both sides; such flows are paired by them. Remaining
+    connections of the same port are paired in the order in which they began, because a relay opens its own connection
+    as it accepts the client's. The port is that of the listener: the receivers' port or, if data flow to the clients,
+    the senders' port; the one that more flows share is taken. All flows that are left are paired in the order in which
+    they began.
     """
     pairs: dict[int, int] = {}
     left, right = list(client.get("flows") or ()), list(server.get("flows") or ())
@@ -35,8 +36,8 @@ def pair_flows(client: Summary, server: Summary) -> dict[int, int]:
 
 
 def between(summary: Summary, ends: Iterable[tuple[str, str]]) -> list[int]:
-    """The numbers of the flows between these ends, the one with the most data first. Each pair of ends has the side
-    that connected and the other one, as ``ADDRESS:PORT`` or ``[ADDRESS]:PORT``.
+    """The numbers of the flows between these ends, the one with the most data first. Each pair of ends names the side
+    that connected and the other side, as ``ADDRESS:PORT`` or ``[ADDRESS]:PORT``.
     """
     wanted = set(ends)
     found = [flow for flow in summary.get("flows") or () if tuple(_end(flow[side]) for side in _SIDES) in wanted]
@@ -65,5 +66,5 @@ def _port_of(side: str) -> Callable[[Summary], Any]:
 
 
 def _common(key: Callable[[Summary], Any], left: list[Summary], right: list[Summary]) -> int:
-    """How many flows on both sides have the same key."""
+    """The number of flows that have the same key on both sides."""
     return (Counter(map(key, left)) & Counter(map(key, right))).total()

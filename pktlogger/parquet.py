@@ -14,12 +14,13 @@ row.
 
 An index is written with lz4. Only `ack` is written with zstd and without differences, which makes it smaller (0.5
 instead of 1.7 bytes per row) and quicker. On a busy machine this took 238 ns of processor time per row (minimum of six
-measurements, median 320) and 7.1 bytes per row. The settings of the third line took 321 ns (394) and 5.7 bytes. Other
-tables use the settings of the third line.
+measurements; median 320) and 7.1 bytes per row. The settings of the table's third line took 321 ns (median 394) and 5.7
+bytes. Tables other than the index use these settings.
 
-Half of the time went into the levels of lists of four, which are empty in nearly all rows. So the lists of an index
-have only as many elements as there are edges. Rejected: an Arrow C data interface from pktlogger, because the mapped
-columns already are Arrow's memory and the encoder takes the time; a Parquet writer of our own.
+With lists of four, half of the time went into Parquet's repetition levels, although the lists are empty in nearly all
+rows. So the lists of an index have only as many elements as there are edges. Rejected: an Arrow C data interface from
+pktlogger. The mapped columns already are Arrow's memory, and it is the encoder that takes the time. Rejected: a Parquet
+writer of our own.
 """
 
 import json
@@ -97,7 +98,7 @@ def _groups(table: pa.Table) -> Iterator[pa.Table]:
 
 
 def _without_no_ack(group: pa.Table) -> pa.Table:
-    """Null for the acknowledgement number of packets without one, which is 2^64 - 1 in the columns."""
+    """Sets the acknowledgement number of packets without one to null; in the columns it is 2^64 - 1."""
     if "ack" not in group.column_names or group.schema.field("ack").type != pa.uint64():
         return group
     place, ack = group.column_names.index("ack"), group.column("ack").to_numpy()
@@ -123,7 +124,7 @@ def _without(table: pa.Table, description: dict[str, Any], name: str) -> pa.Tabl
 
 
 def _with_lists(group: pa.Table) -> pa.Table:
-    """SACK edges as lists that hold only the edges present."""
+    """SACK edges as lists without the unused elements."""
     numbers = group.column("sack_n").to_numpy()
     some = np.flatnonzero(numbers)
     offsets = np.zeros(numbers.size + 1, np.int32)

@@ -1,10 +1,10 @@
-"""What happened between two captures of a pair of gateways, or of one relay: how long each byte stayed there, and what
-limited the transfer as a whole.
+"""What happened inside a pair of gateways, or a relay, between its two captures: how long each byte stayed there, and
+what limited the transfer as a whole.
 
 A relay ends the client's connection and opens one of its own. Both carry the same bytes, so an offset in the stream is
-the same in both (`pair_flows` says which connections belong together). `near` is the analysis of the sender and the
-relay's near interface, `far` that of the relay's far interface and the receiver. FORMAT.md, section 11, has the columns
-and the rules.
+the same in both (`pair_flows` says which connections belong together). `near` is the analysis of the captures at the
+sender and at the relay's near interface, `far` that of the captures at the relay's far interface and at the receiver.
+FORMAT.md, section 11, has the columns and the rules.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from pktlogger.pairs import pair_flows
 
 I64 = npt.NDArray[np.int64]
 GATEWAY = "gateway"
-_WAITS = ("receiver_window", "zero_window")  # limits of the near connection, whose receiver is the gateway
-_ANSWERS = ("application",)  # limits of the near connection, whose program waits for its peer
-_SENDERS = ("application", "send_buffer", "pacing")  # limits of the far connection, whose sender is the gateway
+_WAITS = ("receiver_window", "zero_window")  # limits of the near connection that the gateway, its receiver, causes
+_ANSWERS = ("application",)  # limits of the near connection that may be its program's waits for answers
+_SENDERS = ("application", "send_buffer", "pacing")  # limits of the far connection that the gateway, its sender, causes
 _SHARES = {"min": 0, "p50": 50, "p95": 95, "max": 100}
 _UNSEEN_BASE = 2**32  # numbers of a connection whose SYN was not captured begin here
 
 
 class Through(NamedTuple):
     """`passes`: a row for each segment that left for the first time; `limits`: what limited the whole transfer;
-    `flows`: figures of each pair of connections; `limit_causes`: names of the numbers in `limits`."""
+    `flows`: results for each pair of connections; `limit_causes`: names of the numbers in `limits`."""
 
     passes: pa.Table
     limits: pa.Table
@@ -39,8 +39,9 @@ class Through(NamedTuple):
 
 
 def through(near: Analysis, far: Analysis) -> Through:
-    """Joins the two analyses. A pair of connections without one of the SYNs has no common offsets and is left out."""
-    names = [*near.summary.get("limit_causes", ()), GATEWAY]  # analyses by earlier versions have no limits
+    """Joins the two analyses. A pair of connections is left out if one of its SYNs is missing, because its offsets are
+    then not comparable."""
+    names = [*near.summary.get("limit_causes", ()), GATEWAY]  # earlier versions of `analyse` wrote no limits
     passes, limits, flows = [], [], []
     for client, server in sorted(pair_flows(near.summary, far.summary).items()):
         arrived, left = _arrivals(near, client), _departures(far, server)
@@ -119,8 +120,8 @@ def _passes(arrived: tuple[I64, I64], left: tuple[I64, I64, I64], flow: int) -> 
 
 
 def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I64, I64, I64]) -> tuple[I64, I64]:
-    """When the gateways held the end of a message that the peer then answered: from its arrival until it had left. An
-    answer is data of the peer that acknowledge the message and come before the sender sends again.
+    """The times in which the gateways held the end of a message that the peer later answered: from its arrival until it
+    had left. An answer is data of the peer that acknowledge the message and arrive before the sender sends again.
     """
     seq, length, sent_ns = _rows(near.segments, flow, "seq", "len", "t_sent_ns")
     ack, came_ns = _with_data(near, flow)
@@ -131,7 +132,7 @@ def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I
     end, again_ns = end[last], sent_ns[last + 1]
     left_ends, left_ns = left[0] + left[1], np.maximum.accumulate(left[2])
     there, gone = (np.searchsorted(places, end) for places in (arrived[0], left_ends))
-    newest = np.searchsorted(came_ns, again_ns, "right") - 1  # the answer, or the rest of an earlier one
+    newest = np.searchsorted(came_ns, again_ns, "right") - 1  # the answer, or data of an earlier one
     at = np.flatnonzero((there < arrived[0].size) & (gone < left_ends.size) & (newest >= 0))
     at = at[ack[newest[at]] >= end[at]]
     in_ns, out_ns, answer_ns = arrived[1][there[at]], left_ns[gone[at]], came_ns[newest[at]]
@@ -141,8 +142,8 @@ def _answered(near: Analysis, flow: int, arrived: tuple[I64, I64], left: tuple[I
 
 def _with_data(near: Analysis, flow: int) -> tuple[I64, I64]:
     """The acknowledgements that came with data of the peer, in order of arrival: acknowledged offset, and time. Tables
-    by earlier versions do not say which acknowledgements had data; there it is assumed of those that acknowledged
-    nothing new.
+    by earlier versions do not say which acknowledgements had data; there an acknowledgement that acknowledged nothing
+    new is assumed to have had data.
     """
     told = near.acks.num_columns and "len" in near.acks.column_names
     ack, came_ns, length = _rows(near.acks, flow, "ack", "t_received_ns", "len" if told else "ack")
@@ -157,14 +158,14 @@ def _limits(
     near: Analysis, far: Analysis, client: int, server: int, names: list[str], answered: tuple[I64, I64]
 ) -> tuple[pa.Table, dict[str, int]]:
     """What limited the whole transfer, and how long each limit lasted, under the names that the connections' verdicts
-    use. The limits of the near connection count. Those of the far one count instead where the near one waits for the
-    gateway's window or for an answer to data that the gateways hold, and after its end. The limit is `gateway` where
-    the far connection's limit is its sender, which is the gateway, or where the far connection does not exist.
+    use. Normally the limits of the near connection count. While it waits for the gateway's window, or for an answer to
+    data that the gateways hold, and after its end, the limits of the far connection count. If the far connection is
+    limited by its sender, which is the gateway, or does not exist, the limit is `gateway`.
     """
     near_limits, far_limits = (
         _rows(side.limits, flow, "t0_ns", "t1_ns", "cause") for side, flow in ((near, client), (far, server))
     )
-    (sent_ns,) = _rows(near.segments, client, "t_sent_ns")  # all at one time if its limits cover no time
+    (sent_ns,) = _rows(near.segments, client, "t_sent_ns")  # used if the limits cover no time
     began_ns = (near_limits[0] if near_limits[0].size else sent_ns)[:1]
     borders = np.unique(np.concatenate([began_ns, *near_limits[:2], *far_limits[:2], *answered]))
     borders = borders[borders >= began_ns[0]] if began_ns.size else borders[:0]
@@ -178,7 +179,7 @@ def _limits(
     found = np.where(waits, beyond, found)
     verdict_ns: Counter[str] = Counter()
     for side, flow, here in ((near, client, ~waits), (far, server, waits)):
-        told = side.summary["flows"][flow].get("limits_as") or {}  # analyses by earlier versions have none
+        told = side.summary["flows"][flow].get("limits_as") or {}  # earlier versions of `analyse` wrote none
         for cause in np.unique(found[here]).tolist():
             lasted_ns = int(np.diff(borders)[here & (found == cause)].sum())
             verdict_ns[told.get(names[cause], names[cause])] += lasted_ns

@@ -25,6 +25,7 @@ int main(int argc, char **argv)
                                               .verbs_n = sizeof verbs / sizeof verbs[0]};
     if (argc == 2 && strcmp(argv[1], "--causes-json") == 0)
         return pl_finish_stdout(pl_cmd_causes_json());
-    signal(SIGPIPE, SIG_IGN); /* a reader that has gone is a failed write, and files are finished in order */
+    signal(SIGPIPE, SIG_IGN); /* writing to a closed pipe must fail instead of ending the process, so that files are
+                               * finished in order */
     return pl_finish_stdout(nc_program_main(&program, argc, argv));
 }

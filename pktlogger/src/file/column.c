@@ -8,8 +8,8 @@
 
 enum { HEADER_BYTES = 128, MAGIC_BYTES = 10 };
 
-/* Reads the number of rows from the header's shape. False when the header has another form, or when the length of the
- * file does not match it. */
+/* Reads the number of rows from the header's shape. False if the header has another form, or if the file's length does
+ * not match it. */
 static bool read_header(const struct pl_mapping *mapping, const char *descr, size_t size, uint64_t *rows)
 {
     char want[96], text[HEADER_BYTES - MAGIC_BYTES + 1] = "";

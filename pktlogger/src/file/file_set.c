@@ -67,8 +67,8 @@ static bool number_of(const struct parts *parts, const char *entry, uint64_t *nu
     return strcmp(at + n + 1 + TIME_DIGITS, parts->extension) == 0;
 }
 
-/* Nobody named the files of a set individually. So a link or a pipe among them may come from somebody else, and is
- * skipped. */
+/* Skips links and pipes. The user named only the set, not its files, so somebody else may have put a link or a pipe
+ * there. */
 static bool is_file(int folder, const char *entry)
 {
     struct stat found;

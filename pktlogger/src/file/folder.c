@@ -1,5 +1,4 @@
-/* Implements folder.h. rename() replaces an empty folder and fails on one with contents, which is the behaviour
- * wanted. */
+/* Implements folder.h. rename() does what is needed: it replaces an empty folder, and fails on one with contents. */
 #include "folder.h"
 
 #include <errno.h>
@@ -23,7 +22,7 @@ int pl_temporary_name(const char *path, char *out, size_t size)
     return len && base < len && n > 0 && (size_t)n < size ? 0 : -1;
 }
 
-/* Reports a folder that is not empty early, before minutes of work. The final rename still decides. */
+/* Reports early, before minutes of work, that a folder is not empty. The final rename checks this again. */
 static int check_free(const char *path, struct nc_error *error)
 {
     struct stat status;
@@ -32,7 +31,7 @@ static int check_free(const char *path, struct nc_error *error)
     if (rmdir(path) < 0)
         return nc_fail(error, NC_EXIT_USAGE,
                        "--output '%s': exists and is not an empty folder; remove it or name another", path);
-    if (mkdir(path, status.st_mode & 07777) == 0) /* the folder was empty: make it again */
+    if (mkdir(path, status.st_mode & 07777) == 0) /* the folder was empty: restores it */
         return 0;
     return nc_fail(error, NC_EXIT_USAGE, "--output '%s': cannot create it: %s", path, strerror(errno));
 }

@@ -1,4 +1,4 @@
-/* Implements foreign.h. The table is made from files that editcap wrote in each of its formats, and from the magic
+/* Implements foreign.h. The table comes from files that editcap wrote in each of its formats, and from the magic
  * numbers in Wireshark's wiretap. Files converted from K12 text and LANalyzer have no date, and files converted from
  * CommView NCFX lack packets. */
 #include "foreign.h"

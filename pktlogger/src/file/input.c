@@ -18,7 +18,7 @@ struct pl_input {
     struct pl_file_set set; /* empty: one file, `path` */
     size_t next;            /* files opened so far */
     struct pl_mapping mapping;
-    bool borrowed; /* the mapping is memory of the caller */
+    bool borrowed; /* the caller owns the memory; it is not mapped */
     struct pl_unpack *unpack;
     uint8_t *buffer; /* for a compressed file */
     size_t room;
@@ -83,12 +83,12 @@ int pl_input_next_file(struct pl_input *input, struct nc_error *error)
     struct stat status;
     bool empty = input->set.n && stat(pl_input_file(input), &status) == 0 && status.st_size == 0;
     if (!input->borrowed && !empty && pl_map(pl_input_file(input), &input->mapping, error) < 0)
-        return -1; /* an empty file is an error if it is alone; in a set it is a cut file */
+        return -1; /* a single empty file is an error; in a set an empty file counts as cut */
     return pl_unpack_is(input->mapping.data, input->mapping.len) ? begin_unpack(input, error) : 1;
 }
 
-/* Moves the remaining bytes to the front of the buffer, which grows for a long block, and decompresses more bytes after
- * them. */
+/* Moves the remaining bytes to the front of the buffer and decompresses more bytes after them. The buffer grows for a
+ * long block. */
 static bool more_unpacked(struct pl_input *input, const uint8_t **at, const uint8_t **end, size_t need)
 {
     size_t rest = (size_t)(*end - *at);

@@ -16,12 +16,12 @@ struct pl_mapping {
 /* Returns 0, or -1 with a reason that names the file. */
 int pl_map(const char *path, struct pl_mapping *mapping, struct nc_error *error);
 
-/* Releases the memory of everything before `upto`, some MB at a time. The file stays in the page cache and is mapped
- * again from there if it is read again. Set `forgotten` to 0 before another reading from the start. Without this
- * function a reader of a long file seems to hold all of it in memory. */
+/* Releases the memory of everything before `upto`, some MB at a time. The data stay in the page cache and are mapped
+ * again from there if they are read again. Set `forgotten` to 0 before another reading from the start. Without this
+ * function the process seems to hold all of a long file in memory. */
 void pl_mapping_forget(struct pl_mapping *mapping, const uint8_t *upto);
 
-/* Maps the next part of the file into memory at once, which costs less than a page fault for every few pages. */
+/* Maps the next part of the file into memory at once, which costs less than many page faults. */
 void pl_mapping_want(const uint8_t *from, size_t len);
 
 void pl_unmap(struct pl_mapping *mapping);

@@ -1,6 +1,6 @@
 /* Implements reader.h, which has the invariants. The bounds of a block are checked once, where its length is read;
- * its parser then gets [body, body + len). A last block that the file cuts short is the end and not an error, because a
- * crashed capture leaves such a file behind. */
+ * its parser then gets [body, body + len). If the file ends within a block, this counts as the end and not as an error,
+ * because a crashed capture leaves such a file. */
 #include "reader.h"
 
 #include <inttypes.h>
@@ -73,7 +73,7 @@ static bool more(struct pl_reader *reader, size_t need)
     return enough;
 }
 
-/* True when the window has the next `need` bytes. Makes the window longer if necessary. */
+/* True when the window has the next `need` bytes. Extends the window if necessary. */
 static inline bool have(struct pl_reader *reader, size_t need)
 {
     return remaining(reader) >= need || more(reader, need);
@@ -112,7 +112,7 @@ struct option {
     uint16_t code, len;
     const uint8_t *value;
 };
-/* Takes the option at *at; false at the end of the list or when the option does not fit. */
+/* Takes the option at *at; false at the end of the list, or if the option does not fit. */
 static bool next_option(const struct pl_reader *reader, const uint8_t **at, const uint8_t *end, struct option *option)
 {
     if (end - *at < 4)
@@ -127,8 +127,8 @@ static bool next_option(const struct pl_reader *reader, const uint8_t **at, cons
     return true;
 }
 
-/* Reads a 64-bit value of an option, which is in the file's byte order. Times in blocks are two 32-bit halves instead,
- * the high one first. */
+/* Reads a 64-bit value of an option, in the file's byte order. (Times in blocks differ: they are two 32-bit halves, the
+ * high one first.) */
 static uint64_t get64(const struct pl_reader *reader, const uint8_t *at)
 {
     uint64_t value;
@@ -245,7 +245,7 @@ static int parse_section(struct pl_reader *reader)
     return 0;
 }
 
-/* Appends the block to the kept head, if the caller wants the head and the block is part of it. */
+/* Appends the block to the kept head if the caller wants the head and the block belongs to it. */
 static int keep_head(struct pl_reader *reader, uint32_t type, uint32_t total)
 {
     if (!reader->keep_head || (type != PL_BLOCK_SECTION && type != PL_BLOCK_INTERFACE))
@@ -260,7 +260,7 @@ static int keep_head(struct pl_reader *reader, uint32_t type, uint32_t total)
         return corrupt(reader, "out of memory for interfaces");
     memcpy(grown + kept, reader->at, total);
     if (type == PL_BLOCK_SECTION)
-        memset(grown + 16, 0xff, 8); /* left open: a part of the section has another length */
+        memset(grown + 16, 0xff, 8); /* "length not given": the user of the head writes only a part of the section */
     reader->head = grown;
     reader->head_bytes = kept + total;
     return 0;
@@ -272,7 +272,8 @@ static enum pl_next next_block_frame(struct pl_reader *reader, struct pl_frame *
         return PL_FRAME;
     while (have(reader, BLOCK_FRAME)) {
         uint32_t type = pl_get32(reader->at, reader->swapped);
-        if (type == PL_BLOCK_SECTION && parse_section(reader) < 0) /* reads the same in both byte orders */
+        if (type == PL_BLOCK_SECTION && parse_section(reader) < 0) /* this block type reads the same in both byte
+                                                                    * orders */
             return PL_CORRUPT;
         uint32_t total = pl_get32(reader->at + 4, reader->swapped);
         if (total < BLOCK_FRAME || total % 4)
@@ -310,7 +311,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
     if (!have(reader, header) || !have(reader, header + (size_t)pl_get32(reader->at + 8, reader->swapped)))
         return PL_END;
     const uint8_t *at = reader->at;
-    const struct pl_interface *interface = &reader->interfaces[0]; /* the only interface of a classic file */
+    const struct pl_interface *interface = &reader->interfaces[0]; /* a classic file has a single interface */
     uint32_t captured = pl_get32(at + 8, reader->swapped);
     uint32_t per_second = interface->tsresol == 9 ? 1000000000u : 1000000u;
     uint64_t ticks = (uint64_t)pl_get32(at, reader->swapped) * per_second + pl_get32(at + 4, reader->swapped);
@@ -320,7 +321,7 @@ static enum pl_next next_record(struct pl_reader *reader, struct pl_frame *frame
                 pl_get32(at + 12, reader->swapped));
 }
 
-/* True where the bytes at `at` can be the head of a record of a file with microseconds. */
+/* True if `at` can be the head of a record in a file with microseconds. */
 static bool is_record(const struct pl_reader *reader, const uint8_t *at)
 {
     uint32_t captured = pl_get32(at + 8, reader->swapped), wire = pl_get32(at + 12, reader->swapped);
@@ -328,8 +329,8 @@ static bool is_record(const struct pl_reader *reader, const uint8_t *at)
            wire <= RECORD_BYTES_MAX;
 }
 
-/* Nokia's files, and those of two old Linux distributions, have the usual magic number but headers of 28, 24 and 20
- * bytes. So the length is found from the second record. */
+/* Finds the length of record headers by the second record. Nokia's files, and files of two old Linux distributions,
+ * have the usual magic number, but their headers are 28, 24 and 20 bytes long. */
 static uint8_t record_of(struct pl_reader *reader, uint8_t usual)
 {
     if (!have(reader, CLASSIC_RECORD) || !is_record(reader, reader->at))
@@ -383,7 +384,7 @@ int pl_reader_open(struct pl_reader *reader, const uint8_t *data, size_t len)
     return begin_file(reader);
 }
 
-/* Opens the window of the next file. Returns 1, 0 when there is none, or -1 with a reason. */
+/* Opens the window of the next file. Returns 1, or 0 if there is none, or -1 with a reason. */
 static int enter_file(struct pl_reader *reader, struct nc_error *error)
 {
     int status = pl_input_next_file(reader->input, error);

@@ -45,11 +45,11 @@ struct pl_frame {
 
 #define PL_HEAD_MAX ((size_t)1 << 20) /* largest kept head, because each flow's file has a copy of it */
 
-/* Largest number of interfaces per section, so that a small compressed file cannot demand much memory. */
+/* Largest number of interfaces per section. The limit stops a small compressed file from demanding much memory. */
 enum { PL_SECTION_INTERFACES_MAX = 4096 };
 
-/* Packets of all interfaces that are not in the file, because the kernel's ring, the interface or the capturing process
- * dropped them. */
+/* Packets that the file lacks because the kernel's ring, an interface or the capturing process dropped them, over all
+ * interfaces. */
 struct pl_drops {
     bool known; /* every interface has a statistics block */
     uint64_t kernel, interface, process;
@@ -61,7 +61,7 @@ struct pl_reader {
     struct pl_input *input;          /* source of the next window; NULL: all bytes are in memory */
     bool classic, swapped;
     uint8_t record_bytes; /* classic: length of a record's header */
-    bool truncated;       /* a file was cut, and everything before the cut was read; or the set lacks a file */
+    bool truncated;       /* a file was cut, so only what precedes the cut was read; or the set lacks a file */
     uint64_t cut_files;   /* files that were cut, or whose compression is damaged */
     char cut[512];        /* the first such file, and the reason */
     uint64_t frames;
@@ -72,11 +72,11 @@ struct pl_reader {
     size_t interface_n, interface_room;
     struct pl_drops earlier; /* statistics of earlier sections */
     uint64_t earlier_interfaces;
-    const uint8_t *block; /* start of the last frame, up to `at`: a pcapng block or a classic record */
+    const uint8_t *block; /* start of the last frame's bytes, which end at `at`: a pcapng block or a classic record */
     bool keep_head;       /* keep the head of the section; the caller sets it after opening */
-    uint8_t *head;        /* pcapng: the section header, with its length left open, and the interfaces so far */
+    uint8_t *head;        /* pcapng: the section header, with its length not given, and the interfaces so far */
     size_t head_bytes;
-    char why[512]; /* the reason of PL_CORRUPT */
+    char why[512]; /* the reason for PL_CORRUPT */
 };
 
 enum pl_next { PL_FRAME, PL_END, PL_CORRUPT };
@@ -149,8 +149,8 @@ static inline bool pl_reader_usual(struct pl_reader *reader, struct pl_frame *fr
 
 void pl_reader_close(struct pl_reader *reader);
 
-/* After the end: says on stderr which files of `path` were cut or missing, and how many packets have an unsupported
- * link type. Says nothing if there are none. */
+/* Call it after the end. Reports on stderr which files of `path` were cut or missing, and how many packets have an
+ * unsupported link type. Prints nothing if there are none. */
 void pl_reader_report(const struct pl_reader *reader, const char *path);
 
 /* Sums the statistics of the interfaces of all sections so far. */

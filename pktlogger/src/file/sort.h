@@ -1,7 +1,7 @@
-/* Sorts arrays that are nearly in order. Packets of two captures in order of time are nearly in order of numbers.
- * Ascending runs are found and merged, so one run costs one comparison per element, and any input O(n log n). Where two
- * runs overlap, only the overlap is moved, in place (as in timsort), so a few elements out of place cost little.
- * Everything is inline, so that size and comparison are constants where it is called.
+/* Sorts arrays that are nearly in order: the packets of two captures in order of time are nearly in order of numbers.
+ * The function finds ascending runs and merges them. So an array of one run costs one comparison per element, and any
+ * input O(n log n). Where two runs overlap, only the overlap is moved, in place (as in timsort), so a few elements out
+ * of order cost little. Everything is inline, so that size and comparison are constants for the compiler.
  * Rejected: qsort(), which makes n log n comparisons whatever the order. */
 #ifndef PL_SORT_H
 #define PL_SORT_H
@@ -17,10 +17,10 @@ typedef int pl_compare(const void *left, const void *right);
 
 #define PL_SORT_INLINE static inline __attribute__((always_inline))
 
-/* `ends` has the end of each run, in elements. */
+/* `ends`: index after the last element of each run. */
 struct pl_sort_work {
     PL_VECTOR(size_t) ends;
-    uint8_t *spare; /* buffer for the end of a left run */
+    uint8_t *spare; /* holds the end of a left run during a merge */
     size_t spare_bytes;
 };
 

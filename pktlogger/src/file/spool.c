@@ -45,7 +45,7 @@ const char *pl_spooled(const char *path, char name[PL_SPOOL_NAME], struct nc_err
     bool standard = strcmp(path, "-") == 0;
     if ((standard ? fstat(STDIN_FILENO, &status) : stat(path, &status)) < 0 ||
         (!standard && !S_ISFIFO(status.st_mode) && !S_ISSOCK(status.st_mode)))
-        return path; /* opening the path later reports the error */
+        return path; /* the error is reported when the path is opened */
     const char *folder = getenv("TMPDIR");
     folder = folder && *folder ? folder : "/var/tmp";
     int from = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);

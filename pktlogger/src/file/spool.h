@@ -7,9 +7,9 @@
 
 enum { PL_SPOOL_NAME = 40 };
 
-/* The path to open in place of `path`. For "-" (standard input) and for pipes it is a name of the copy, written to
- * `name` and valid as long as the process; otherwise it is `path` itself. NULL with a reason. The copy is in $TMPDIR,
- * or in /var/tmp. */
+/* The path to open instead of `path`. For "-" (standard input) and for pipes it is the name of a copy in $TMPDIR, or in
+ * /var/tmp. The name is written to `name` and is valid as long as the process. For other files it is `path` itself.
+ * NULL with a reason. */
 const char *pl_spooled(const char *path, char name[PL_SPOOL_NAME], struct nc_error *error);
 
 #endif

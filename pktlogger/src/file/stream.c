@@ -17,7 +17,8 @@ int pl_stream_failed(FILE *stream)
         return errno;
     if (!ferror(stream))
         return 0;
-    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO; /* writing one more byte fails for the same reason */
+    return write(fileno(stream), "\n", 1) < 0 ? errno : EIO; /* finds the reason: writing one more byte fails with it,
+                                                              * too */
 }
 
 int pl_stream_close(FILE *stream)
@@ -38,6 +39,6 @@ int pl_stream_json(int dir_fd, const char *name, const json_t *value)
     if (pl_stream_close(stream) < 0)
         return -1;
     if (dumped < 0)
-        errno = ENOMEM; /* everything was written, so the failure was not the file's */
+        errno = ENOMEM; /* all data were written, so the error concerned something else */
     return dumped;
 }

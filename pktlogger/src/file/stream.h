@@ -1,5 +1,5 @@
-/* Text and JSON files that are written through stdio. A stream forgets why a write failed, and a file system may report
- * that it is full only when the file is closed. One function checks both. */
+/* Text and JSON files that are written through stdio. A stream does not keep the reason of a failed write, and a file
+ * system may report that it is full only when the file is closed. One function checks both. */
 #ifndef PL_STREAM_H
 #define PL_STREAM_H
 

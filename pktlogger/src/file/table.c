@@ -1,7 +1,7 @@
-/* Implements table.h. Rows are collected in a small stage that stays in the processor's cache, and are moved from there
- * into columns; a full set of columns is written by a second thread while the next set fills. A page of a file that
- * would hold only zeros is not written: it stays a hole, which reads as zeros. Most packets have no SACK blocks, and
- * those columns are half of a row.
+/* Implements table.h. Rows are collected in a small buffer ("stage") that stays in the processor's cache, and are moved
+ * from there into columns. A second thread writes a full set of columns while the next set fills. A page that holds
+ * only zeros is not written. It stays a hole in the file, which reads as zeros. This saves much, because most packets
+ * have no SACK blocks, and their columns are half of a row.
  * Rejected: one write buffer per column, written when it is full. Each value would be copied on its own, and the reader
  * would wait for the file system. */
 #include "table.h"
@@ -31,18 +31,19 @@ struct column_file {
     uint8_t *blocks[2]; /* BLOCK_ROWS rows each */
 };
 
-/* The caller owns block `b` of all columns until `full[b]` is set; then the writer owns it until it clears that. */
+/* Block `b` of all columns belongs to the caller until `full[b]` is set, and then to the writer until it clears
+ * `full[b]`. */
 struct pl_table {
     int dir_fd;
     char *name;
-    int error;  /* errno of the first failure; the writer's while it runs */
+    int error;  /* errno of the first failure; belongs to the writer while it runs */
     bool whole; /* the files have no holes */
     bool running, ending;
     bool full[2];
     pthread_t writer;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    uint64_t written;          /* rows; the writer's while it runs */
+    uint64_t written;          /* number of rows written; belongs to the writer while it runs */
     unsigned current;          /* index of the block that is being filled */
     size_t block_rows, staged; /* number of rows in that block, and in the stage */
     size_t stride;             /* bytes per row in the stage */
@@ -191,7 +192,7 @@ static void write_block(struct pl_table *table, unsigned block, size_t rows)
     table->written += rows;
 }
 
-/* Writes full blocks in turns until the table is closed. */
+/* Writes full blocks in turn until the table is closed. */
 static void *run_writer(void *context)
 {
     struct pl_table *table = context;
@@ -269,7 +270,7 @@ static void move_rows(struct pl_table *table, const uint8_t *rows, size_t stride
         turn(table);
 }
 
-/* at most as many at once as fit into the processor's cache */
+/* at most as many rows at once as fit into the processor's cache */
 static void take_rows(struct pl_table *table, const uint8_t *rows, size_t stride, size_t n)
 {
     for (size_t moved; n; n -= moved, rows += moved * stride) {

@@ -1,8 +1,8 @@
 /* Tables on disk. A table is a folder with one .npy file for each column (NPY format 1.0, little endian) and
- * columns.json, which names the columns in order. Rows are appended one at a time and are soon written, so that only
- * the disk bounds the size of a table: at most 16,384 rows are in memory. The number of rows is written into the
- * headers when the table is closed. A long table has its own writing thread.
- * Rejected: Parquet from C, which has no well-kept C library; Python writes Parquet from these files. */
+ * columns.json, which names the columns in order. Rows are appended one at a time and soon written. At most 16,384 rows
+ * are in memory, so only the disk bounds the size of a table. The number of rows is written into the headers when the
+ * table is closed. A long table has its own writing thread.
+ * Rejected: Parquet from C, because no well-maintained C library exists; Python writes Parquet from these files. */
 #ifndef PL_TABLE_H
 #define PL_TABLE_H
 
@@ -26,14 +26,15 @@ struct pl_table;
  * with errno. */
 struct pl_table *pl_table_create(int dir_fd, const char *name, const struct pl_column *columns, size_t n);
 
-/* For a table that this process maps: closing it allocates all the space that its files need, without holes. On a full
- * disk, writing to a mapped hole ends the process (SIGBUS); in tmpfs, reading it does, too. */
+/* For a table that this process will map. When the table is closed, all the space of its files is allocated, without
+ * holes. Otherwise writing to a mapped hole on a full disk would end the process (SIGBUS); in tmpfs, even reading
+ * would. */
 void pl_table_keep_whole(struct pl_table *table);
 
 /* Appends one row. Errors are reported when the table is closed. */
 void pl_table_put(struct pl_table *table, const void *row);
 
-/* The same for `n` rows that lie `stride` bytes apart. */
+/* The same for `n` rows that are `stride` bytes apart. */
 void pl_table_put_rows(struct pl_table *table, const void *rows, size_t stride, size_t n);
 
 /* Finishes the files and releases the table. Returns 0, or -1 with errno of the first failure. */

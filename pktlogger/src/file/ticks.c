@@ -1,6 +1,6 @@
 /* Converts the times of a capture file to nanoseconds: if_tsresol gives a power of ten or of two, if_tsoffset whole
- * seconds (draft-ietf-opsawg-pcapng section 4.2). It computes with 128 bits, so that no overflow precedes the check of
- * the result. */
+ * seconds (draft-ietf-opsawg-pcapng section 4.2). It computes with 128 bits, so that nothing overflows before the
+ * result is checked. */
 #include "reader.h"
 
 #define TIME_LIMIT_NS (INT64_C(1) << 62)

@@ -1,4 +1,5 @@
-/* Implements unpack.h. Each format is a row of a table: how it begins, and a step that moves both cursors. */
+/* Implements unpack.h. Each format is a row of a table: its first bytes, and a step function that moves both
+ * cursors. */
 #include "unpack.h"
 
 #include <limits.h>
@@ -180,7 +181,8 @@ struct pl_unpack *pl_unpack_open(const uint8_t *data, size_t len)
     return NULL;
 }
 
-/* True when a frame was whole and nothing that belongs to the file follows. Zeros are the padding of gzip and xz. */
+/* True when a frame is complete and nothing that belongs to the file follows. Zeros at the end are padding of gzip and
+ * xz. */
 static bool at_end(const struct pl_unpack *unpack)
 {
     const uint8_t *at = unpack->in.at;
@@ -203,7 +205,7 @@ size_t pl_unpack_read(struct pl_unpack *unpack, uint8_t *to, size_t room)
         unpack->inside = step == STEP_INSIDE;
         unpack->ended = step == STEP_DAMAGED;
         if (step == STEP_INSIDE && out == written &&
-            unpack->in.at == before) { /* the decoder needs bytes that the file does not have */
+            unpack->in.at == before) { /* the file ends, and the decoder needs more bytes */
             unpack->cut = "ends inside a compressed frame";
             unpack->ended = true;
         }

@@ -1,5 +1,5 @@
-/* Implements writer.h. Blocks are built in the buffer itself; write() is called only when it is full. A compressed file
- * has one frame of zstd for each buffer, so that each can be read when the next one is cut off. */
+/* Implements writer.h. Blocks are built in the buffer itself; write() is called only when it is full. In a compressed
+ * file each buffer becomes one zstd frame, so that a frame can be read even if the file ends in the next one. */
 #include "writer.h"
 
 #include <assert.h>
@@ -25,8 +25,8 @@ enum {
     ZSTD_LEVEL = 1
 };
 
-/* Truncates the file after the last whole block that is followed by at least STATISTICS_MAX more written bytes, so that
- * the statistics have room on a full disk. The packets after the cut are not in the file. A compressed buffer that was
+/* After a failed write: truncates the file after a whole block, so far back that the statistics, of at most
+ * STATISTICS_MAX bytes, fit on a full disk. The packets after the cut are not in the file. A compressed buffer that was
  * partly written counts as not written, because half a frame contains no blocks. */
 static void cut_to_blocks(struct pl_writer *writer, size_t wrote)
 {
@@ -60,8 +60,8 @@ static size_t compress_buffer(struct pl_writer *writer)
     return ZSTD_isError(len) ? 0 : len;
 }
 
-/* Writes as much of the buffer into the file as possible. *wrote is the number of bytes. Returns false with
- * writer->error unless that was all. */
+/* Writes as much of the buffer into the file as possible. *wrote is the number of bytes. Returns false, with
+ * writer->error, if bytes are left. */
 static bool write_buffer(struct pl_writer *writer, size_t *wrote)
 {
     const uint8_t *bytes = writer->compressor ? writer->frame : writer->buffer;
@@ -81,7 +81,7 @@ static bool write_buffer(struct pl_writer *writer, size_t *wrote)
     return *wrote == len && (len > 0 || writer->used == 0);
 }
 
-/* Uncached: tells the kernel to write the data and drop it from the page cache. The kernel drops large pages only as a
+/* Uncached: makes the kernel write the data and drop it from the page cache. The kernel drops large pages only as a
  * whole, so the range is the whole file. */
 static void note_flushed(struct pl_writer *writer, size_t wrote)
 {
@@ -103,7 +103,7 @@ static void flush(struct pl_writer *writer)
     writer->used = 0;
 }
 
-/* Makes room for a whole block; NULL when the block is larger than the buffer. */
+/* Makes room for a whole block; NULL if the block is larger than the buffer. */
 static uint8_t *room(struct pl_writer *writer, size_t bytes)
 {
     if (writer->used + bytes > BUFFER_BYTES)
@@ -182,7 +182,7 @@ unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_in
     at = put_text(at, PL_OPT_IF_DESCRIPTION, info->description);
     at = put_option(at, PL_OPT_IF_TSRESOL, "\x09", 1);
     if (info->filter && *info->filter) {
-        char text[OPTION_TEXT_MAX - 8]; /* the option's first byte, 0, means a filter in libpcap's language */
+        char text[OPTION_TEXT_MAX - 8]; /* the option begins with a byte 0: a filter in libpcap's language */
         int n = snprintf(text + 1, sizeof text - 1, "%s", info->filter);
         text[0] = 0;
         at = put_option(at, PL_OPT_IF_FILTER, text, (size_t)n + 1 < sizeof text ? (size_t)n + 1 : sizeof text - 1);
@@ -210,7 +210,7 @@ static void free_buffers(struct pl_writer *writer)
     writer->compressor = NULL;
 }
 
-/* A file may be replaced; a folder cannot, and a device must not. Returns 0, or -1 with errno. */
+/* Only a file may be replaced. A folder cannot be, and a device must not be. Returns 0, or -1 with errno. */
 static int check_replaceable(const char *path)
 {
     struct stat status;
@@ -238,12 +238,12 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
     }
     put_section(writer, info->comment);
     pl_writer_interface(writer, info);
-    flush(writer); /* so that a full disk is noticed before the first packet */
+    flush(writer); /* writes now, so that a full disk is noticed before the first packet */
     errno = writer->error;
     return writer->error ? -1 : 0;
 }
 
-/* Writes a packet block up to the end of its data. Returns where its options or its end go; NULL without room. */
+/* Writes a packet block up to the end of its data. Returns where its options, or its end, follow; NULL without room. */
 static uint8_t *put_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
                            uint32_t wire, unsigned interface, size_t more)
 {
@@ -291,7 +291,8 @@ static void put_statistics(struct pl_writer *writer, unsigned interface, const s
 {
     uint8_t *block = room(writer, HEAD_MAX), *at = put32(block, PL_BLOCK_STATISTICS) + 4, times[8];
     at = put_halves(put32(at, interface), (uint64_t)statistics->end_ns);
-    if (!writer->kept) /* after an error there is only room for STATISTICS_MAX */
+    if (!writer->kept) /* after a failed write the statistics must fit into STATISTICS_MAX, so the comment is left
+                        * out */
         at = put_text(at, PL_OPT_COMMENT, statistics->comment);
     put_halves(times, (uint64_t)statistics->start_ns);
     at = put_option(at, PL_OPT_ISB_START, times, sizeof times);
@@ -318,7 +319,8 @@ int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics
     if (writer->kept) {
         size_t wrote;
         if (!write_buffer(writer, &wrote) && ftruncate(writer->fd, (off_t)writer->flushed) < 0)
-            writer->kept = false; /* a file without statistics is readable, but one with half of them counts as cut */
+            writer->kept = false; /* removes a partly written block: a file without statistics is readable, but with
+                                   * half of them it counts as cut */
         writer->used = 0;
         writer->kept = writer->kept && rename(writer->temporary, writer->path) == 0;
     } else

@@ -16,7 +16,7 @@ struct pl_writer_info {
     const char *comment;     /* comment of the section; NULL: none */
     uint16_t linktype;
     uint32_t snap_bytes;
-    bool keep;     /* after a failed write the file keeps its whole blocks; otherwise nothing is left */
+    bool keep;     /* after a failed write, keep the file with its whole blocks; otherwise the file is removed */
     bool uncached; /* wait for the disk, and leave nothing of the file in the page cache */
 };
 
@@ -38,7 +38,7 @@ struct pl_writer {
     bool keep, uncached;     /* see the info struct */
     bool kept;               /* the file was kept after an error */
     uint64_t packets, bytes; /* packets written, and the sum of their lengths on the wire */
-    uint64_t refused;        /* packets lost in a failed write */
+    uint64_t refused;        /* packets that were lost because a write failed */
     uint64_t flushed;        /* bytes in the file */
     unsigned interfaces;
     uint64_t delivered[PL_WRITER_INTERFACES_MAX]; /* packets of each interface */
@@ -48,7 +48,7 @@ struct pl_writer {
     uint8_t *frame;                 /* the buffer, compressed */
 };
 
-/* Creates the file, compressed where its name ends in .zst, and writes its head with interface 0. Returns 0, or -1 with
+/* Creates the file, compressed if its name ends in .zst, and writes its head with interface 0. Returns 0, or -1 with
  * errno. */
 int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_writer_info *info);
 
@@ -56,7 +56,7 @@ int pl_writer_open(struct pl_writer *writer, const char *path, const struct pl_w
  * first. */
 unsigned pl_writer_interface(struct pl_writer *writer, const struct pl_writer_info *info);
 
-/* The data of a packet block other than the packet. */
+/* What a packet block holds in addition to the packet. */
 struct pl_writer_note {
     unsigned interface;
     uint32_t flags;      /* epb_flags; 0: none */
@@ -69,18 +69,19 @@ static inline size_t pl_writer_block_bytes(uint32_t captured)
     return 32 + (((size_t)captured + 3) & ~(size_t)3);
 }
 
-/* Writes one packet of interface 0. `data` holds `captured` of its `wire` bytes. Errors are reported at the finish. */
+/* Writes one packet of interface 0. `data` holds `captured` of its `wire` bytes. pl_writer_finish reports errors. */
 void pl_writer_packet(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured, uint32_t wire);
 
 /* Writes one packet with a note. */
 void pl_writer_packet_noted(struct pl_writer *writer, int64_t t_ns, const uint8_t *data, uint32_t captured,
                             uint32_t wire, const struct pl_writer_note *note);
 
-/* Writes everything in the buffer, so that the counts are final, including those of a failed write. */
+/* Writes the buffer to the file. After this the counts are final, including the packets lost in a failed write. */
 void pl_writer_settle(struct pl_writer *writer);
 
 /* Writes the statistics, one for each interface (NULL: none are known), and gives the file its name. Returns 0, or -1
- * with errno; then no file is left behind, unless writer->kept says that it holds what came before the failed write. */
+ * with errno. After an error no file is left, unless writer->kept says that the blocks before the failed write were
+ * kept. */
 int pl_writer_finish(struct pl_writer *writer, const struct pl_writer_statistics *statistics);
 
 /* Closes and removes the unfinished file. */

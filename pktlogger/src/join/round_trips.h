@@ -32,7 +32,7 @@ struct pl_round_trips {
     bool sack; /* the receiver reports data behind a hole by SACK, according to both SYNs or to a block */
     uint64_t begun, high, data; /* first number sent; end of all octets sent; end of the data sent */
     uint64_t una, shown;        /* highest acknowledgement; end of the data that is shown to have arrived */
-    int64_t again_ns;           /* when data was last sent again, or when data were last missing from the capture */
+    int64_t again_ns;           /* when data was last sent again, or last missing from the capture */
     int64_t open_ns,
         open_t_ns; /* a sample that the next acknowledgement confirms or not, and the time of its acknowledgement; 0:
                     * none */

@@ -1,4 +1,4 @@
-/* Implements connections.h: a hash table with chains and a list by last use. */
+/* Implements connections.h: a hash table with chains, and a list in order of last use. */
 #include "connections.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ static uint32_t bucket_of(const struct pl_connections *table, const struct pl_co
 }
 _Static_assert(sizeof(struct pl_connection_key) == 40, "a key is whole words without padding");
 
-/* The key of a packet; *end: which end of it sent the packet. */
+/* Makes the key of a packet; *end: which end of the key sent it. */
 static struct pl_connection_key key_of(const struct nc_packet *packet, unsigned *end)
 {
     struct pl_connection_key key = {.ip_version = packet->ip_version};
@@ -123,7 +123,7 @@ static struct pl_connection *make(struct pl_connections *table, const struct pl_
     return made;
 }
 
-/* Whether a SYN belongs to another connection than the one in the table. */
+/* Whether a SYN belongs to a newer connection than the one in the table. */
 static bool is_new(const struct pl_connection *known, unsigned dir, const struct nc_tcp *tcp)
 {
     const struct pl_reassembly *stream = &known->dir[dir].stream;
@@ -192,7 +192,8 @@ int pl_connections_packet(struct pl_connections *table, const struct nc_packet *
         table->pool.duplicate_bytes += packet->payload_len;
         return 0;
     }
-    if (!(packet->tcp.flags & NC_TCP_RST)) /* its payload is a text for people, and its number may be forged */
+    if (!(packet->tcp.flags & NC_TCP_RST)) /* the payload of a RST is a text for people, and its sequence number may be
+                                            * forged */
         take_segment(table, connection, dir, packet, payload, have);
     take_ack(table, connection, !dir, &packet->tcp);
     if (connection->dir[0].stream.ended && connection->dir[1].stream.ended) {

@@ -5,9 +5,9 @@
  * A SYN whose initial sequence number differs from the known one begins a new connection with the same addresses and
  * ports. A connection whose two directions have ended stays in the table without its streams, so that late
  * retransmissions are not taken for a new connection. A RST ends nothing, because a forged one would hide the rest of
- * the stream. The table's bounds free the connections that real ones end.
- * Rejected: the table of pktlogger/src/read. It keeps every connection of a capture for the columns, so a live
- * reader would grow without bound. */
+ * the stream. Connections that a genuine RST ended leave the table when it is full.
+ * Rejected: the table of pktlogger/src/read. It keeps every connection of a capture, so a live reader would grow
+ * without bound. */
 #ifndef PL_CONNECTIONS_H
 #define PL_CONNECTIONS_H
 
@@ -38,7 +38,7 @@ struct pl_connection {
     struct pl_connection *bucket_next;   /* of the same hash */
 };
 
-/* The reader of the streams. `end` is called once for each direction for which `data` or `gap` was called; `whole`: all
+/* The reader of the streams. `end` is called once for each direction for which `data` or `gap` was called. `whole`: all
  * bytes up to the FIN were delivered. */
 struct pl_connection_reader {
     void (*data)(void *context, struct pl_connection *connection, unsigned dir, uint64_t offset, const uint8_t *data,

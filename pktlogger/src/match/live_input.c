@@ -147,7 +147,8 @@ static bool wait_for_packets(struct pl_live *live, uint64_t deadline_ns)
     return fds[1].revents != 0;
 }
 
-/* Takes what the kernel still had at the end. It holds a partly filled block for up to TIMEOUT_MS. */
+/* Takes the packets that the kernel still holds at the end, in a partly filled block. It holds one for up to
+ * TIMEOUT_MS. */
 static void drain(struct pl_live *live)
 {
     uint64_t end_ns = nc_now_ns() + 3 * TIMEOUT_MS * NC_NS_PER_MS;

@@ -1,5 +1,5 @@
-/* Implements match_rules.h: a cursor over one line at a time. Duplicate names are found by sorting at the end, so that
- * 65,536 rules do not take quadratic time. */
+/* Implements match_rules.h: a cursor over one line at a time. Duplicate names are found by sorting at the end, because
+ * comparing each of 65,536 rules with each would take too long. */
 #include "match_rules.h"
 
 #include <stdio.h>
@@ -87,7 +87,7 @@ static int hex_digit(uint8_t byte)
     return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
 }
 
-/* The byte that the escape sequence at the cursor (after the backslash) stands for; -1: there is no such sequence. */
+/* The byte for the escape sequence at the cursor (after the backslash); -1: there is no such sequence. */
 static int take_escape(struct cursor *cursor)
 {
     static const char from[] = "nrt0\\\"", to[] = "\n\r\t\0\\\"";
@@ -104,7 +104,7 @@ static int take_escape(struct cursor *cursor)
     return high < 0 || low < 0 ? -1 : high * 16 + low;
 }
 
-/* One byte of the pattern. In a string, escapes are replaced; in an expression, only `\/` is. -1: bad. */
+/* Reads one byte of the pattern. In a string, escapes are replaced; in an expression, only `\/` is. -1: bad. */
 static int take_pattern_byte(struct cursor *cursor, bool regex)
 {
     uint8_t byte = *cursor->at++;
@@ -132,7 +132,7 @@ static int take_pattern(struct cursor *cursor, struct pl_rule *rule)
         if (rule->len + 2 > sizeof bytes)
             return fail(cursor, "the pattern is longer than 4,095 bytes");
         bytes[rule->len++] = (uint8_t)byte;
-        if (escaped_pair) /* `\\` does not escape the slash after it */
+        if (escaped_pair) /* after `\\` the slash is not escaped */
             bytes[rule->len++] = *cursor->at++;
     }
     if (cursor->at++ >= cursor->end)

@@ -6,7 +6,7 @@
  * Invariants: a set that was read has at least one rule, no two rules share a name, and no pattern is empty. Regular
  * expressions are checked by the engine that compiles them, not here.
  * Rejected: the rule language of Snort and Suricata. Most of it (protocols, sticky buffers, thresholds) would have to
- * be refused, and a rule that is only partly supported would find something else than its author meant. */
+ * be refused. A rule of which only a part is supported would find something else than its author meant. */
 #ifndef PL_MATCH_RULES_H
 #define PL_MATCH_RULES_H
 
@@ -20,7 +20,7 @@ enum { PL_RULE_NAME_MAX = 64, PL_RULE_PATTERN_MAX = 4096, PL_RULE_LINE_MAX = 163
 
 enum pl_rule_flag {
     PL_RULE_NOCASE = 1,     /* ASCII letters match in either case */
-    PL_RULE_ONCE = 2,       /* one hit a direction of a connection */
+    PL_RULE_ONCE = 2,       /* at most one hit per direction of a connection */
     PL_RULE_START = 4,      /* also say where a regular expression's match begins */
     PL_RULE_DOTALL = 8,     /* regex: `.` matches a newline */
     PL_RULE_MULTILINE = 16, /* regex: `^` and `$` match at newlines */

@@ -11,12 +11,11 @@
 
 struct pl_patterns;
 
-/* A match of rule number `rule` that ends with byte `end` - 1 of what was scanned since the last reset. `start` is
- * UINT64_MAX where it is not known. */
+/* A match of rule number `rule`. `start` and `end` are offsets in what was scanned since the last reset; `end` is after
+ * the last byte. `start` UINT64_MAX: not known. */
 typedef void pl_on_match(void *context, unsigned rule, uint64_t start, uint64_t end);
 
-/* Errors use `file` as the name of the rules. NULL with the error: status 2 for an expression that the engine
- * refuses. */
+/* Compiles the rules; errors name them by `file`. NULL with the error: status 2 if the engine refuses an expression. */
 struct pl_patterns *pl_patterns_compile(const struct pl_rules *rules, const char *file, struct nc_error *error);
 void pl_patterns_free(struct pl_patterns *patterns);
 
@@ -36,7 +35,7 @@ int pl_patterns_scan(struct pl_patterns *patterns, void *stream, const uint8_t *
 /* Forgets the bytes scanned so far. Offsets begin at 0 again. */
 void pl_patterns_reset(struct pl_patterns *patterns, void *stream);
 
-/* Ends a stream. With `on_match`, expressions that end with the data (`$`) match there. */
+/* Ends a stream. With `on_match`, expressions that match at the end of the data (`$`) match now. */
 void pl_patterns_close(struct pl_patterns *patterns, void *stream, pl_on_match *on_match, void *context);
 
 #endif

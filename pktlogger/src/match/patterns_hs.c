@@ -14,10 +14,10 @@ struct pl_patterns {
     hs_scratch_t *scratch;
     size_t stream_bytes, n;
     uint32_t *literal_len; /* of each rule; 0: an expression */
-    bool *started;         /* the engine says where the match begins */
+    bool *started;         /* the engine reports where the match begins */
 };
 
-/* What hs_compile_multi takes: parallel arrays. */
+/* The arguments of hs_compile_multi: parallel arrays. */
 struct expressions {
     char **text;
     unsigned *flags, *ids;
@@ -168,7 +168,7 @@ static int on_event(unsigned id, unsigned long long from, unsigned long long to,
     if (event->patterns->literal_len[id])
         start = to - event->patterns->literal_len[id];
     else if (event->patterns->started[id])
-        start = from; /* HS_OFFSET_PAST_HORIZON (more than 2^32 bytes ago) is ULLONG_MAX, too: not known */
+        start = from; /* HS_OFFSET_PAST_HORIZON (more than 2^32 bytes ago) is also ULLONG_MAX: the start is not known */
     event->on_match(event->context, id, start, to);
     return 0;
 }

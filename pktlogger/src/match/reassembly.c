@@ -1,6 +1,6 @@
-/* Implements reassembly.h. A segment is consumed from its front: old bytes are dropped, the next bytes are delivered,
- * and bytes that lie ahead are copied into the list of held pieces. A piece that was cut in the capture keeps its whole
- * length in sequence space; the missing part becomes a gap when the piece is delivered. */
+/* Implements reassembly.h. A segment is consumed from its front: bytes seen before are dropped, the next bytes of the
+ * stream are delivered, and bytes after a hole are copied into the list of held pieces. A piece that was cut in the
+ * capture keeps its whole length in sequence space; the missing part becomes a gap when the piece is delivered. */
 #include "reassembly.h"
 
 #include <assert.h>
@@ -9,7 +9,8 @@
 
 #include "nc_range.h"
 
-/* A held piece: sequence space [start, start + len). Its first `have` bytes are in `data`, which has `room` bytes. */
+/* A held piece: sequence space [start, start + len). Its first `have` bytes are in `data`, which has space for `room`
+ * bytes. */
 struct pl_held {
     struct pl_held *next;
     uint64_t start;
@@ -17,7 +18,7 @@ struct pl_held {
     uint8_t data[];
 };
 
-/* What is left of the present segment, at its offset in the stream. */
+/* The rest of the present segment, and its offset in the stream. */
 struct piece {
     uint64_t start;
     uint32_t len, have;
@@ -62,7 +63,7 @@ static uint64_t cost(const struct pl_held *held)
     return sizeof *held + held->room;
 }
 
-/* Delivers the held pieces whose turn has come. */
+/* Delivers the held pieces that are next in the stream. */
 static void drain(struct pl_reassembly *stream, struct pl_stream_pool *pool, const struct pl_stream_output *output)
 {
     for (struct pl_held *held; (held = stream->held) && held->start == stream->next; free(held)) {
@@ -73,10 +74,10 @@ static void drain(struct pl_reassembly *stream, struct pl_stream_pool *pool, con
         pool->used -= cost(held);
         deliver(stream, pool, held->data, held->have, held->len, output);
     }
-    stream->doubtful = false; /* the bytes that are missing now have not been acknowledged yet */
+    stream->doubtful = false; /* bytes that are still missing are others, and have not been acknowledged yet */
 }
 
-/* Makes a gap of the bytes missing before the first held piece, at most up to `limit`. */
+/* Makes a gap of the bytes that are missing before the first held piece, but not beyond `limit`. */
 static void give_up(struct pl_reassembly *stream, struct pl_stream_pool *pool, uint64_t limit,
                     const struct pl_stream_output *output)
 {
@@ -90,7 +91,7 @@ static bool within_limits(const struct pl_reassembly *stream, const struct pl_st
     return stream->held_bytes + bytes <= pool->stream_limit && pool->used + bytes <= pool->total_limit;
 }
 
-/* Appends the front of `piece` to a held piece that ends where it begins, as far as there is room. */
+/* Appends bytes of `piece` to a held piece that ends where `piece` begins, as many as it has room for. */
 static void append(struct pl_held *held, struct piece *piece, uint64_t end)
 {
     if (!held || held->start + held->len != piece->start || held->have != held->len)
@@ -130,7 +131,7 @@ static bool insert(struct pl_reassembly *stream, struct pl_stream_pool *pool, st
     return true;
 }
 
-/* Holds those bytes that no held piece covers. Returns false when there is no memory for the rest of the piece. */
+/* Holds the bytes that no held piece covers. Returns false if there is no memory for the rest of them. */
 static bool hold(struct pl_reassembly *stream, struct pl_stream_pool *pool, struct piece *piece)
 {
     struct pl_held *before = stream->held_last; /* most segments come after everything that is held */

@@ -1,18 +1,18 @@
 /* One direction of a TCP connection as a stream. Every byte is delivered once and in order, or reported as missing.
  * Offsets are 64 bits. Offset 0 is the first byte after the SYN; without a SYN, the first byte seen.
  *
- * If a byte comes twice, the first copy counts. A segment that lies ahead of the stream is held until the bytes before
- * it have come, but not forever. Missing bytes become a gap, which is delivered in their stead, when
+ * If a byte comes twice, the first copy counts. A segment that arrives before earlier bytes is held until these have
+ * come, but not forever. Missing bytes become a gap, which is delivered instead of them, when
  *   - the direction, or all directions together, hold as much as their limits allow,
  *   - the receiver acknowledged the missing bytes PL_REORDER_PACKETS packets of the connection ago, so that the capture
  *     must have missed them, or
  *   - the connection ends.
- * So a limit never costs a byte that was captured: it only makes the reassembler wait less.
+ * So a limit never loses a byte that was captured: it only makes the reassembler wait less.
  *
  * Invariants: the held pieces are sorted, do not overlap, and begin after `next`; pool->used is the memory that they
  * take, at most the limit. Nothing here reads a clock or decodes packets: the results depend on the calls alone.
- * Rejected: an allocation that fits each segment. A hostile sender of one-byte segments would make the list long, and
- * every insertion walks it. Chunks of PL_CHUNK bytes bound its length to limit / PL_CHUNK. */
+ * Rejected: an allocation that fits each segment. A hostile sender of one-byte segments could make the list long, and
+ * every insertion walks along it. Chunks of PL_CHUNK bytes bound its length to limit / PL_CHUNK. */
 #ifndef PL_REASSEMBLY_H
 #define PL_REASSEMBLY_H
 
@@ -28,7 +28,7 @@ struct pl_stream_pool {
     uint64_t stream_limit, total_limit; /* bytes that one direction may hold, and all directions together */
     uint64_t used, used_max;
     uint64_t delivered_bytes;
-    uint64_t duplicate_bytes; /* came again, or after they had become a gap */
+    uint64_t duplicate_bytes; /* bytes that came again, or after they had become a gap */
     uint64_t outside_bytes;   /* before the stream's first byte, after its FIN, or further ahead than any window */
     uint64_t gaps, gap_bytes;
 };
@@ -45,7 +45,7 @@ struct pl_held;
 struct pl_reassembly {
     bool based;     /* `base` is known */
     bool has_fin;   /* a FIN was seen, at `fin` */
-    bool ended;     /* everything before the FIN was delivered */
+    bool ended;     /* everything before the FIN has been delivered */
     bool doubtful;  /* the receiver has acknowledged missing bytes */
     uint32_t base;  /* raw sequence number of offset 0 */
     uint64_t next;  /* offset of the next byte to deliver */
@@ -73,12 +73,12 @@ void pl_reassembly_segment(struct pl_reassembly *stream, struct pl_stream_pool *
 /* Takes a FIN with sequence number `raw`, after its payload. Only the first FIN counts. */
 void pl_reassembly_fin(struct pl_reassembly *stream, uint32_t raw);
 
-/* The receiver acknowledges everything before `raw`; `packets` counts the packets of the connection so far. Missing
- * bytes that were acknowledged PL_REORDER_PACKETS packets ago become a gap. */
+/* The receiver acknowledges everything before `raw`. `packets` is the number of the connection's packets so far.
+ * Missing bytes that were acknowledged PL_REORDER_PACKETS packets ago become a gap. */
 void pl_reassembly_acked(struct pl_reassembly *stream, struct pl_stream_pool *pool, uint32_t raw, uint64_t packets,
                          const struct pl_stream_output *output);
 
-/* Makes gaps of everything that is missing, and delivers everything that is held. */
+/* Makes gaps of all missing bytes, and delivers all held pieces. */
 void pl_reassembly_flush(struct pl_reassembly *stream, struct pl_stream_pool *pool,
                          const struct pl_stream_output *output);
 

@@ -1,5 +1,5 @@
-/* Implements stream_matcher.h: the reader of the connections' streams. The engine's stream is opened at the first byte
- * of a direction, because most directions of most connections carry no data. */
+/* Implements stream_matcher.h as the reader of the connections' streams. The engine's stream is opened at the first
+ * byte of a direction, because most directions of most connections carry no data. */
 #include "stream_matcher.h"
 
 #include <stdlib.h>
@@ -19,10 +19,10 @@ struct pl_matcher {
     int64_t t_ns;
 };
 
-/* The engine's state of one direction. */
+/* The engine's state for one direction. */
 struct scan {
     void *stream;
-    uint64_t base; /* offset at which the engine's own offsets begin: 0, or the end of the last gap */
+    uint64_t base; /* the engine counts its offsets from here: 0, or the end of the last gap */
 };
 
 /* The context of on_match. */
@@ -148,7 +148,7 @@ int pl_matcher_frame(struct pl_matcher *matcher, const struct pl_matcher_frame *
     matcher->frame = frame->number;
     matcher->t_ns = frame->t_ns;
     matcher->counts.frames++;
-    if (packet.fragment) { /* a fragment is not reassembled: the place of its payload in the stream is not known */
+    if (packet.fragment) { /* fragments are not reassembled, so the offset of the payload in the stream is not known */
         matcher->counts.fragments++;
         return 0;
     }

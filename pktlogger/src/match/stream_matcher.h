@@ -1,9 +1,9 @@
 /* From frames to hits: packets are decoded, their payload becomes streams, and the streams are scanned. One matcher
  * belongs to one thread.
  *
- * A hit has the time and frame of the packet that made the match complete and in order. After a gap the scan starts
- * again, because the missing bytes are not known; `gaps` counts the gaps before the hit, so that a rule with `^`, which
- * matches there too, can be judged. */
+ * A hit has the time and frame of the packet after which the stream held the whole match. After a gap the scan starts
+ * again, because the missing bytes are not known. A rule with `^` matches there, too; `gaps`, the number of gaps before
+ * the hit, shows such hits. */
 #ifndef PL_STREAM_MATCHER_H
 #define PL_STREAM_MATCHER_H
 
@@ -26,10 +26,10 @@ typedef void pl_on_hit(void *context, const struct pl_hit *hit);
 
 struct pl_matcher_counts {
     uint64_t frames, tcp, fragments, undecoded;
-    uint64_t tunnelled; /* of tcp: inside a tunnel */
+    uint64_t tunnelled; /* of tcp: those inside a tunnel */
     uint64_t hits;
     uint64_t scanned_bytes;
-    uint64_t unscanned_bytes; /* no memory for the state of their stream */
+    uint64_t unscanned_bytes; /* not scanned, because the state of their stream found no memory */
 };
 
 struct pl_matcher_frame {

@@ -1,6 +1,5 @@
 /* The header at the front of every payload that `push` makes and `sink` reads (FORMAT.md section 9): 32 octets, network
- * order. Zeros follow the header. When packets are sent without a rate, headers of other packets follow instead
- * (flood.h).
+ * order. Zeros follow the header; if packets are sent without a rate, headers of other packets follow it (flood.h).
  *
  *      0                   1                   2                   3
  *      0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1

@@ -16,7 +16,8 @@
 enum { MESSAGES = 16 };
 
 struct pl_flood {
-    size_t packets, payload, apart; /* packets and payload per message; octets between the beginnings of two messages */
+    size_t packets, payload, apart; /* packets per message; payload per message; octets from the beginning of one
+                                     * message to that of the next */
     size_t made;                    /* number of packets whose headers and messages are prepared */
     struct mmsghdr messages[MESSAGES];
     struct iovec parts[MESSAGES];
@@ -58,7 +59,8 @@ int pl_flood_send(struct pl_flood *flood, struct pl_port *port, int fd, const st
                   struct nc_error *error)
 {
     const int segment =
-        (int)flood->payload; /* an option of the socket, so that the kernel need not read the size from each message */
+        (int)flood->payload; /* as an option of the socket, so that the kernel need not read the size from each
+                              * message */
     if (!flood->made && setsockopt(fd, SOL_UDP, UDP_SEGMENT, &segment, sizeof segment) < 0)
         return nc_fail(error, NC_EXIT_FAILED, "cannot send: the kernel refuses UDP_SEGMENT: %s", strerror(errno));
     if (flood->made != n)

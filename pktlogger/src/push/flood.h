@@ -1,14 +1,14 @@
-/* What the UDP port sends without a rate: packets of one flow and one size, as many as the kernel takes.
+/* Sends UDP packets without a rate: packets of one flow and one size, as many as the kernel takes.
  *
- * One call sends MESSAGES messages, and each has as many packets as segmentation offload allows. The messages are made
- * once. Later only numbers and times change in them, which takes 1 ns per packet. The rest of the time is the kernel's.
- * It spends a third of it copying the packets, which is faster from less memory. So the messages share memory: each
- * begins a header's length after the previous one, so that no headers overlap. A packet therefore contains headers of
- * other messages after its own. Packets shorter than MESSAGES headers do not share memory.
+ * One call sends MESSAGES messages, each with as many packets as segmentation offload allows. The messages are made
+ * once. Later only numbers and times change in them, which takes 1 ns per packet. The rest of the time is the kernel's,
+ * which spends a third of it copying the packets. Copying is faster if the packets take less memory. So the messages
+ * share memory: each begins a header's length after the previous one, so that no headers overlap. A packet therefore
+ * contains headers of other messages after its own. Packets shorter than MESSAGES headers do not share memory.
  *
- * The table gives ns of processor time per packet: 1,442-byte packets over a veth pair to a host that drops them,
- * medians of two sessions, of 9 and 7 alternating rounds, on two busy processors. A column is a session. Only figures
- * of one column can be compared:
+ * The table gives ns of processor time per packet for 1,442-byte packets over a veth pair to a host that drops them.
+ * The figures are medians of two sessions, with 9 and 7 alternating rounds, on two busy processors. Each column is a
+ * session, and only figures of one column can be compared:
  *
  *     always the same zeros, 64 messages per call         92    95
  *     likewise, 8 messages per call                       95

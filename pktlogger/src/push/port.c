@@ -9,10 +9,10 @@
 #include "nc_range.h"
 #include "probe.h"
 
-/* Eight messages of the UDP port. The kernel copies packets faster from memory that is still in the cache. */
+/* Eight messages of the UDP port. The kernel copies packets faster if their memory is still in the cache. */
 enum { BATCH_BYTES = 1 << 19, HUGE_PAGE = 2 << 20 };
 
-/* Zeros, in huge pages where the kernel has them, so that copying packets needs few address translations. */
+/* Memory of zeros, in huge pages if possible, so that copying packets needs few address translations. */
 static uint8_t *huge_zeros(size_t bytes)
 {
     size_t whole = (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -49,13 +49,13 @@ uint8_t *pl_port_payload(struct pl_port *port, size_t i, size_t offset, const st
     return at;
 }
 
-/* What to do after sendmmsg failed on its first message: 0: try again, 1: leave the message out, -1: give up. */
+/* Decides after sendmmsg failed on its first message: 0: try again, 1: leave the message out, -1: give up. */
 static int judge(struct pl_port *port, struct nc_error *error)
 {
     switch (errno) {
     case EINTR:
         return 0;
-    case ECONNREFUSED: /* an error of an earlier packet, which this call has cleared */
+    case ECONNREFUSED: /* this call has cleared an error of an earlier packet */
         port->counts.refused++;
         return 0;
     case ENOBUFS:

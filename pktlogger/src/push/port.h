@@ -1,12 +1,12 @@
-/* Ports, through which packets leave: three kinds with one interface. A port takes a batch of packets that are due and
- * sends them with as few system calls as possible.
+/* Ports, through which packets leave: three kinds with one interface. A port sends a batch of packets that are due with
+ * as few system calls as possible.
  *
  * `udp`: one UDP socket per flow, sendmmsg, and segmentation offload (UDP_SEGMENT) for packets of a batch that belong
  * to one flow and have one size. `tcp`: a raw IP socket; the packets have TCP headers and belong to no connection.
  * `frames`: a packet socket at an interface, for the frames of a capture.
  *
- * 1,442-byte packets over a veth pair to a socket that reads them, medians of four alternating rounds on two busy
- * processors, packets/s:
+ * Packets per second, for 1,442-byte packets over a veth pair to a socket that reads them (medians of four alternating
+ * rounds on two busy processors):
  *
  *     UDP, sendmmsg with UDP_SEGMENT             354,000  (with a number and a time in each packet, as here: 345,000)
  *     packet socket, sendmmsg, without qdisc      84,000
@@ -42,7 +42,7 @@ struct pl_departure {
 };
 
 struct pl_port_counts {
-    uint64_t refused;        /* packets after which ICMP reported that nobody listens; they were sent all the same */
+    uint64_t refused;        /* packets after which ICMP reported that no socket listens; they had been sent */
     uint64_t dropped;        /* the interface had no buffer (ENOBUFS) */
     uint64_t too_long;       /* frames longer than the interface's MTU; not sent */
     uint64_t too_long_bytes; /* octets of these frames */
@@ -71,8 +71,8 @@ struct pl_port {
     uint8_t *memory;  /* zeros, except for the headers */
 };
 
-/* send: returns 0, or -1 with the error (status 1). flood: the same for packets of one flow, with consecutive numbers
- * from `first` on, all of the port's largest size. close: frees the port. */
+/* send: returns 0, or -1 with the error (status 1). flood: the same for `n` packets of one flow, with consecutive
+ * numbers from `first` on, all of the port's largest size. close: frees the port. */
 struct pl_port_ops {
     int (*send)(struct pl_port *port, const struct pl_departure *batch, size_t n, struct nc_error *error);
     int (*flood)(struct pl_port *port, const struct pl_departure *first, size_t n, struct nc_error *error);
@@ -89,7 +89,7 @@ struct pl_port *pl_port_frames(const struct pl_port_settings *settings, struct n
 int pl_port_init(struct pl_port *port, const struct pl_port_ops *ops, const struct pl_port_settings *settings,
                  size_t largest);
 
-/* For implementations of ports: sends all messages on the socket, and counts those that were refused or dropped. */
+/* For implementations of ports: sends all messages on the socket, and counts the refused and the dropped ones. */
 struct mmsghdr;
 int pl_port_send_all(struct pl_port *port, int fd, struct mmsghdr *messages, size_t n, struct nc_error *error);
 

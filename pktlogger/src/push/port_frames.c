@@ -1,4 +1,4 @@
-/* The port of frames (port.h): a packet socket at an interface. A frame is sent from its place in the mapped capture.
+/* The port of frames (port.h): a packet socket at an interface. A frame is sent directly from the mapped capture.
  * Octets that the capture cut off are sent as zeros. */
 #include <errno.h>
 #include <linux/if_packet.h>
@@ -67,7 +67,7 @@ static int bind_to(struct frames_port *port, const char *name, struct nc_error *
     if (place.sll_ifindex == 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no such interface; 'ip link' lists them", name);
     struct ifreq request = {.ifr_mtu = 0};
-    memcpy(request.ifr_name, name, strlen(name)); /* the name fits, because an interface has it */
+    memcpy(request.ifr_name, name, strlen(name)); /* the name fits, because the name of an interface does */
     if (ioctl(port->fd, SIOCGIFMTU, &request) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "--interface '%s': no MTU: %s", name, strerror(errno));
     port->longest = (uint32_t)request.ifr_mtu + HEADER + TAG;

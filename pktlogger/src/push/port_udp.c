@@ -23,7 +23,7 @@ enum { SEGMENTS_MAX = 64, MESSAGE_MAX = 65487, SEND_BUFFER = 4 << 20, CONTROL = 
 struct udp_port {
     struct pl_port port;
     size_t headers;  /* octets of IP and UDP header */
-    size_t segments; /* largest number per message; 1: no offload */
+    size_t segments; /* largest number of packets per message; 1: no offload */
     uint32_t mtu;
     bool txtime;
     struct mmsghdr messages[PL_BATCH_MAX];
@@ -34,7 +34,7 @@ struct udp_port {
     int sockets[];
 };
 
-/* Sets a message's control data: the segment's size, or the time of departure. */
+/* Sets a message's control data: the size of its segments, or the time of departure. */
 static void set_control(struct msghdr *message, uint8_t *memory, int level, int type, const void *value, size_t len)
 {
     message->msg_control = memory;
@@ -46,13 +46,13 @@ static void set_control(struct msghdr *message, uint8_t *memory, int level, int 
     memcpy(CMSG_DATA(control), value, len);
 }
 
-/* Makes message number `m` of the packets order[from … to). */
+/* Makes message number `m` from the packets order[from … to). */
 static void make_message(struct udp_port *port, size_t m, size_t from, size_t to, const struct pl_departure *batch)
 {
     struct msghdr *message = &port->messages[m].msg_hdr;
     uint16_t segment = (uint16_t)(batch[port->order[from]].size - port->headers);
     bool side_by_side =
-        segment == port->port.stride; /* one buffer per message is cheaper for the kernel than one per packet */
+        segment == port->port.stride; /* one buffer per message costs the kernel less than one per packet */
     for (size_t i = from; i < to; i++) {
         uint8_t *at = pl_port_payload(&port->port, i, 0, &batch[port->order[i]]);
         if (!side_by_side || i == from)
@@ -68,7 +68,7 @@ static void make_message(struct udp_port *port, size_t m, size_t from, size_t to
                     sizeof(uint64_t));
 }
 
-/* How many packets from order[from] on go into one message. */
+/* How many packets from order[from] on form one message. */
 static size_t message_end(const struct udp_port *port, size_t from, size_t n, const struct pl_departure *batch)
 {
     const struct pl_departure *first = &batch[port->order[from]];
@@ -84,10 +84,10 @@ static size_t message_end(const struct udp_port *port, size_t from, size_t n, co
 static void sort_by_flow(struct udp_port *port, const struct pl_departure *batch, size_t n)
 {
     size_t placed = 0;
-    if (port->port.flows == 1) /* all packets since the port was opened are in order */
+    if (port->port.flows == 1) /* with one flow, the packets are already in order */
         return;
     bool taken[PL_BATCH_MAX] = {false};
-    for (size_t i = 0; i < n; i++) /* a batch is short, and its flows alternate */
+    for (size_t i = 0; i < n; i++) /* quadratic, but a batch is short, and its flows alternate */
         for (size_t j = i; j < n && !taken[i]; j++)
             if (!taken[j] && batch[j].flow == batch[i].flow) {
                 port->order[placed++] = (uint16_t)j;
@@ -186,7 +186,7 @@ struct pl_port *pl_port_udp(const struct pl_port_settings *settings, struct nc_e
     port->segments = offload && !settings->txtime ? SEGMENTS_MAX : 1;
     port->mtu = mtu_of(port->sockets[0], v6);
     size_t most = nc_max(nc_min(port->segments, MESSAGE_MAX / port->port.stride), 1);
-    if (port->port.batch_max > most) /* only whole messages: a short one costs nearly as much */
+    if (port->port.batch_max > most) /* only full messages, because a short one costs nearly as much */
         port->port.batch_max -= port->port.batch_max % most;
     if (most > 1 && settings->largest <= port->mtu && (port->flood = pl_flood_new(most, port->port.stride)))
         port->port.flood_max = pl_flood_most(port->flood);

@@ -1,8 +1,8 @@
 /* How punctually packets left: how late each packet was, how far the gaps between packets differ from the schedule's,
  * and the achieved rate. Times are passed in.
  *
- * The rate is the number of packets after the first moment, divided by the time since that moment. So one packet per
- * second gives a rate of 1 even over ten packets, and the packets of a burst at the first moment do not count. */
+ * The rate is the number of packets after the first moment, divided by the time since that moment; packets at the first
+ * moment, such as a first burst, do not count. So ten packets, one per second, give a rate of exactly 1. */
 #ifndef PL_PUNCTUALITY_H
 #define PL_PUNCTUALITY_H
 
@@ -12,7 +12,8 @@
 
 struct pl_punctuality {
     bool timed;          /* the schedule has due times; otherwise packets leave as fast as they can, and none is late */
-    uint64_t n, n_first; /* number of packets; number at the first moment: due then, or without due times sent then */
+    uint64_t n, n_first; /* number of packets; number of packets at the first moment: those due then, or without due
+                          * times those sent then */
     uint64_t first_due_ns, first_ns, last_due_ns, last_ns;
     struct nc_spread late; /* departure − due time; 0 for an early packet */
     struct nc_spread gap;  /* |gap between departures − gap between due times|, of successive packets */

@@ -14,7 +14,7 @@
 enum { ENDS = 3, END_GAP_MS = 100, SIGNAL_EVERY = 256 };
 #define WAIT_MAX_NS (100 * NC_NS_PER_MS)
 
-/* A session of sending, with its start on both clocks. */
+/* A session of sending, with its start time on both clocks. */
 struct run {
     struct pl_pusher *pusher;
     struct nc_clock_pair start;
@@ -76,7 +76,7 @@ static int send_due(const struct run *run, uint64_t now, struct nc_error *error)
     return pusher->port->ops->send(pusher->port, batch, n, error);
 }
 
-/* Sends a batch at `now` for a schedule without times: as many packets as the machine can. */
+/* For a schedule without times: sends a batch at `now`, of as many packets as the machine can send. */
 static int send_most(const struct run *run, uint64_t now, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;
@@ -110,7 +110,7 @@ static int send_most(const struct run *run, uint64_t now, struct nc_error *error
     return pusher->port->ops->send(pusher->port, batch, n, error);
 }
 
-/* Sends batch after batch. The clock is read once per batch, for the end of one and the time stamps of the next. */
+/* Sends batch after batch. One clock reading serves as the end of a batch and for the time stamps of the next. */
 static int push_most(struct run *run, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;
@@ -128,7 +128,8 @@ static int push_most(struct run *run, struct nc_error *error)
     return 0;
 }
 
-/* Tells the sink how many packets each flow had. Sends this several times, because these packets may be lost, too. */
+/* Reports to the sink how many packets each flow had. Sends these end packets several times, because they may be lost,
+ * too. */
 static int send_ends(const struct run *run, struct nc_error *error)
 {
     struct pl_pusher *pusher = run->pusher;
@@ -181,7 +182,7 @@ int pl_pusher_run(struct pl_pusher *pusher, int signal_fd, struct nc_error *erro
     pl_schedule_start(&pusher->schedule);
     pusher->punctuality.timed = pusher->schedule.pps || pusher->schedule.kind == PL_SCHEDULE_TRACE;
     run.start = nc_clock_pair_read();
-    run.start.monotonic_ns += NC_NS_PER_MS; /* so that the first packet is on time, too */
+    run.start.monotonic_ns += NC_NS_PER_MS; /* starts in the future, so that the first packet is on time, too */
     run.start.realtime_ns += NC_NS_PER_MS;
     bool most = !pusher->punctuality.timed && !pusher->replayed;
     if ((most ? push_most(&run, error) : push_timed(&run, error)) < 0)

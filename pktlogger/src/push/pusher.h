@@ -1,5 +1,5 @@
 /* The loop that sends. It waits for the next due time, asks the schedule which packets are due, and passes them to the
- * port in one batch. When the loop is late, it catches up, so the rate holds; `punctuality` records the effect on the
+ * port in one batch. If the loop is late, it catches up and so keeps the rate; `punctuality` records the effect on the
  * gaps.
  *
  * It sleeps until `spin_ns` before a due time and then polls the clock until the due time, because a sleep is late by
@@ -27,8 +27,8 @@ struct pl_pusher {
     bool interrupted;
 };
 
-/* Sends everything; SIGINT and SIGTERM end it early. `signal_fd` is nc_program_open_signals'. Returns 0, or -1 with the
- * error. */
+/* Sends everything; SIGINT and SIGTERM end it early. `signal_fd` comes from nc_program_open_signals. Returns 0, or -1
+ * with the error. */
 int pl_pusher_run(struct pl_pusher *pusher, int signal_fd, struct nc_error *error);
 
 #endif

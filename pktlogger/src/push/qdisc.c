@@ -1,6 +1,6 @@
 /* Implements qdisc.h over rtnetlink: finds the route's interface, then that interface's queueing disciplines. Under a
  * root `mq` each hardware queue has a discipline; all of them must be `fq`.
- * `etf` needs CLOCK_TAI and an offset that its user configures. It is refused, because neither can be guessed. */
+ * `etf` is refused: it needs CLOCK_TAI and an offset that its user configures, and neither can be guessed. */
 #include "qdisc.h"
 
 #include <errno.h>

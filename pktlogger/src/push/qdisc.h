@@ -1,5 +1,5 @@
-/* Checks whether the queueing discipline on the route to an address honours departure times (SO_TXTIME). `fq` does for
- * CLOCK_MONOTONIC. Other disciplines ignore them silently, so all packets would leave at once. */
+/* Checks whether the queueing discipline on the route to an address honours departure times (SO_TXTIME). `fq` honours
+ * those of CLOCK_MONOTONIC. Other disciplines ignore departure times silently, so all packets would leave at once. */
 #ifndef PL_QDISC_H
 #define PL_QDISC_H
 

@@ -10,16 +10,17 @@
 
 struct pl_replay_frame {
     const uint8_t *data;
-    uint32_t captured, wire; /* what was cut off is sent as zeros */
+    uint32_t captured, wire; /* octets beyond `captured` are sent as zeros */
 };
 
 struct pl_replay_frames {
     struct pl_replay_frame *at;
-    uint64_t *due_ns; /* never decreasing: a frame that is out of order in the capture is due with the one before it */
+    uint64_t *due_ns; /* never decreasing: a frame that is out of order in the capture is due together with the frame
+                       * before it */
     size_t n, room;
     uint32_t largest;
     uint64_t skipped; /* frames of other link types, without time, or longer than `longest` */
-    uint64_t padded;  /* frames of which the capture holds only the front */
+    uint64_t padded;  /* frames of which the capture holds only the beginning */
 };
 
 /* Reads the capture at [data, data + len), which must stay mapped. Frames longer than `longest` on the wire are left

@@ -1,6 +1,6 @@
-/* When packets are due, in nanoseconds since the start, and how many are due by now. Due times are theoretical: they
- * follow from the number of the packet, never from the departure of the previous one. So lateness does not accumulate,
- * and the long-term rate is exact however late the machine is in between.
+/* When packets are due, in nanoseconds since the start. Due times are theoretical: they follow from the number of the
+ * packet, never from the departure of the previous one. So lateness does not accumulate, and the long-term rate is
+ * exact however late the machine is in between.
  *
  * Nothing here reads a clock. Sources: RFC 2330 section 11.1 for the Poisson stream, RFC 3432 for periodic streams.
  * Rejected: a running sum of gaps in nanoseconds. At 200,000 packets/s, rounding by half a nanosecond per gap makes an
@@ -27,12 +27,12 @@ struct pl_schedule {
     uint64_t burst;           /* at least 1 */
     const uint64_t *trace_ns; /* due times, never decreasing */
     uint64_t trace_n;
-    uint64_t packets;     /* how many there are in all; 0: no limit */
+    uint64_t packets;     /* number of all packets; 0: no limit */
     uint64_t duration_ns; /* no packet that is due at this time or later is sent; 0: no limit */
     uint64_t seed;
     /* state */
     uint64_t number;   /* of the next packet */
-    double poisson_ns; /* its due time */
+    double poisson_ns; /* due time of the next packet */
     uint64_t drawn;    /* state of the random numbers */
 };
 

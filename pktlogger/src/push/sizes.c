@@ -1,4 +1,4 @@
-/* Implements sizes.h by smooth weighted round robin: in each turn every size gains its weight as credit. The one with
+/* Implements sizes.h by smooth weighted round robin. In each turn every size gains its weight as credit. The size with
  * the most credit is next, and loses the sum of all weights. */
 #include "sizes.h"
 

@@ -26,7 +26,7 @@ int pl_sizes_read(struct pl_sizes *sizes, const char *text, uint32_t min, uint32
 /* The size of the next packet. */
 uint32_t pl_sizes_next(struct pl_sizes *sizes);
 
-/* The largest one. */
+/* The largest of the sizes. */
 uint32_t pl_sizes_largest(const struct pl_sizes *sizes);
 
 #endif

@@ -1,5 +1,5 @@
-/* Implements copies.h. The table is direct-mapped: of two packets with the same slot the later one stays. So a copy may
- * be missed, but none is invented. */
+/* Implements copies.h. The table is direct-mapped: if two packets have the same slot, the later one replaces the
+ * earlier one. So a copy may be missed, but no packet is mistaken for a copy. */
 #include "copies.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@ enum {
     SLOTS = 1 << 13,
     LEAST_PACKETS = 10,
     NEARLY_ALL_PERCENT = 45
-}; /* when every packet is there twice, 50 % are copies */
+}; /* if the capture shows every packet twice, 50 % of the packets are copies */
 
 struct pl_seen {
     uint64_t print;

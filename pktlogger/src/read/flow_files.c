@@ -13,7 +13,7 @@
 #include "pcapng.h"
 #include "vector.h"
 
-/* Packets that wait to be written to a flow's file, and how much of which section's head that file has. */
+/* Packets that wait to be written to a flow's file; and the section head of which that file already has a part. */
 struct waiting {
     uint8_t *at;
     size_t n, room;
@@ -100,7 +100,7 @@ static int put_classic(struct files *files, struct waiting *flow, const struct p
     return put_record(files, flow, reader, interface->tsresol);
 }
 
-/* Appends the packet's block, after those parts of the section's head that the file does not have yet. */
+/* Appends the packet's block, and before it those parts of the section's head that the file lacks. */
 static int put_block(struct files *files, struct waiting *flow, const struct pl_reader *reader)
 {
     if (!flow->begun || flow->section != reader->sections)

@@ -56,7 +56,7 @@ int pl_flows_init(struct pl_flows *flows)
 {
     *flows = (struct pl_flows){.slot_n = FIRST_SLOTS};
     if (getrandom(&flows->seed, sizeof flows->seed, GRND_NONBLOCK) != sizeof flows->seed)
-        flows->seed = (uintptr_t)flows; /* early at boot, when no random numbers are ready */
+        flows->seed = (uintptr_t)flows; /* used early at boot, when random numbers are not yet available */
     flows->slots = calloc(flows->slot_n, sizeof *flows->slots);
     return flows->slots ? 0 : -1;
 }
@@ -119,7 +119,7 @@ static struct pl_flow *add(struct pl_flows *flows, const struct nc_packet *packe
     return flow;
 }
 
-/* True for a SYN that cannot belong to the known connection with its 5-tuple. */
+/* True for a SYN that cannot belong to the known connection with the same 5-tuple. */
 static bool reopens(const struct pl_side *side, const struct nc_tcp *tcp)
 {
     if ((tcp->flags & (NC_TCP_SYN | NC_TCP_ACK)) != NC_TCP_SYN)
@@ -138,7 +138,7 @@ static bool is_end(const struct pl_side *side, const uint8_t address[16], uint16
     return side->port == port && memcmp(side->address, address, 16) == 0;
 }
 
-/* The flow of the last packet, if this packet belongs to it, too. It is the newest flow of its 5-tuple. */
+/* The flow of the last packet if this packet belongs to it, too. It must be the newest flow of its 5-tuple. */
 static struct pl_flow *find_recent(const struct pl_flows *flows, const struct nc_packet *packet, unsigned *dir)
 {
     if (flows->recent >= flows->n)
@@ -269,7 +269,7 @@ int pl_flow_near(const struct pl_flow *flow)
     enum {
         FAR = 4,
         LEAST_NS = 200000
-    }; /* the far side takes at least this many times as long, and at least this long */
+    }; /* the far side takes at least FAR times as long as the near one, and at least LEAST_NS */
     const struct pl_side *side = flow->side;
     if (!side[0].syn || !side[1].syn || !flow->asked_once || !flow->third_ns)
         return -1;

@@ -11,7 +11,7 @@
 
 enum taken { TAKEN, COUNTED, NO_MEMORY };
 
-/* Counts a frame that has no row, by the first reason that applies. */
+/* Counts a frame without a row under the first reason that applies. */
 static void count_other(struct pl_counts *counts, enum nc_decoded decoded, const struct nc_packet *packet)
 {
     if (decoded == NC_TRUNCATED)
@@ -44,7 +44,7 @@ static void add_sack(struct pl_row *row, struct pl_side *peer, const struct nc_t
     }
 }
 
-/* Once side 0 has answered the SYN+ACK, the whole handshake is known. */
+/* True when the whole handshake is known, because side 0 has answered the SYN+ACK. */
 static inline __attribute__((always_inline)) void account(struct pl_flow *flow, unsigned dir, const struct pl_row *row)
 {
     struct pl_side *side = &flow->side[dir];
@@ -128,7 +128,7 @@ static enum nc_decoded decode(struct pl_index *index, const struct pl_frame *fra
     return decoded;
 }
 
-/* Gives a new flow its SYN, where the SYN comes later in the file than the first packet. */
+/* Gives a new flow its SYN if that comes later in the file than the first packet. */
 static void learn_late(const struct pl_index *index, struct pl_flow *flow, unsigned dir, const struct nc_packet *packet)
 {
     for (unsigned i = 0; i < index->late_n; i++) {
@@ -143,7 +143,7 @@ static void learn_late(const struct pl_index *index, struct pl_flow *flow, unsig
     }
 }
 
-/* The number of the interface at which a packet was seen: that of SLL2 where there is one. */
+/* The number of the interface at which a packet was seen. If the link type is SLL2, its header has the number. */
 static uint32_t interface_of(const struct pl_frame *frame, const struct nc_packet *packet)
 {
     return packet->if_index ? packet->if_index : frame->interface;
@@ -159,7 +159,7 @@ static bool is_chosen(const struct pl_reader *reader, const char *wanted, const 
     return *wanted >= '0' && *wanted <= '9' && !*end && number == interface_of(frame, packet);
 }
 
-/* Counts the packets of each interface, where the user chose an interface. */
+/* Counts the packets of each interface, if the user chose an interface. */
 static void share(struct pl_index *index, const struct pl_frame *frame, const struct nc_packet *packet, bool chosen)
 {
     uint32_t number = interface_of(frame, packet);
@@ -196,7 +196,7 @@ static enum taken put_row(struct pl_index *index, struct pl_flow *flow, unsigned
     return TAKEN;
 }
 
-/* True while every TCP packet gets a row, so that packets of the usual form need no general decoder. */
+/* True while every TCP packet gets a row. Then packets of the usual form do not need the general decoder. */
 static bool is_plain(const struct pl_index *index)
 {
     return !index->tunnels && !index->source.interface && (index->keep_copies || index->copies.are == PL_COPIES_NONE);
@@ -210,7 +210,7 @@ static __attribute__((noinline)) void unwrap_sack(struct pl_row *row, struct pl_
     }
 }
 
-/* Learns from the flags how marks are reported. */
+/* Learns from the flags how ECN marks are reported. */
 static __attribute__((noinline)) void learn_marks(struct pl_flow *flow, const struct pl_row *row)
 {
     const struct nc_tcp tcp = {.flags = row->flags};
@@ -263,7 +263,7 @@ static __attribute__((noinline)) enum taken take_frame(struct pl_index *index, c
         counts->unknown_link++;
         return COUNTED;
     }
-    if (frame->t_ns < 0) { /* not a valid time of any clock */
+    if (frame->t_ns < 0) { /* outside the range of valid times */
         counts->no_time++;
         return COUNTED;
     }
@@ -337,7 +337,7 @@ enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_sour
     return status;
 }
 
-/* Keeps a SYN that comes too late in the file: its number is one below the first number of its side. */
+/* Keeps a SYN that comes too late in the file. Its number is one below the first number of its side. */
 static void study_syn(struct pl_index *index, struct pl_flows *flows, const struct nc_packet *packet)
 {
     unsigned dir;
@@ -354,7 +354,7 @@ static void study_syn(struct pl_index *index, struct pl_flows *flows, const stru
     pl_unwrap(&flow->side[dir], packet->tcp.seq, true);
 }
 
-/* Reads the beginning of the capture in advance, to learn whether it has packets twice. */
+/* Reads the beginning of the capture in advance, to find out whether it has packets twice. */
 static void judge_copies(struct pl_index *index)
 {
     struct pl_reader reader;
@@ -397,8 +397,8 @@ static void end_rows(const struct pl_index *index, enum pl_next next, enum pl_ro
         nc_fail(error, NC_EXIT_FAILED, "damaged at %s", index->reader.why);
 }
 
-/* Takes frames of the usual form while there are any and there is room for their rows. It is a separate function, so
- * that the values of a packet stay in registers between its block and its row. */
+/* Makes rows of frames of the usual form while there are such frames and room for rows. It is a separate function, so
+ * that the values of a packet stay in registers from its block to its row. */
 static __attribute__((noinline)) size_t take_run(struct pl_index *index, struct pl_row *rows, size_t n, size_t most)
 {
     struct pl_frame frame;

@@ -11,11 +11,12 @@
 
 struct pl_usual;
 
-/* The number of frames of each kind. `frames` is the sum of the other counts, apart from `options_cut` and `tunnelled`
- * (TCP inside tunnels).
- * `other_interface`: TCP packets of interfaces that were not chosen. `options_cut`, among `tcp`: the capture ends
- * within their options. `copy`: TCP packets that are copies of others (copies.h). `no_time`: Simple Packet Blocks, and
- * invalid times. */
+/* The number of frames of each kind:
+ * - `frames`: the sum of the other counts, except `options_cut` and `tunnelled` (TCP inside tunnels).
+ * - `other_interface`: TCP packets of interfaces that were not chosen.
+ * - `options_cut`: those of `tcp` whose options are not complete in the capture.
+ * - `copy`: TCP packets that are copies of others (copies.h).
+ * - `no_time`: Simple Packet Blocks, and frames with invalid times. */
 struct pl_counts {
     uint64_t frames, tcp, udp, esp, fragment, ip_other, not_ip, truncated, malformed, unknown_link, copy, no_time,
         tunnelled, options_cut, other_interface;
@@ -24,14 +25,14 @@ struct pl_counts {
 
 typedef int pl_sink(void *context, const struct pl_row *row);
 
-/* A capture that is read several times: a file or a set, or, without a path, memory. */
+/* A capture that is read several times: a file or a set; or memory, if there is no path. */
 struct pl_source {
     const char *path;
     const uint8_t *data;
     size_t len;
     bool tunnels;          /* as in struct pl_index */
-    bool accepted;         /* its machine accepted the connections; only looked at for the sender's capture of
-                              `analyse` */
+    bool accepted;         /* the machine of the capture accepted the connections; `analyse` uses it for the sender's
+                            * capture only */
     const char *interface; /* name or number of the only interface whose packets count; NULL: all */
 };
 
@@ -54,7 +55,8 @@ struct pl_index {
     struct pl_interface_share
         shares[PL_INTERFACES_SAID]; /* where the user chose an interface: the first interfaces seen */
     unsigned share_n;
-    struct nc_packet late[16]; /* SYNs in the beginning that come after other packets of their connection */
+    struct nc_packet late[16]; /* SYNs in the beginning of the capture that come after other packets of their
+                                * connection */
     unsigned late_n;
     struct pl_usual *usual;
     struct pl_frame held; /* the next frame; valid with `holds` */
@@ -68,32 +70,33 @@ enum pl_status { PL_OK, PL_NOT_A_CAPTURE, PL_DAMAGED, PL_NO_MEMORY, PL_SINK_FAIL
 
 /* Reads the capture row by row. Call pl_index_open, or pl_index_open_file for a file or a set of files, and then
  * pl_index_next until it returns something other than PL_ROW. `error` has the reason unless the result is PL_OK, PL_ROW
- * or PL_ROWS_END; that of PL_NOT_A_CAPTURE names the file. pl_index_free is allowed after every result. */
+ * or PL_ROWS_END. Only the reason for PL_NOT_A_CAPTURE names the file. pl_index_free is allowed after every result. */
 enum pl_row_status { PL_ROW, PL_ROWS_END, PL_ROWS_FAILED };
 enum pl_status pl_index_open(struct pl_index *index, const uint8_t *data, size_t len, struct nc_error *error);
 enum pl_status pl_index_open_file(struct pl_index *index, const char *path, struct nc_error *error);
 
 enum pl_status pl_index_open_source(struct pl_index *index, const struct pl_source *source, struct nc_error *error);
 
-/* For a second reading of a capture that was just opened: copies the knowledge of `first`, an earlier reading, about
- * its beginning. */
+/* For a second reading of a capture, directly after opening: copies the findings of `first`, an earlier reading, about
+ * the beginning of the capture. */
 void pl_index_judge_as(struct pl_index *index, const struct pl_index *first);
 enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, struct nc_error *error);
 
-/* The same for up to `most` rows. Returns their number; *status is PL_ROW while more may follow. What the index knows
- * of a connection is the same for all these rows: a packet that may add to it is returned by the next call. */
+/* The same for up to `most` rows. Returns their number; *status is PL_ROW while more may follow. All these rows agree
+ * with what the index knows about their connections at the return: a packet that may add to it is left for the next
+ * call. */
 size_t pl_index_rows(struct pl_index *index, struct pl_row *rows, size_t most, enum pl_row_status *status,
                      struct nc_error *error);
 
-/* Delivers rows to a sink: reads the capture at [data, data + len) to its end or to the place where it is damaged.
+/* Delivers rows to a sink: reads the capture at [data, data + len) to its end, or to the point where it is damaged.
  * `error` has the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
 enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
                             struct nc_error *error);
 /* True when no frame of a capture could be decoded, because its link types are not supported or its bytes contradict
- * themselves. Any result for such a capture would be wrong. */
+ * each other. Any result for such a capture would be wrong. */
 bool pl_index_undecoded(const struct pl_index *index);
 
-/* Says on stderr which parts of the capture at `path` were not read: cut files and IP fragments. */
+/* Reports on stderr which parts of the capture at `path` were not read: cut files and IP fragments. */
 void pl_index_report(const struct pl_index *index, const char *path);
 
 void pl_index_free(struct pl_index *index);

@@ -15,7 +15,7 @@ json_t *pl_json_endpoint(const struct pl_flow *flow, unsigned side);
 /* "none", "classic", "accecn", or null where it is not known. */
 json_t *pl_json_ecn(const struct pl_flow *flow);
 
-/* {"kernel","interface","process"}, or null when the capture has no drop counts. */
+/* {"kernel","interface","process"}, or null if the capture has no drop counts. */
 json_t *pl_json_drops(const struct pl_reader *reader);
 
 /* The description of a capture: frames by kind, time span, drops. */

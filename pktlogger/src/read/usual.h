@@ -1,9 +1,9 @@
 /* Fast path for packets of the usual form: IPv4 without options or IPv6 without extension headers, over Ethernet or
  * without a link header, and TCP without a SYN, with no option or with the time stamp option, perhaps followed by SACK
  * blocks. Nearly all packets of a transfer have this form. Reading them takes a fraction of the instructions of
- * nc_packet.h, and one comparison finds their connection. The general decoder handles every other packet, and every
- * packet that contradicts itself. The bounds of the headers are checked before anything but the first octets is read.
- * Everything is inline, so that the values of a packet stay in registers.
+ * nc_packet.h, and one comparison finds their connection. The general decoder handles every other packet, and also
+ * packets with contradictory lengths. After the first octets, nothing is read before the bounds of the headers are
+ * checked. Everything is inline, so that the values of a packet stay in registers.
  * Invariant: the results equal those of the general decoder and of pl_flows_find(). */
 #ifndef PL_USUAL_H
 #define PL_USUAL_H
@@ -33,8 +33,8 @@ struct pl_usual {
     struct pl_usual_slot slots[PL_USUAL_SLOTS]; /* when two connections have the same slot, the later one keeps it */
 };
 
-/* Stores the connection of a packet, for both directions. It may be a new connection between known ends, or the packet
- * may have changed it. `number`: number of the flow. */
+/* Stores the connection of a packet, for both directions. Needed for a new connection, and after a packet that may have
+ * changed what is known of one. `number`: number of the flow. */
 void pl_usual_note(struct pl_usual *usual, const struct nc_packet *packet, const struct pl_flow *flow, uint32_t number,
                    unsigned dir);
 
@@ -72,7 +72,8 @@ static inline size_t pl_usual_slot_of(const uint8_t *ends, uint8_t ip_version)
 
 _Static_assert(PL_USUAL_SLOTS == 1 << (64 - 55), "a hash is the number of a slot");
 
-/* The headers of a packet, and two lengths from the TCP header on: of the packet, and captured. */
+/* Pointers to the headers of a packet; and two lengths counted from the TCP header on: that of the packet, and how much
+ * of it was captured. */
 struct pl_usual_cursor {
     const uint8_t *ends, *tcp;
     size_t segment, captured;
@@ -153,7 +154,7 @@ static inline bool pl_usual_tcp(const struct pl_usual_cursor *cursor, struct pl_
     return pl_usual_options(at + PL_TCP_HEADER, header - PL_TCP_HEADER, row);
 }
 
-/* Compares word by word, because memcmp would be a call. */
+/* Compares word by word, because memcmp would be a function call. */
 static inline bool pl_usual_same(const uint8_t *a, const uint8_t *b, uint8_t ip_version)
 {
     size_t n = ip_version == 4 ? PL_IPV4_ENDS : PL_USUAL_ENDS;
@@ -170,10 +171,10 @@ static inline const struct pl_usual_slot *pl_usual_find(const struct pl_usual *u
     return slot->ip_version == ip_version && pl_usual_same(slot->ends, ends, ip_version) ? slot : NULL;
 }
 
-/* Reads a packet of the usual form whose connection was stored. Sets those members of the row that the headers give,
- * with numbers, blocks and window as they are in the packet: flags, len, tsval, tsecr, ip_id, ecn, options, sack_n, and
- * AccECN, which such a packet never has. The caller sets the others. Returns NULL where the general decoder must read
- * the packet; the row may have changed then. */
+/* Reads a packet of the usual form whose connection was stored. Sets those members of the row that follow from the
+ * headers: flags, len, tsval, tsecr, ip_id, ecn, options, sack_n; AccECN's members become 0, because such a packet has
+ * none. Sequence numbers, SACK blocks and window are as in the packet; the caller converts them and sets the other
+ * members. Returns NULL if the general decoder must read the packet; the row may have changed then. */
 static inline __attribute__((always_inline)) const struct pl_usual_slot *pl_usual_read(const struct pl_usual *usual,
                                                                                        const struct pl_frame *frame,
                                                                                        struct pl_row *row)

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 1 << 16 }; /* slots read before their room is returned to the box */
+enum { AT_ONCE = 1 << 16 }; /* number of slots read before their room is returned to the box */
 
 static struct flock lock_on(short kind, off_t byte)
 {

@@ -1,6 +1,6 @@
 /* Follows the record file of a delay box while the box writes it. record_format.h has the layout, comet_delay/RECORD.md
- * the contract. While the box runs, slots that were read are returned to it. When the box has ended, its file is read
- * from where an earlier reader stopped and is not changed, so that it can be read again. */
+ * the rules for writer and reader. While the box runs, the reader returns slots to it. When the box has ended, the file
+ * is read from where an earlier reader stopped. It is not changed, so that it can be read again. */
 #ifndef PL_RECORD_FILE_H
 #define PL_RECORD_FILE_H
 
@@ -12,7 +12,7 @@ struct pl_record_file {
     int fd;
     size_t bytes;
     struct comet_record_head *head;
-    uint64_t at[COMET_RECORD_RINGS]; /* slots read */
+    uint64_t at[COMET_RECORD_RINGS]; /* number of slots read */
     bool live;                       /* the box ran at the last check */
     bool writable;
     bool damaged; /* the cursors contradict each other, so the rest cannot be read */
@@ -22,13 +22,13 @@ struct pl_record_file {
 int pl_record_file_open(struct pl_record_file *file, const char *path, struct nc_error *error);
 void pl_record_file_close(struct pl_record_file *file);
 
-/* Checks whether the box still runs, which is when it holds its lock. */
+/* Checks whether the box still runs; while it runs, it holds a lock on the file. */
 bool pl_record_file_live(struct pl_record_file *file);
 
 /* Reads the available records of one direction, up to some MB. Returns the number of slots read. */
 uint64_t pl_record_file_read(struct pl_record_file *file, unsigned direction, struct pl_replay *replay);
 
-/* Packets of a direction for which the file had no room. */
+/* Number of packets of a direction for which the file had no room. */
 uint64_t pl_record_file_skipped(const struct pl_record_file *file, unsigned direction);
 
 #endif

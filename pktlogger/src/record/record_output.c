@@ -10,7 +10,7 @@
 
 enum { GAPS_MAX = 10000, NO_FLOW = -1, PORT_A = 0, PORT_B = 1, BOTH = 2 };
 
-/* One wire packet, or one copy of it. */
+/* A wire packet, or a copy of one. */
 struct row {
     uint64_t number, seq, ack;
     int64_t t_arrival_ns, t_queue_exit_ns, t_departure_ns, t_release_ns, t_drop_ns;
@@ -223,7 +223,7 @@ static void on_line(void *context, unsigned direction, const struct comet_record
     json_int_t t_ns = (json_int_t)real(o, r->t_ns);
     size_t n = json_array_size(steps);
     for (; n && json_integer_value(json_object_get(json_array_get(steps, n - 1), "t_ns")) >= t_ns; n--)
-        json_array_remove(steps, n - 1); /* missing records will not come later */
+        json_array_remove(steps, n - 1); /* no records that are missing now will come later */
     json_array_append_new(steps,
                           json_pack("{s:I, s:o, s:o, s:I, s:b, s:b}", "t_ns", t_ns, "rate_bps",
                                     bound_json(r->line.rate_bps), "packets_per_s", bound_json(r->line.packets_per_s),

@@ -1,6 +1,6 @@
-/* The results made from a delay box's record: captures as if they had been made at its ports, and a table of all wire
- * packets. The capture at port a has the packets that entered and left there (interfaces a-in, a-out). The capture of
- * both ports has four interfaces. So `analyse --sender a.pcapng --receiver b.pcapng` analyses the box from captures
+/* Results made from a delay box's record: captures that look as if they had been made at its ports, and a table of all
+ * wire packets. The capture at port a has the packets that entered and left there (interfaces a-in, a-out). The capture
+ * of both ports has four interfaces. So `analyse --sender a.pcapng --receiver b.pcapng` analyses the box from captures
  * alone. */
 #ifndef PL_RECORD_OUTPUT_H
 #define PL_RECORD_OUTPUT_H
@@ -22,7 +22,7 @@ struct pl_record_output {
     struct pl_table *table; /* NULL: not wanted */
     struct pl_folder folder;
     json_t *gaps;              /* the first GAPS_MAX gaps */
-    json_t *line[2];           /* what each direction lets through over time */
+    json_t *line[2];           /* properties of each direction's line over time */
     int64_t realtime_ns;       /* CLOCK_REALTIME at monotonic 0 */
     int64_t least_ns, most_ns; /* CLOCK_REALTIME, range of all events; most_ns < least_ns: no event */
     uint64_t in[2], held;

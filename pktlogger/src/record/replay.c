@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The box keeps its packets in memory, so a record that claims more than this at once is damaged. */
+/* The box keeps its packets in memory. So a record with more packets in the box at once than this is damaged. */
 enum { FIRST = 1024, FRAME_MAX = 65536 + 256, HELD_PARTS_MAX = 1 << 25 };
 
 void pl_replay_init(struct pl_replay *replay, const struct pl_replay_sink *sink)
@@ -47,7 +47,7 @@ static void *grow(void *ring, uint64_t *mask, uint64_t tail, uint64_t head, size
     return bigger;
 }
 
-/* The frame that contains packet `number`, or NULL. */
+/* The frame of which packet `number` is a part, or NULL. */
 static struct pl_replay_frame *find(const struct pl_replay_direction *d, uint64_t number)
 {
     uint64_t low = d->done, high = d->head;
@@ -64,8 +64,8 @@ static struct pl_replay_frame *find(const struct pl_replay_direction *d, uint64_
     return NULL;
 }
 
-/* Decodes the headers of the frame. Those of a super-packet were recorded whole; of its payload only the length is
- * used. */
+/* Decodes the headers of the frame. The headers of a super-packet were recorded whole; of its payload only the length
+ * is used. */
 static bool understand(struct pl_replay_frame *frame)
 {
     const uint8_t *data = frame->data;
@@ -180,7 +180,7 @@ static void take_decided(struct pl_replay *replay, struct pl_replay_direction *d
     }
 }
 
-/* The packet i, or its first copy, whichever has not been sent yet. */
+/* Packet number i, or its first copy if the packet itself has been sent already. */
 static struct pl_replay_part *waiting(struct pl_replay_frame *frame, uint32_t i)
 {
     if (frame->part[i].unsent)
@@ -264,7 +264,7 @@ uint64_t pl_replay_read(struct pl_replay *replay, unsigned direction, const uint
             d->gap_packets += r.gap_packets;
             replay->sink.gap(replay->sink.context, direction, &r);
             break;
-        case COMET_RECORD_LINE: /* its time may be in the future */
+        case COMET_RECORD_LINE: /* the record's time may be in the future, so it does not advance seen_ns */
             if (replay->sink.line)
                 replay->sink.line(replay->sink.context, direction, &r);
             break;
@@ -276,7 +276,7 @@ uint64_t pl_replay_read(struct pl_replay *replay, unsigned direction, const uint
     return (uint64_t)(at - start) / COMET_RECORD_SLOT;
 }
 
-/* Frees the oldest frames for which all events have been emitted. */
+/* Frees the oldest frames after all their events have been emitted. */
 static void retire(struct pl_replay *replay, unsigned direction, bool last)
 {
     struct pl_replay_direction *d = &replay->direction[direction];
@@ -290,7 +290,7 @@ static void retire(struct pl_replay *replay, unsigned direction, bool last)
     }
 }
 
-/* The next event of one of the four streams: its time, and whether it can be emitted yet. */
+/* The next event of one of the four streams: its time, and whether it may be emitted yet. */
 struct next_event {
     uint64_t t_ns;
     bool there, ready;

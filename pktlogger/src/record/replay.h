@@ -2,9 +2,10 @@
  * went out, and each wire packet with its fate once that is known. Each direction keeps its frames in order of arrival,
  * and later records about their wire packets find them by number.
  * A frame's `in` event is emitted once the fate of all its packets is known, so that a dropped packet can be marked. An
- * `out` event is emitted for packets that were sent. These are four streams, each in order of time, and they are merged
- * by time. A frame's `done` event is emitted, in order of number, when no further event can concern it; the frame is
- * then freed. Memory holds the headers of the packets in the box. Bad records are counted and skipped. */
+ * `out` event is emitted for packets that were sent. The `in` and `out` events of two directions are four streams, each
+ * in order of time, and they are merged by time. A frame's `done` event is emitted, in order of number, when no further
+ * event can concern it; the frame is then freed. Memory holds the headers of the packets in the box. Bad records are
+ * counted and skipped. */
 #ifndef PL_REPLAY_H
 #define PL_REPLAY_H
 
@@ -32,7 +33,7 @@ struct pl_replay_frame {
     struct nc_super super; /* .packet is set for every frame, the rest only when parts > 1 */
     struct pl_replay_copy *copies;
     uint8_t *data;      /* vnet header and captured bytes */
-    uint32_t flow, dir; /* for the sink's use, like seq and ack */
+    uint32_t flow, dir; /* the sink may set these, and also seq and ack */
     uint64_t seq, ack;
     struct pl_replay_part part[];
 };
@@ -58,7 +59,7 @@ struct pl_replay_direction {
     struct pl_replay_out *outs; /* ring */
     uint64_t out_tail, out_head, out_mask;
     uint64_t next_number;           /* the lowest number that the next frame may have */
-    uint64_t seen_ns;               /* latest time seen; all later records are newer */
+    uint64_t seen_ns;               /* latest time so far; all later records are newer */
     uint64_t held_parts;            /* wire packets of the frames in memory */
     uint64_t packets, sent, copies; /* wire packets */
     uint64_t dropped[FATE_N];       /* drops by cause, including loss after the bottleneck */

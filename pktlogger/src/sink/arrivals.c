@@ -13,7 +13,7 @@ int pl_arrivals_init(struct pl_arrivals *arrivals)
     return arrivals->flows ? 0 : -1;
 }
 
-/* The index of a flow's slot, or of the free slot where the flow belongs. */
+/* The index of a flow's slot, or of the free slot for the flow. */
 static struct pl_sink_flow **slot_of(struct pl_arrivals *arrivals, const struct pl_probe *probe)
 {
     uint32_t hash = (probe->session ^ (uint32_t)probe->flow * 0x9e3779b1u) * 0x85ebca6bu;
@@ -78,7 +78,7 @@ bool pl_arrivals_ended(const struct pl_arrivals *arrivals)
         if (!flow)
             continue;
         struct pl_probe other = {.session = flow->session, .flow = 0};
-        for (; other.flow < flow->flows; other.flow++) /* looks for flows of the session that have not begun */
+        for (; other.flow < flow->flows; other.flow++) /* checks whether flows of the session have not begun */
             if (!*slot_of((struct pl_arrivals *)(uintptr_t)arrivals, &other))
                 return false;
     }

@@ -21,7 +21,8 @@ struct pl_arrivals {
     size_t flows_n, ended_n;
     uint64_t packets, foreign;
     uint64_t first_ns, last_ns; /* arrival times of probes, CLOCK_REALTIME */
-    struct nc_spread delay; /* one-way delays; a negative one (the clocks differ) counts as 0 here and in `negative` */
+    struct nc_spread delay; /* one-way delays. If clocks differ, a delay may be negative; it counts as 0 here, and in
+                             * `negative` */
     uint64_t negative;      /* number of negative delays */
     int64_t delay_min_ns;   /* smallest delay, with its sign */
 };

@@ -37,11 +37,11 @@ static void note_largest(struct pl_flow_account *account, uint64_t sequence)
     account->runs[account->runs_n++ % PL_ACCOUNT_RUNS] = (struct pl_account_run){sequence, account->arrivals, 1};
 }
 
-/* How many arrivals ago the first number larger than `sequence` came. */
+/* How many arrivals ago the first number larger than `sequence` arrived. */
 static uint64_t extent_of(const struct pl_flow_account *account, uint64_t sequence)
 {
     uint64_t oldest = account->runs_n > PL_ACCOUNT_RUNS ? account->runs_n - PL_ACCOUNT_RUNS : 0, low = oldest;
-    for (uint64_t high = account->runs_n - 1; low < high;) { /* finds the first run with a larger number */
+    for (uint64_t high = account->runs_n - 1; low < high;) { /* finds the first run with a larger number by bisection */
         uint64_t middle = (low + high) / 2;
         const struct pl_account_run *run = &account->runs[middle % PL_ACCOUNT_RUNS];
         if (run->first + run->n > sequence + 1)

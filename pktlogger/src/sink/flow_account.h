@@ -19,8 +19,8 @@
 
 enum { PL_ACCOUNT_WINDOW = 65536, PL_ACCOUNT_RUNS = 256 };
 
-/* Arrivals in order: numbers first, first + 1, and so on. Each is the largest number so far, and no other arrival lies
- * between them. */
+/* A run of arrivals in order: numbers first, first + 1, and so on. Each is the largest number so far, and no other
+ * arrival lies between them. */
 struct pl_account_run {
     uint64_t first, arrival, n;
 };
@@ -41,7 +41,7 @@ struct pl_flow_account {
     uint64_t runs_n; /* number of runs so far; only the last ones are kept */
 };
 
-/* What a packet was. */
+/* How a packet arrived. */
 enum pl_arrival { PL_ARRIVAL_IN_ORDER, PL_ARRIVAL_REORDERED, PL_ARRIVAL_DUPLICATE, PL_ARRIVAL_LATE };
 
 /* Takes a packet with `len` octets and a one-way delay of `transit_ns`. */

@@ -38,7 +38,7 @@ struct pl_sink_socket {
 /* The kernel's data about a message. */
 struct notes {
     uint64_t arrival_ns;
-    uint32_t segment; /* octets of each packet except the last; 0: the message is one packet */
+    uint32_t segment; /* octets of each packet in the message except the last; 0: the message is one packet */
 };
 
 static void enlarge(int fd, uint64_t bytes)
@@ -62,7 +62,7 @@ static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_setting
     if (at->ss_family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
     if (!settings->tcp)
-        setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof on); /* Linux 5.0; without it each packet is a message */
+        setsockopt(fd, SOL_UDP, UDP_GRO, &on, sizeof on); /* needs Linux 5.0; without it each packet is a message */
     if (bind(fd, (const struct sockaddr *)at, sizeof *at) < 0) {
         int failed = errno;
         close(fd);
@@ -72,8 +72,8 @@ static int open_socket(struct pl_sink_socket *sink, const struct pl_sink_setting
     return 0;
 }
 
-/* `::` stands for both families. A UDP socket at `::` receives both; a raw socket receives only its own family. If the
- * kernel lacks IPv6, only IPv4 is used. */
+/* Opens sockets for both families if the address is `::`. A UDP socket at `::` receives both; a raw socket receives
+ * only its own family. If the kernel lacks IPv6, only IPv4 is used. */
 static int open_sockets(struct pl_sink_socket *sink, const struct pl_sink_settings *settings)
 {
     struct sockaddr_storage at = settings->at, v4 = {.ss_family = AF_INET};
@@ -139,13 +139,13 @@ static struct notes read_notes(struct end *end, struct msghdr *message)
             notes.segment = segment > 0 ? (uint32_t)segment : 0;
         }
     }
-    if (!notes.arrival_ns) /* the first packets of a socket may have no time stamp */
+    if (!notes.arrival_ns) /* the first packets after opening a socket may have no time stamp */
         notes.arrival_ns = nc_clock_pair_read().realtime_ns;
     return notes;
 }
 
-/* The payload of a TCP-shaped packet; false when the packet is for another port. Only in IPv4 does a raw socket deliver
- * the IP header. */
+/* The payload of a TCP-shaped packet; false if the packet is for another port. A raw socket delivers the IP header in
+ * IPv4 only. */
 static bool find_payload(const struct pl_sink_socket *sink, bool v6, const uint8_t **data, size_t *len)
 {
     struct nc_packet packet;

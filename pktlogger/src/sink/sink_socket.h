@@ -1,6 +1,6 @@
 /* The sockets of a sink: UDP with receive offload (UDP_GRO), or a raw socket for TCP-shaped packets. The kernel sets
  * arrival times (SO_TIMESTAMPNS), so they do not depend on when this process runs. Messages that found the socket's
- * buffer full are counted (SO_RXQ_OVFL): this machine lost them, not the path. */
+ * buffer full are counted separately (SO_RXQ_OVFL), because this machine lost them and not the path. */
 #ifndef PL_SINK_SOCKET_H
 #define PL_SINK_SOCKET_H
 
