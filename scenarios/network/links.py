@@ -147,15 +147,6 @@ def bring_up(pid: int, name: str, mtu: int | None = None, addresses: Sequence[tu
     return mac
 
 
-def set_mtu(pid: int, name: str, mtu: int) -> None:
-    """Changes the MTU of an interface that is in use."""
-
-    def act(ipr: IPRoute) -> None:
-        ipr.link("set", index=_index(ipr, name), mtu=mtu)
-
-    _with_netlink(pid, act)
-
-
 def silent(pid: int, family: Family, yes: bool) -> None:
     """Makes a host stop answering, or answer again: a rule before all routes but the local ones drops what it sends."""
 
@@ -187,13 +178,16 @@ def add_neighbours(pid: int, name: str, neighbours: Sequence[tuple[Family, str]]
     _with_netlink(pid, act)
 
 
-def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None) -> None:
-    """Adds or replaces routes. ``rto_min_ms``: least retransmission time-out of connections that use them."""
+def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None, mtu: int | None = None) -> None:
+    """Adds or replaces routes. ``rto_min_ms``: least retransmission time-out of connections that use them. ``mtu``: of
+    what a router forwards over them; None: the interface's."""
+    # TCP uses the metric only when it is locked (tcp_rto_min); `ip route … rto_min 1s` locks it, too.
+    metrics = {} if rto_min_ms is None else {"lock": 1 << _RTAX_RTO_MIN, "rto_min": rto_min_ms}
+    metrics |= {} if mtu is None else {"mtu": mtu}
+    extra = {"metrics": metrics} if metrics else {}
 
     def act(ipr: IPRoute) -> None:
         for route in routes:
-            # TCP uses the metric only when it is locked (tcp_rto_min); `ip route … rto_min 1s` locks it, too.
-            extra = {} if rto_min_ms is None else {"metrics": {"lock": 1 << _RTAX_RTO_MIN, "rto_min": rto_min_ms}}
             ipr.route(
                 "replace", family=_FAMILY_NUMBER[route.family], dst=route.destination, gateway=route.gateway, **extra
             )

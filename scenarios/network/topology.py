@@ -175,11 +175,13 @@ class Topology:
 
     def set_line_mtu(self, octets: int) -> None:
         """Sets the MTU of the line between the routers, which tell senders of larger packets (ICMP), until the boxes
-        are made again."""
-        for hop in self.hops:
-            for port in () if self.pair_of(hop) else self.wan_ports(hop):
-                assert isinstance(port.netns, int)
-                links.set_mtu(port.netns, port.name, octets)
+        are made again. Packets that are on the line arrive. Rejected: the interfaces' MTU, by which some of these would
+        be dropped on arrival."""
+        for number in (self.graph.hops[hop] for hop in self.hops if not self.pair_of(hop)):
+            for node in (self.graph.links[number].left, self.graph.links[number].right):
+                over = self.graph.address(self.family, number, self.graph.links[number].other(node))
+                routes = [route for route in self.graph.routes(self.family, node) if route.gateway == over]
+                links.set_routes(self.pid(node), routes, mtu=octets)
 
     def attach_wan(self, profile: Profile) -> None:
         """Sets addresses, neighbours and routes once the boxes have created their ports. Routes carry the profile's
