@@ -75,7 +75,14 @@ class Document:
         paper's row and points, a description) no longer hold and are dropped, unless ``over`` states them again."""
         merged = self.merged(over)
         same = all(merged.values.get(table) == self.values.get(table) for table in CLAIMED)
+        same = same and merged.paths_of_pairs() == self.paths_of_pairs()
         return merged if same else self.without_claims().merged(over)
+
+    def paths_of_pairs(self) -> dict[str, Any]:
+        """What [pair.N.path] says, by the pair."""
+        pairs = self.values.get("pair")
+        known = pairs.items() if isinstance(pairs, dict) else ()
+        return {number: own["path"] for number, own in known if isinstance(own, dict) and "path" in own}
 
     def without_claims(self) -> Document:
         """This layer without its CLAIMS."""
@@ -135,7 +142,10 @@ def _forget(values: dict[str, Any], key: Key, said: list[Key]) -> dict[str, Any]
 
 
 def _rivals(key: Key) -> set[Key]:
-    """The key and its alternatives; empty for a text that is not TABLE.KEY. [flow.NAME] has [transfer]'s keys."""
+    """The key and its alternatives; empty for a text that is not TABLE.KEY. [flow.NAME] has [transfer]'s keys, and
+    [pair.N.path] those of [path]."""
+    if len(key) == 4 and key[0] == "pair":
+        return {(*key[:2], *rival) for rival in _rivals(key[2:])}
     if len(key) == 3 and key[0] == "flow":
         alike = {key}.union(*(group for group in EXCLUSIVE if ("transfer", key[2]) in group))
         return {(*key[:2], other[-1]) for other in alike}

@@ -87,11 +87,12 @@ def _overridden(document: Document, overrides: Sequence[str]) -> Document:
     return document
 
 
-def _path(document: Document) -> tuple[Any, dict[str, Any]]:
-    """All settings of a document's path, including swept values."""
+def _path(document: Document) -> tuple[Any, ...]:
+    """All settings of a document's path and of pairs' own paths, including swept values."""
     sweep = document.values.get("sweep")
     swept = sweep.items() if isinstance(sweep, dict) else ()
-    return document.values.get("path"), {dotted: values for dotted, values in swept if dotted.startswith("path.")}
+    of_paths = {dotted: values for dotted, values in swept if dotted.startswith("path.") or ".path." in dotted}
+    return document.values.get("path"), document.paths_of_pairs(), of_paths
 
 
 def _said(document: Document, key: Key) -> bool:

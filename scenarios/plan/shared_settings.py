@@ -19,7 +19,7 @@ from scenarios.plan.plan import Trial
 from scenarios.plan.transfer import Transfer
 
 _ALWAYS = ("rate_bps", "delay_ns", "queue_bytes", "loss_ppb", "profile", "congestion", "gateway", "gateway_recovery")
-_BACK = "ba_"
+_BACK, _LONGEST = "ba_", 120  # characters of a text, such as the changes of a trace
 _NO_LIMIT = ("rate_bps", "queue_bytes", "gateway_rate_bps")
 _LIMITS_TOO = {"rate_bps": "rate_trace", "queue_bytes": "queue_packets"}  # the limit, where the first setting has none
 
@@ -67,7 +67,8 @@ def _text(name: str, constant: Row) -> str:
     if name in _NO_LIMIT and constant[name] == 0:
         other = constant.get(_LIMITS_TOO[name], "swept") if name in _LIMITS_TOO else None
         return "no limit" if other in (None, 0, "none") else readable.NOTHING
-    return readable.named(name, constant[name])
+    text = readable.named(name, constant[name])
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
 @functools.cache

@@ -195,6 +195,17 @@ def test_a_pair_has_a_path_of_its_own(tmp_path: Path) -> None:
     assert [params.rows(one)[1]["rtt_ns"] for one in swept.trials] == [22 * MS, 24 * MS]
 
 
+def test_set_replaces_a_pairs_own_path_and_its_sweep_and_drops_the_claims(tmp_path: Path) -> None:
+    text = '[pair.2.path]\ndelay = "60ms"\n[flow.far]\npair = 2\n[sweep]\n"pair.2.path.delay" = ["1ms", "2ms"]\n'
+    text += '[[expect]]\nsay = "x"\nmin = "1Mbit"\n'
+    assert len(plan_of(tmp_path, text).base.expect) == 1
+    plan = plan_of(tmp_path, text, "pair.2.path.delay=5ms")
+    assert [params.rows(one)[1]["rtt_ns"] for one in plan.trials] == [30 * MS]
+    assert not plan.base.expect, "they belong to the path that they were written for"
+    plan = plan_of(tmp_path, text, "pair.2.path.distance=1000km")
+    assert [params.rows(one)[1]["rtt_ns"] for one in plan.trials] == [20 * MS + 2 * 4_761_905]
+
+
 def test_ports_of_flows_never_meet() -> None:
     known = [port for number in range(32) for port in transfer_tool.ports(number)]
     assert len(set(known)) == 64 and transfer_tool.ports(0) == (5010, 5020)
