@@ -1,4 +1,5 @@
-/* Checks for C tests: say where, what and the values, and stop. Not assert(): a test must not depend on NDEBUG. */
+/* Checks for C tests. A check that fails reports its place, its text and the values, and ends the program. Not
+ * assert(), because a test must not depend on NDEBUG. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -34,7 +35,7 @@
         }                                                                                                              \
     } while (0)
 
-/* A call that returns -1 and fills an nc_error in when it fails; `text` is what it was given. */
+/* A call that returns -1 and fills in an nc_error when it fails; `text` is the call's input. */
 #define CHECK_DONE(call, text, error)                                                                                  \
     do {                                                                                                               \
         if ((call) < 0) {                                                                                              \
@@ -43,7 +44,7 @@
         }                                                                                                              \
     } while (0)
 
-/* Names a test function and runs it: the last "run" without its "ok" is the test that failed. */
+/* Names a test function and runs it. The last "run" without an "ok" is the test that failed. */
 #define RUN(test)                                                                                                      \
     do {                                                                                                               \
         printf("run %s\n", #test);                                                                                     \

@@ -1,4 +1,4 @@
-/* Randomness for property tests: a fresh seed each run, printed, and repeatable by LFP_SEED=N. */
+/* Randomness for property tests: a new seed in each run, which is printed. LFP_SEED=N repeats a run. */
 #ifndef SEEDED_H
 #define SEEDED_H
 

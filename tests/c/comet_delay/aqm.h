@@ -1,5 +1,5 @@
-/* The laws of active queue management by themselves, behind two common calls: a test says what a packet finds, without
- * filling a queue. */
+/* The algorithms of active queue management by themselves, called in two common ways. The test states the queue that a
+ * packet finds, and need not fill one. */
 #ifndef TEST_AQM_H
 #define TEST_AQM_H
 
@@ -14,7 +14,7 @@ struct aqm {
     struct pie_state pie;
 };
 
-/* For a packet of `packet_bytes` that arrives at a queue that holds `backlog_bytes` without it. */
+/* For a packet of `packet_bytes` that arrives at a queue. The queue holds `backlog_bytes` without it. */
 static inline enum aqm_verdict aqm_enqueue(struct aqm *aqm, const struct aqm_params *params, uint64_t now_ns,
                                            uint64_t backlog_bytes, uint32_t packet_bytes, bool ect, uint64_t key,
                                            uint64_t number)
@@ -33,7 +33,7 @@ static inline enum aqm_verdict aqm_enqueue(struct aqm *aqm, const struct aqm_par
                                           : AQM_PASS;
 }
 
-/* For a packet that has waited `sojourn_ns` and leaves the queue for the line; `backlog_bytes` remain behind it. */
+/* For a packet that leaves the queue for the line after a wait of `sojourn_ns`. `backlog_bytes` remain behind it. */
 static inline enum aqm_verdict aqm_dequeue(struct aqm *aqm, const struct aqm_params *params, uint64_t now_ns,
                                            uint64_t sojourn_ns, uint64_t backlog_bytes, uint32_t packet_bytes, bool ect,
                                            uint64_t key, uint64_t number)

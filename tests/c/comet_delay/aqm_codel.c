@@ -16,7 +16,8 @@ static enum aqm_verdict leave(struct aqm *aqm, const struct aqm_params *params, 
 
 static const struct aqm_params presets = {.algorithm = AQM_CODEL, .codel = {5 * MS, 100 * MS}};
 
-/* First drop an interval after the delay rose; then after interval / sqrt(1), / sqrt(2), / sqrt(3), … */
+/* The first drop comes an interval after the delay rose; the next ones after interval / sqrt(1), / sqrt(2), / sqrt(3),
+ * … */
 static void drops_follow_the_square_root(void)
 {
     static const uint64_t gaps_ns[] = {100000000, 70710678, 57735026, 50000000, 44721359,
@@ -45,13 +46,13 @@ static void one_packet_below_target_ends_it(void)
     CHECK_EQ(leave(&aqm, &presets, 111 * MS, 6 * MS), AQM_PASS); /* a new interval starts */
     CHECK_EQ(leave(&aqm, &presets, 211 * MS - 1, 6 * MS), AQM_PASS);
     CHECK_EQ(leave(&aqm, &presets, 211 * MS, 6 * MS), AQM_DROP);
-    /* with at most one packet behind it, a late packet does not show a standing queue */
+    /* with at most one packet behind it, a late packet is no evidence of a standing queue */
     CHECK_EQ(aqm_dequeue(&aqm, &presets, 400 * MS, 90 * MS, BYTES, BYTES, false, 1, 0), AQM_PASS);
     CHECK_EQ(leave(&aqm, &presets, 401 * MS, 90 * MS), AQM_PASS);
 }
 
-/* After five drops (count 5), a calm, and a return within 16 intervals it starts at count 5 - 1 = 4, with a spacing of
- * 50 ms; after a longer calm it starts at 1. */
+/* After five drops (count 5) and a pause, dropping begins again. If this is within 16 intervals, it begins at count 5 -
+ * 1 = 4, with a spacing of 50 ms; after a longer pause it begins at 1. */
 static void count_is_used_again(void)
 {
     for (int recent = 0; recent < 2; recent++) {
@@ -204,7 +205,7 @@ static void rfc_serve(struct rfc_codel *rfc, uint64_t n, const uint64_t *arrival
 {
     uint64_t next = 0, free_ns = 0;
     for (struct rfc_packet p = {0}; next < n || rfc->tail != rfc->head;) {
-        /* the line takes a packet when it is free and one is there; arrivals up to then come first */
+        /* the line takes a packet when it is free and a packet is there; arrivals up to then come first */
         uint64_t now = rfc->tail != rfc->head ? free_ns : free_ns > arrival[next] ? free_ns : arrival[next];
         for (; next < n && arrival[next] < now + (rfc->tail == rfc->head); next++) {
             rfc->queue[rfc->head++] = (struct rfc_packet){arrival[next], next, bytes[next]};
@@ -217,7 +218,7 @@ static void rfc_serve(struct rfc_codel *rfc, uint64_t n, const uint64_t *arrival
     }
 }
 
-/* Both dropped the same packets at the same times. */
+/* Both must have dropped the same packets at the same times. */
 static void same_drops(const struct drops *drops, const struct rfc_codel *rfc, uint64_t seed)
 {
     if (drops->n != rfc->dropped_n || memcmp(drops->number, rfc->dropped, drops->n * 8) ||

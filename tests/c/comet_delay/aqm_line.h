@@ -19,7 +19,7 @@ struct aqm_line {
     uint64_t head, tail, size;
     uint64_t backlog_bytes, free_ns, number;
     uint64_t arrived, delivered, marked, dropped_in, dropped_out;
-    /* Called for each packet that starts on the line or is dropped when its turn comes; may be NULL. */
+    /* Called for each packet that goes onto the line, or that is dropped when its turn comes; may be NULL. */
     void (*fate)(void *context, const struct aqm_line_packet *packet, uint64_t now_ns, enum aqm_verdict verdict);
     void *context;
 };
@@ -32,7 +32,7 @@ void aqm_line_free(struct aqm_line *line);
 void aqm_line_serve(struct aqm_line *line, uint64_t now_ns);
 void aqm_line_arrive(struct aqm_line *line, uint64_t now_ns, uint32_t bytes, bool ect);
 
-/* Bursts that keep a 10 Mbit/s line busy for half of the time pass without drops and marks. */
+/* Bursts that keep a 10 Mbit/s line busy for half of the time must pass without drops and marks. */
 void aqm_line_passes_low_load(const char *text);
 
 #endif

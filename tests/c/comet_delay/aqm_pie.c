@@ -1,4 +1,5 @@
-/* PIE against the formulas of RFC 8033, calculated by hand, and against its aim: the delay at its target. */
+/* PIE against the formulas of RFC 8033, calculated by hand, and against its purpose: the delay must reach the
+ * target. */
 #include <math.h>
 
 #include "aqm_line.h"
@@ -73,7 +74,7 @@ static void probability_keeps_within_bounds_and_decays(void)
     CHECK_EQ(aqm.pie.next_update_ns, 3600 * NC_NS_PER_S + 15 * MS);
 }
 
-/* However rarely it is called, the state is the one that a timer would have made. */
+/* However rarely it is called, its state must be the one that a timer would have produced. */
 static void catching_up_is_a_timer(void)
 {
     struct aqm often = started(40 * MS, 0.02), seldom = often;
@@ -170,10 +171,10 @@ static void measure(void *context, const struct aqm_line_packet *packet, uint64_
     s->over_twice += now_ns - packet->arrival_ns > 30 * MS;
 }
 
-/* The share of packets that wait for twice the target, because of the loop's own noise. In one update of T come n =
- * load rate T packets, of which chance drops sqrt(n p (1 - p)) more or less; PIE's beta corrects load T beta of the
- * error each time (alpha is small compared with it). So the delay is autoregressive: its deviation is that of the noise
- * over sqrt(1 - (1 - load T beta)²). */
+/* The share of packets that wait for twice the target because of the control loop's own noise. In one update interval
+ * T, n = load rate T packets come, and chance drops about sqrt(n p (1 - p)) more or less of them. PIE's beta corrects
+ * load T beta of the error each time (alpha is small compared with it). So the delay is autoregressive: its deviation
+ * is the noise's deviation over sqrt(1 - (1 - load T beta)²). */
 static double late_share(double rate_bps, double load)
 {
     double t = 0.015, beta = 1.25, p = 1 - 1 / load, packet_s = BYTES * 8 / rate_bps, keep = 1 - load * t * beta;
@@ -181,8 +182,8 @@ static double late_share(double rate_bps, double load)
     return erfc(0.015 / (noise_s / sqrt(1 - keep * keep)) / sqrt(2)) / 2;
 }
 
-/* Constant overload that does not respond. An integrating controller has no steady error, so the mean delay is the
- * target. The line stays busy, so the share dropped is 1 - 1 / load. */
+/* A constant overload that does not respond to drops. An integrating controller has no steady error, so the mean delay
+ * must be the target. The line stays busy, so the share dropped is 1 - 1 / load. */
 static void converges_to_its_target(void)
 {
     const uint64_t rates_bps[] = {10000000, 100000000};

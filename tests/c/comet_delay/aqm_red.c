@@ -16,7 +16,7 @@ static struct aqm_params parsed(const char *text)
     return params;
 }
 
-/* Hits in n arrivals that all find `backlog_bytes` (weight 100 %: the average is the backlog). */
+/* Number of hits in n arrivals that all find `backlog_bytes`. The weight is 100 %, so the average is the backlog. */
 static uint64_t hits(const struct aqm_params *params, uint64_t backlog_bytes, uint64_t n, bool ect,
                      enum aqm_verdict kind, uint64_t seed)
 {
@@ -27,8 +27,9 @@ static uint64_t hits(const struct aqm_params *params, uint64_t backlog_bytes, ui
     return count;
 }
 
-/* The gap between hits is uniform on 1 … K = 1/p_b - 1, its mean 1 / (2 p_b) and variance (K² - 1) / 12: the number of
- * hits is a renewal count, n / mean ± sqrt(n variance / mean³), which is narrower than the binomial interval. */
+/* The gap between hits is uniform on 1 … K = 1/p_b - 1, with the mean 1 / (2 p_b) and the variance (K² - 1) / 12. So
+ * the number of hits is a renewal count, n / mean ± sqrt(n variance / mean³), which varies less than a binomial
+ * number. */
 static void share_follows_the_curve(void)
 {
     struct aqm_params params = parsed("red:min=30000,max=90000,p=10%,weight=100%");
@@ -87,7 +88,8 @@ static void ends_of_the_curve(void)
     }
 }
 
-/* A packet's chance grows with its size: of packets of all sizes, bytes hit are in proportion to bytes squared. */
+/* A packet's chance of a hit grows with its size. So with packets of all sizes, the bytes hit are in proportion to
+ * bytes squared. */
 static void large_packets_are_hit_in_proportion(void)
 {
     struct aqm_params params = parsed("red:min=30000,max=90000,p=2%,weight=100%");
@@ -127,7 +129,7 @@ static void idle_time_lowers_the_average(void)
     aqm_dequeue(&aqm, &params, NC_NS_PER_S, 0, 0, USUAL, false, 1, 0); /* out at 1 s + 120 us */
     aqm_enqueue(&aqm, &params, NC_NS_PER_S + 120000 + 100 * 120000 + 60000, 0, USUAL, false, 1, 0);
     CHECK(fabs(aqm.red.average_bytes - before * pow(0.998, 100)) < 1e-6);
-    /* again: no packet waited in front of the previous one */
+    /* the same again: no packet waited in front of the previous one */
     aqm_enqueue(&aqm, &params, 3600 * NC_NS_PER_S, 0, USUAL, false, 1, 0);
     CHECK(aqm.red.average_bytes < 1e-100);
 }

@@ -1,4 +1,4 @@
-/* The text form of queue management: defaults are the RFCs', mistakes are named. */
+/* The text form of queue management: its defaults are those of the RFCs, and errors name the mistake. */
 #include "aqm_text.h"
 
 #include "check.h"

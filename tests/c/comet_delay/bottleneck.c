@@ -65,7 +65,7 @@ static void tail_drop_takes_the_newest(void)
 }
 
 /* The queue counts octets as mm-link does, whatever the framing. The rest of an opportunity goes to packets that came
- * before it. */
+ * before the opportunity. */
 static void mm_links_opportunities_serve_the_queue(void)
 {
     struct table *table = NULL;
@@ -80,7 +80,7 @@ static void mm_links_opportunities_serve_the_queue(void)
     enum fate fate;
     bottleneck_init(&b, 1);
     for (uint64_t i = 0; i < 5; i++) {
-        struct wire_packet next = packet(i, came_ns[i], 762); /* two of them and their TUN headers are 1,504 bytes */
+        struct wire_packet next = packet(i, came_ns[i], 762); /* two packets with their TUN headers are 1,504 bytes */
         for (; came_ns[i] && bottleneck_next(&b, &params, &models, came_ns[i], &p, &fate);)
             CHECK_EQ(p.time_ns, left_ns[p.number]);
         CHECK_EQ(bottleneck_offer(&b, &params, &models, &next), FATE_PASS);
@@ -100,7 +100,7 @@ static void head_drop_takes_the_oldest_that_waits(void)
     struct bottleneck b;
     bottleneck_init(&b, 1);
     CHECK_EQ(offer(&b, &params, 0, 0, 1000), FATE_PASS);
-    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* on the line: it can no longer be dropped */
+    expect(&b, &params, 0, 0, FATE_PASS, 1000000); /* this packet is on the line, so it can no longer be dropped */
     CHECK_EQ(offer(&b, &params, 1, 100, 1000), FATE_PASS);
     CHECK_EQ(offer(&b, &params, 2, 200, 1000), FATE_PASS);
     nothing(&b, &params, 999999);
@@ -153,7 +153,8 @@ static void an_unbounded_queue_grows(void)
     }
 }
 
-/* 10 packets of 1,000 bytes at 8 kbit/s: 1 s each. After 1.5 s the second is on the line and the others wait. */
+/* 10 packets of 1,000 bytes at 8 kbit/s take 1 s each. After 1.5 s the second packet is on the line and the others
+ * wait. */
 static void packets_that_wait_are_timed_by_a_new_rate(void)
 {
     struct params params = {.rate_bps = 8000};
@@ -164,11 +165,11 @@ static void packets_that_wait_are_timed_by_a_new_rate(void)
     expect(&b, &params, 0, 0, FATE_PASS, NC_NS_PER_S);
     expect(&b, &params, 3 * NC_NS_PER_S / 2, 1, FATE_PASS, 2 * NC_NS_PER_S);
     nothing(&b, &params, 3 * NC_NS_PER_S / 2);
-    params.rate_bps = 8000000; /* 1 ms each, after the one that is on the line */
+    params.rate_bps = 8000000; /* 1 ms each, after the packet that is on the line */
     nothing(&b, &params, 3 * NC_NS_PER_S / 2);
     for (uint64_t i = 2; i < 9; i++)
         expect(&b, &params, 2 * NC_NS_PER_S + 6 * NC_NS_PER_MS, i, FATE_PASS, 2 * NC_NS_PER_S + (i - 1) * NC_NS_PER_MS);
-    params.rate_bps = 0; /* the last one must not overtake */
+    params.rate_bps = 0; /* the last packet must not overtake the others */
     expect(&b, &params, 2 * NC_NS_PER_S + 7 * NC_NS_PER_MS, 9, FATE_PASS, 2 * NC_NS_PER_S + 7 * NC_NS_PER_MS);
     CHECK_EQ(bottleneck_occupancy(&b, 3 * NC_NS_PER_S), 0);
     bottleneck_free(&b);

@@ -1,4 +1,5 @@
-/* The buncher: packets leave together, at openings only, in order, and never more at once than its bound. */
+/* The buncher: packets leave together, only when the gate opens, in order, and at most as many at a time as its bound
+ * allows. */
 #include "buncher.h"
 
 #include "check.h"

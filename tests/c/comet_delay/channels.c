@@ -33,7 +33,7 @@ static void take(struct channels *c, const struct params *params, uint64_t numbe
     CHECK_EQ(offer(c, params, &p), FATE_PASS);
 }
 
-/* The next packet leaves then, and not a nanosecond before. */
+/* The next packet must leave at this time, and not a nanosecond earlier. */
 static void leaves(struct channels *c, const struct params *params, uint64_t number, uint64_t time_ns)
 {
     struct wire_packet p;
@@ -130,7 +130,7 @@ static void take_out(struct channels *c, const struct params *params, uint64_t u
     }
 }
 
-/* Bursts of packets of flows 0 to 4: of all of them, or of a single flow. */
+/* Bursts of packets of flows 0 to 4: of all five flows, or of a single flow. */
 static void run(const struct params *params, uint64_t seed, int only, struct outcome *outcomes)
 {
     struct channels *c = malloc(sizeof *c);
@@ -155,7 +155,7 @@ static void run(const struct params *params, uint64_t seed, int only, struct out
     free(c);
 }
 
-/* Every packet has the same fate and leaves at the same time as if its flow had a bottleneck to itself. */
+/* Every packet must have the same fate, and leave at the same time, as if its flow had a bottleneck to itself. */
 static void each_channel_is_a_bottleneck_of_its_own(void)
 {
     static const struct params each[] = {

@@ -1,4 +1,5 @@
-/* Requests on the control socket: `set` sets all of its values or none. Two sets of parameters stand in for the box. */
+/* Requests on the control socket: `set` applies all of its values or none. Two sets of parameters stand in for the
+ * box. */
 #include "control.h"
 
 #include "box.h"
@@ -34,7 +35,7 @@ static json_t *ask(const char *request)
     return control_answer(NULL, request, strlen(request));
 }
 
-/* Whether the request was done. If it was not, its error must contain `says`. */
+/* Whether the request succeeded. If it did not, its error must contain `says`. */
 static bool done(const char *request, const char *says)
 {
     json_t *answer = ask(request);
@@ -48,7 +49,7 @@ static void values_of_one_request_are_set_at_once(void)
 {
     sets = 0;
     CHECK(done("{\"op\":\"set\",\"values\":{\"delay\":\"5ms\",\"ab-rate\":\"45Mbit\",\"ba-queue\":\"9000\"}}", ""));
-    CHECK_EQ(sets, 1); /* set once, so that no packet meets the new delay with the old rate */
+    CHECK_EQ(sets, 1); /* both are set in one step, so that no packet meets the new delay with the old rate */
     CHECK_EQ(current[0].delay_ns, 5000000);
     CHECK_EQ(current[1].delay_ns, 5000000);
     CHECK_EQ(current[0].rate_bps, 45000000);

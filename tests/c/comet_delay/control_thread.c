@@ -1,4 +1,4 @@
-/* The thread of the control socket, when the process has no descriptor left for a client. */
+/* The thread of the control socket when the process has no descriptor left for a client. */
 #include "control_thread.h"
 
 #include <pthread.h>
@@ -79,7 +79,7 @@ static struct rlimit take_descriptors_away(void)
     return before;
 }
 
-/* A loop that spins uses all of the processor time that it gets: about 500 ms here, or 20 ms on a machine that 25
+/* A loop that spins takes all the processor time that it can get: about 500 ms here, or 20 ms on a machine that 25
  * others use. Five checks a second take about 0.1 ms. */
 static void without_descriptors_it_waits_and_then_answers(void)
 {

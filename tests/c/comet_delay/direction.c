@@ -1,4 +1,4 @@
-/* A whole direction in virtual time: super-packets in, wire packets in the model, runs out. */
+/* A whole direction in virtual time: super-packets go in, the models act on wire packets, and runs come out. */
 #include "direction.h"
 
 #include <math.h>
@@ -49,7 +49,7 @@ static void at_a_low_rate_every_wire_packet_leaves_at_its_own_time(void)
 
 static void granularity_bounds_how_early_and_late_a_part_leaves(void)
 {
-    /* 10 Gbit/s: 1.2 µs a packet; with 5 µs granularity five intervals fit in a run */
+    /* at 10 Gbit/s a packet takes 1.2 µs, and with a granularity of 5 µs five packets form a run */
     struct direction *d = rig_make((struct params){.rate_bps = UINT64_C(10000000000)}, 5000);
     struct nc_run run;
     rig_take(d, 0, 40 * RIG_MSS, 0);
@@ -90,7 +90,7 @@ static void lost_parts_are_cut_out_and_the_rest_arrives_intact(void)
     rig_drop(d);
 }
 
-/* The same packets, grouped differently into super-packets, lose the same wire packets. */
+/* The same packets, grouped into other super-packets, must lose the same wire packets. */
 static void fate_does_not_depend_on_batching(void)
 {
     enum { PACKETS = 6000 };
@@ -117,7 +117,7 @@ static void fate_does_not_depend_on_batching(void)
 
 static void a_tail_drop_burst_is_counted_by_cause(void)
 {
-    /* lfp-1995: 45 Mbit/s and 110 KB of queue; a 64 KB super-packet twice over does not fit */
+    /* lfp-1995 has 45 Mbit/s and a queue of 110 KB: two super-packets of 64 KB do not fit */
     struct direction *d = rig_make((struct params){.rate_bps = 45000000, .queue_bytes = 110 * 1024}, 50000);
     rig_take(d, 0, 44 * RIG_MSS, 0);
     rig_take(d, 44 * RIG_MSS, 44 * RIG_MSS, 0);
@@ -133,7 +133,8 @@ static double number_at(const json_t *object, const char *a, const char *b, cons
     return json_number_value(c ? json_object_get(at, c) : at);
 }
 
-/* Bounds are 3.89 standard errors; a lost burst is geometric, so its mean has sd sqrt(b (b - 1) / bursts). */
+/* Bounds are 3.89 standard errors. The length of a loss burst is geometric, so its mean has a standard deviation of
+ * sqrt(b (b - 1) / bursts). */
 static void what_was_achieved_is_what_was_asked_for(void)
 {
     enum { N = 20000 };
@@ -162,7 +163,7 @@ static void what_was_achieved_is_what_was_asked_for(void)
     CHECK(fabs(sd / 2e6 - 1) < near_rate * sqrt(0.5 / N * 5 / 3.0)); /* squares have autocorrelation r^2 */
     CHECK(fabs(r - 0.5) < near_rate * sqrt((1 - 0.25) / N) * 1.1);
     CHECK(fabs(number_at(achieved, "jitter", "drawn", "mean_ns")) < near_rate * 2e6 * sqrt(3.0 / N));
-    /* packets may overtake, so the delay is added as drawn */
+    /* packets may overtake each other, so the delay is added as drawn */
     CHECK(fabs(number_at(achieved, "jitter", "added", "sd_ns") / sd - 1) < 1e-9);
     json_decref(stats);
     rig_drop(d);

@@ -1,4 +1,4 @@
-/* The drain: its rate is exact, and its buffer has the configured size, including the packet on the bus. */
+/* The drain: its rate is exact. Its buffer has the configured size, which includes the packet on the bus. */
 #include "drain.h"
 
 #include "check.h"
@@ -16,7 +16,7 @@ static void the_bus_takes_one_packet_after_the_other(void)
 {
     const struct drain_params params = {.rate_bps = 8000000};
     struct drain d = {0};
-    CHECK_EQ(crossed(&d, &params, 0, 1000), NC_NS_PER_MS); /* even the first one takes its time */
+    CHECK_EQ(crossed(&d, &params, 0, 1000), NC_NS_PER_MS); /* even the first packet takes its time */
     CHECK_EQ(crossed(&d, &params, 0, 500), 1500000);
     CHECK_EQ(crossed(&d, &params, 1500000, 1000), 2500000);
     CHECK_EQ(crossed(&d, &params, 9000000, 1000), 10000000);
@@ -37,8 +37,8 @@ static void the_buffer_counts_the_packet_on_the_bus(void)
     drain_free(&d);
 }
 
-/* A line delivers packets k/100 times as fast as the bus takes them. In time t the bus takes rate × t, and in the end
- * the buffer is full. The number of packets that pass must be the sum, to within one packet. */
+/* A line delivers packets k/100 times as fast as the bus takes them. In time t the bus takes rate × t, and at the end
+ * the buffer is full. The number of packets that pass must be the sum of both, to within one packet. */
 static void what_passes_is_what_the_bus_takes_and_the_buffer_holds(void)
 {
     enum { N = 100000, BYTES = 1500, HELD = 40 };

@@ -1,5 +1,5 @@
-/* DualPI2 against RFC 9332, at the bottleneck and in virtual time: the coupling of both probabilities, the law of the
- * base probability, the step, the order of service, and overload by flows that do not respond. */
+/* DualPI2 against RFC 9332, at the bottleneck and in virtual time: the coupling of the two probabilities, the update of
+ * the base probability, the step threshold, the order of service, and overload by flows that do not respond. */
 #include <math.h>
 
 #include "bottleneck.h"
@@ -94,7 +94,7 @@ static double share(uint64_t part, uint64_t of)
     return (double)part / (double)of;
 }
 
-/* Offers packets for `ns`: one of each kind every `gap_ns` of that kind; 0: none. */
+/* Offers packets for `ns`: for each kind, one packet every `gap_ns` of that kind; 0: none. */
 static void load(struct world *w, uint64_t *now_ns, uint64_t ns, const uint64_t gap_ns[KINDS])
 {
     uint64_t next_ns[KINDS], until_ns = *now_ns + ns;
@@ -118,8 +118,9 @@ static void forget(struct world *w)
         w->offered[k] = w->sent[k] = w->marked[k] = w->dropped[k] = w->longest_ns[k] = w->wait_ns[k] = 0;
 }
 
-/* Section 2.1, equation 1, and the appendix: L4S is marked with p_CL = k p', classic packets are hit with p_C = p'^2 =
- * (p_CL / k)^2, ECT(0) by marks and the others by drops. The base probability is driven up and then held by gains of 0. */
+/* Section 2.1, equation 1, and the appendix: L4S packets are marked with p_CL = k p'. Classic packets are hit with p_C
+ * = p'^2 = (p_CL / k)^2: ECT(0) packets are marked and the others dropped. The test drives the base probability up, and
+ * then keeps it constant by gains of 0. */
 static void the_probabilities_are_coupled(void)
 {
     static const char *const factors[] = {"1", "2", "3.5"};
@@ -146,7 +147,7 @@ static void the_probabilities_are_coupled(void)
         }
 }
 
-/* p' follows the appendix's law, which the test calculates in floating point: one queue is filled at time 0 and
+/* The update of p' follows the appendix, which the test calculates in floating point. One queue is filled at time 0 and
  * drained, and the base probability is compared after each update. */
 static void the_base_probability_follows_its_law(void)
 {
@@ -171,7 +172,7 @@ static void the_base_probability_follows_its_law(void)
     end(w);
 }
 
-/* After an idle time all missed updates are made at once: each lowers p' by alpha target. */
+/* After an idle time all missed updates are made at once. Each lowers p' by alpha target. */
 static void calm_lowers_the_probability(void)
 {
     struct world *w = world_of("dualpi2"), *same = world_of("dualpi2");
@@ -198,7 +199,7 @@ static void the_step_marks_what_waited_longer(void)
         for (uint64_t i = 0; i < 30; i++)
             arrive(w, L4S, burst * 100 * NC_NS_PER_MS);
     serve(w, UINT64_MAX);
-    CHECK_EQ(w->marked[L4S], 10 * 18); /* waits of 1.1 ms to 2.8 ms; the last one is alone */
+    CHECK_EQ(w->marked[L4S], 10 * 18); /* they wait 1.1 ms to 2.8 ms; the last packet is alone */
     CHECK_EQ(fact(w, "step_marks"), 180);
     w->models.rate.rate_bps = 1000000; /* 10 ms a packet: two at a time, and the second waits alone */
     for (uint64_t i = 0; i < 20; i++)
@@ -208,7 +209,7 @@ static void the_step_marks_what_waited_longer(void)
     end(w);
 }
 
-/* A classic flow that overloads the line delays L4S packets only by the packet that is on the line. */
+/* A classic flow that overloads the line delays an L4S packet by at most the packet that is on the line. */
 static void l4s_packets_go_first(void)
 {
     struct world *w = world_of("dualpi2");
@@ -219,8 +220,8 @@ static void l4s_packets_go_first(void)
     end(w);
 }
 
-/* Classic packets at 150 % of the line that do not respond: a third is dropped, ECN-capable or not (p_C > 25 %), and
- * the queue stays near its target. */
+/* Classic packets at 150 % of the line, which do not respond. A third must be dropped, ECN-capable or not (p_C > 25 %),
+ * and the queue must stay near its target. */
 static void classic_overload_is_dropped(void)
 {
     for (enum kind kind = CLASSIC; kind <= ECT0; kind++) {
@@ -237,8 +238,8 @@ static void classic_overload_is_dropped(void)
     }
 }
 
-/* L4S packets at 150 % that do not respond: with marks only, the queue would grow without bound. A third is dropped and
- * all others are marked. */
+/* L4S packets at 150 % of the line, which do not respond. With marks only, the queue would grow without bound. A third
+ * must be dropped and all others marked. */
 static void l4s_overload_is_dropped(void)
 {
     struct world *w = world_of("dualpi2");
@@ -254,7 +255,8 @@ static void l4s_overload_is_dropped(void)
     end(w);
 }
 
-/* L4S packets alone fill the line, and classic packets wait, too: the classic ones get their share, 10 % by default. */
+/* L4S packets alone would fill the line while classic packets wait, too. The classic packets must get their share, 10 %
+ * by default. */
 static void classic_packets_keep_their_share(void)
 {
     static const struct {
@@ -271,7 +273,7 @@ static void classic_packets_keep_their_share(void)
     }
 }
 
-/* At most `limit` packets wait, and the box's own bounds are respected. */
+/* At most `limit` packets wait, and the box's own bounds apply, too. */
 static void a_full_queue_drops_the_newest(void)
 {
     struct world *w = world_of("dualpi2:limit=50");

@@ -1,4 +1,4 @@
-/* The filter: each term on packets written out by hand, plain and negated; texts that survive formatting and parsing;
+/* The filter: each term on packets written by hand, plain and negated; texts that survive parsing and formatting;
  * mistakes. */
 #include "filter.h"
 
@@ -91,7 +91,7 @@ static void make_samples(void)
     sample("first4", fragment(FIRST_PART));
     sample("short4", cut(frame_of(4, 6, 10), 44));         /* no room for a TCP header */
     sample("later4", fragment(LATER_PART));                /* 134 */
-    sample("cut6", cut(tcp(6, NC_TCP_ACK, 1000), 70));     /* its header says that there is more */
+    sample("cut6", cut(tcp(6, NC_TCP_ACK, 1000), 70));     /* its header says that more fragments follow */
     sample("cut4", cut(tcp(4, NC_TCP_ACK, 1000), 14 + 7)); /* not even addresses */
 }
 

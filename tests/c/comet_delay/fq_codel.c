@@ -1,5 +1,5 @@
-/* FQ-CoDel against the promises of RFC 8290, at the bottleneck and in virtual time: shares, sparse flows, bounds,
- * marks. */
+/* FQ-CoDel must keep what RFC 8290 promises about shares, sparse flows, bounds and marks. Tested at the bottleneck and
+ * in virtual time. */
 #include "bottleneck.h"
 #include "check.h"
 #include "nc_clock.h"
@@ -7,14 +7,14 @@
 
 enum { RATE_BPS = 10000000, QUANTUM = 1514, FLOWS = 40 };
 
-/* A bottleneck of 10 Mbit/s, and what happens to each flow's packets. */
+/* A bottleneck of 10 Mbit/s, and statistics of each flow's packets. */
 struct world {
     struct params params;
     struct models models;
     struct bottleneck bottleneck;
     uint64_t number;
     uint64_t sent_bytes[FLOWS], sent[FLOWS], marked[FLOWS], full[FLOWS], managed[FLOWS];
-    uint64_t longest_wait_ns[FLOWS]; /* from arrival to the start on the line */
+    uint64_t longest_wait_ns[FLOWS]; /* waits, from arrival to the start on the line */
 };
 
 static struct models models_of(const char *text)
@@ -76,7 +76,7 @@ static void arrive(struct world *w, uint64_t flow, uint64_t now_ns, uint32_t byt
     serve(w, now_ns);
 }
 
-/* Two flows that offer `bytes[i]` every `gap_ns[i]`, for 20 s. */
+/* Two flows for 20 s. Flow i offers `bytes[i]` every `gap_ns[i]`. */
 static void compete(struct world *w, const uint64_t gap_ns[2], const uint32_t bytes[2])
 {
     uint64_t next_ns[2] = {0, gap_ns[1] / 3};
@@ -88,7 +88,7 @@ static void compete(struct world *w, const uint64_t gap_ns[2], const uint32_t by
     }
 }
 
-/* Neither flow responds. One offers ten times as much as the other, or packets a fifth as long. */
+/* Neither flow responds to drops. One offers ten times as much as the other, or packets a fifth as long. */
 static void bulk_flows_share_within_5_percent(void)
 {
     static const struct {
@@ -107,7 +107,8 @@ static void bulk_flows_share_within_5_percent(void)
     }
 }
 
-/* One packet every 50 ms next to two bulk flows that are no longer new: it only waits for the packet on the line. */
+/* A flow with one packet every 50 ms, next to two bulk flows that are no longer new. It must only wait for the packet
+ * on the line. */
 static void a_sparse_flow_waits_less_than_a_quantum(void)
 {
     struct world *w = world_of("fq_codel", random_key(4, 0, 7));
@@ -125,8 +126,8 @@ static void a_sparse_flow_waits_less_than_a_quantum(void)
     end(w);
 }
 
-/* The backlog never exceeds memory, limit or the box's own bound, and only the flow with the largest backlog loses
- * packets. */
+/* The backlog must never exceed memory, limit or the box's own bound, and only the flow with the largest backlog may
+ * lose packets. */
 static void a_full_queue_drops_from_its_fattest_flow(void)
 {
     static const struct {
@@ -183,8 +184,8 @@ static void capable_packets_are_marked(void)
     }
 }
 
-/* Whether flows 0 and `other` share one of 1,024 queues under this key: then a burst of flow 0 is in front of the
- * other's packet. */
+/* Whether flow 0 and flow `other` share one of 1,024 queues under this key. If they do, a burst of flow 0 is in front
+ * of the other flow's packet. */
 static bool collide(uint64_t key, uint64_t other)
 {
     struct world *w = world_of("fq_codel", key);
@@ -209,8 +210,8 @@ static void the_seed_perturbs_the_hash(void)
     CHECK(pairs >= 1 && pairs <= 42);
 }
 
-/* 100 flows in 1,024 queues. With sets of one queue, chance puts about 4.8 pairs together (100 * 99 / 2 / 1,024). With
- * 128 sets of 8, nine flows would have to hit one set, which happens once in 60,000 times. */
+/* 100 flows in 1,024 queues. With sets of one queue, about 4.8 pairs share a queue by chance (100 * 99 / 2 / 1,024).
+ * With 128 sets of 8, a queue is shared only if nine flows hit the same set, which happens once in 60,000 times. */
 static void ways_keep_flows_apart(void)
 {
     uint64_t collisions[2] = {0};
@@ -233,7 +234,7 @@ static void ways_keep_flows_apart(void)
     CHECK(collisions[1] <= 4);
 }
 
-/* When all queues of its set are taken, flows share them, and fairness is as with sets of one. */
+/* When all queues of its set are taken, flows share them. Fairness is then as with sets of one queue. */
 static void more_flows_than_queues_still_pass(void)
 {
     struct bottleneck b;
@@ -256,15 +257,15 @@ static void more_flows_than_queues_still_pass(void)
     bottleneck_free(&b);
 }
 
-/* Of successive acknowledgements of one flow only the last is sent. Those that repeat a number, those of another flow,
- * and those that carry more than a number stay. */
+/* Of successive acknowledgements of one flow only the last one is sent. Acknowledgements that repeat a number, that
+ * belong to another flow, or that carry more than a number are not removed. */
 static void replaced_acknowledgements_are_dropped(void)
 {
     static const struct {
         uint64_t flow;
         uint32_t ack;
         bool only, stays;
-    } packets[] = {{1, 0xfffffff0, true, true}, /* goes to the line at once */
+    } packets[] = {{1, 0xfffffff0, true, true}, /* this packet goes onto the line at once */
                    {1, 0xfffffff8, true, false}, {1, 100, true, false}, {1, 200, true, true}, /* before data */
                    {1, 300, false, true},        {1, 400, true, true}, /* before its repetition */
                    {1, 400, true, false},        {1, 500, true, true},  {2, 100, true, false}, {2, 150, true, true}};
@@ -295,8 +296,8 @@ static void replaced_acknowledgements_are_dropped(void)
     }
 }
 
-/* A change to drop-tail and back, with 50 packets of each of two flows waiting: none is lost, and flows keep their
- * order. */
+/* A change to drop-tail and back, while 50 packets of each of two flows wait. No packet may be lost, and flows must
+ * keep their order. */
 static void a_change_of_discipline_keeps_what_waits(void)
 {
     struct world *w = world_of("fq_codel:target=1h,interval=1h", 1);

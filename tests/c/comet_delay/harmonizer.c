@@ -1,4 +1,4 @@
-/* The stream harmonizer: equal spacing for parallel streams, order within each. */
+/* The stream harmonizer: parallel streams leave evenly spaced, and the order within each is kept. */
 #include "harmonizer.h"
 
 #include "check.h"
@@ -22,7 +22,7 @@ static uint64_t sent(struct harmonizer *h, const struct harmonizer_params *param
     return harmonizer_send(h, params, arrival_ns, hash, BYTES);
 }
 
-/* 1,500 bytes at 1 Gbit/s: 12 us; shared by two, 24 us. */
+/* 1,500 bytes at 1 Gbit/s take 12 us; if two streams share the rate, 24 us. */
 static void share_follows_the_active_flows(void)
 {
     struct harmonizer *h = fresh();
@@ -58,9 +58,9 @@ static double jain(const struct windows *w, uint64_t from, uint64_t to)
     return sum / (double)(to - from);
 }
 
-/* Two streams of 490 Mbit/s each: one steady, one in bursts of 256 packets. In windows a quarter as long as the
- * bursts' period they arrive as unevenly as possible (in three windows of four one stream alone, index 1/2), and
- * leave evenly. */
+/* Two streams of 490 Mbit/s each: one is steady, the other comes in bursts of 256 packets. In windows a quarter as long
+ * as the bursts' period, arrivals are as uneven as possible (three of four windows have one stream alone, index 1/2),
+ * but departures must be even. */
 static void bursts_are_evened_out(void)
 {
     static struct windows in, out;
@@ -93,7 +93,8 @@ static void bursts_are_evened_out(void)
     free(h);
 }
 
-/* Any arrivals, any change of parameters, more flows than the table holds: order within a flow stays. */
+/* Whatever the arrivals and changes of parameters, and with more flows than the table holds, the order within a flow
+ * must stay. */
 static void order_within_a_flow_is_kept(void)
 {
     enum { FLOWS = 3 * HARMONIZER_FLOWS };

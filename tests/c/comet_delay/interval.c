@@ -1,4 +1,4 @@
-/* Percentiles and rates of an interval, from two states. */
+/* Percentiles and rates of a time interval, computed from the states at its ends. */
 #include "interval.h"
 
 #include "check.h"
@@ -11,7 +11,7 @@ static json_t *lateness(uint64_t low, uint64_t high, struct histogram *histogram
     return histogram_json(histogram);
 }
 
-/* The first second is 1000 times slower than the second one, and must not affect the second one's percentiles. */
+/* The first second is 1000 times slower than the second one. It must not affect the percentiles of the second one. */
 static void percentiles_are_those_of_the_interval(void)
 {
     struct histogram all = {0}, only = {0};

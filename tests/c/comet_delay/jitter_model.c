@@ -1,5 +1,5 @@
-/* Jitter models in virtual time: distributions against their analytic ones (Kolmogorov–Smirnov), correlation as
- * asked. */
+/* Jitter models in virtual time: their distributions against the analytic ones (Kolmogorov–Smirnov), and their
+ * correlation against the requested value. */
 #include "jitter_model.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ static struct jitter_model model_of(const char *text)
     return model;
 }
 
-/* The analytic distribution functions, x in units of the spread asked for. */
+/* The analytic distribution functions; x is in units of the requested spread. */
 static double cdf_uniform(double x)
 {
     return x < -1 ? 0 : x > 1 ? 1 : (x + 1) / 2;
@@ -39,7 +39,8 @@ static double cdf_pareto(double x) /* 1 - (1/y)^3 for y >= 1, mean 3/2, variance
     return y < 1 ? 0 : 1 - 1 / (y * y * y);
 }
 
-static double cdf_paretonormal(double x) /* its inverse is a formula of the normal score: solved by bisection */
+static double cdf_paretonormal(double x) /* only the inverse has a formula, from the normal score, so it is solved by
+                                          * bisection */
 {
     double low = -9, high = 9;
     for (int i = 0; i < 60; i++) {
@@ -72,7 +73,7 @@ static double ks(double *values, size_t n, double (*cdf)(double))
 static const struct distribution {
     const char *name;
     double (*cdf)(double);
-    double sd, kurtosis; /* in spreads; 0: the fourth moment is infinite */
+    double sd, kurtosis; /* fourth moment, in units of the spread; 0: it is infinite */
 } distributions[] = {
     {"uniform", cdf_uniform, 0.57735026918962576, 1.8},
     {"normal", cdf_normal, 1, 3},
@@ -81,7 +82,7 @@ static const struct distribution {
 };
 enum { DISTRIBUTIONS = sizeof distributions / sizeof distributions[0] };
 
-/* Every `apart`-th of n * apart delays, in units of the spread of 2 ms. */
+/* n delays, taking every `apart`-th one, in units of the spread of 2 ms. */
 static void sample(const char *text, uint64_t seed, double *values, size_t n, unsigned apart)
 {
     struct jitter_model model = model_of(text);
@@ -125,7 +126,8 @@ static void distributions_are_the_analytic_ones(void)
         }
 }
 
-/* The distribution is the same as without correlation. Every 24th value is independent, to 0.6^24 = 5e-6. */
+/* Correlation must not change the distribution. Only every 24th value is used; these are independent to within 0.6^24 =
+ * 5e-6. */
 static void correlation_leaves_the_distribution(void)
 {
     enum { N = 50000 };
@@ -163,7 +165,7 @@ static void correlation_is_the_one_asked_for(void)
     enum { N = 1000000 };
     static double values[N];
     static const double asked[] = {0.1, 0.25, 0.5, 0.9};
-    for (int d = 0; d < 2; d++) /* not the Paretos: their products vary too much (see below) */
+    for (int d = 0; d < 2; d++) /* without the Pareto distributions, whose products vary too much (see below) */
         for (int a = 0; a < 4; a++)
             for (uint64_t seed = 1; seed <= 2; seed++) {
                 char text[60];
@@ -175,8 +177,8 @@ static void correlation_is_the_one_asked_for(void)
             }
 }
 
-/* For heavy tails: the scores behind the delays, which the analytic distribution gives back, have the solved
- * correlation. */
+/* For heavy tails the scores behind the delays are checked instead. The analytic distribution gives the scores back,
+ * and they must have the solved correlation. */
 static void heavy_tails_have_scores_of_the_solved_correlation(void)
 {
     enum { N = 200000 };
@@ -238,7 +240,7 @@ static void solved_correlation_is_right(void)
     }
 }
 
-/* 0 and 10 ms like the two sides of a coin: the correlation is (2/π) asin r (Sheppard 1899). */
+/* Delays of 0 and 10 ms with equal probability: the correlation is (2/π) asin r (Sheppard 1899). */
 static void table_correlation_is_right(void)
 {
     enum { N = 400000 };

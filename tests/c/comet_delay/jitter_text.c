@@ -1,5 +1,5 @@
-/* Jitter from files, and texts of jitter models: those that survive parsing and formatting, and one line for each wrong
- * one. */
+/* Jitter from files; and texts of jitter models: valid texts survive parsing and formatting, and each invalid one gives
+ * a one-line error. */
 #include "jitter_model.h"
 
 #include <math.h>

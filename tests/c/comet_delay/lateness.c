@@ -1,4 +1,4 @@
-/* The verdict's text about late packets: the limit in force, with as many digits as the histogram resolves. */
+/* The verdict's text about late packets: it gives the limit in force, with as many digits as the histogram resolves. */
 #include "lateness.h"
 
 #include "check.h"

@@ -1,4 +1,4 @@
-/* Loss models in virtual time: shares and bursts against their theory, and lists packet by packet. */
+/* Loss models in virtual time: shares and bursts against theory, and lists of packets one by one. */
 #include "loss_model.h"
 
 #include <math.h>
@@ -54,7 +54,7 @@ static double variance_of_mean(double p[4][4], const double pi[4], double n)
     return sum / n;
 }
 
-/* The stationary distribution by iteration, because the code under test uses the formula. */
+/* The stationary distribution, found by iteration, because the code under test uses a formula. */
 static void stationary(double p[4][4], double pi[4])
 {
     double v[4] = {1, 0, 0, 0};
@@ -150,7 +150,7 @@ static void four_states_lose_their_stationary_share(void)
             struct counted got = count(&model, seed, n);
             near("mean loss", cases[c].text, seed, (double)got.lost / (double)n, pi[2] + pi[3],
                  sqrt(variance_of_mean(matrix, pi, (double)n)));
-            /* a sequence of losses is one visit to state 4, or to state 3 until it is left */
+            /* a sequence of losses is one visit to state 4, or to state 3 until that is left */
             double begins = pi[0] * p13 + pi[1] * p23, alone = pi[0] * p14, leave = p31 + p32,
                    bursts = (double)got.bursts;
             double single = (alone + begins * leave) / (alone + begins);
@@ -175,7 +175,7 @@ static void independent_loss_is_the_draw_of_the_packet(void)
     free(state);
 }
 
-/* Stages in front of this one may remove packets: the fates of the others do not change. */
+/* Stages in front of this model may remove packets. This must not change the fates of the others. */
 static void fate_depends_on_the_number_alone(void)
 {
     static const char *const texts[] = {"gilbert:5%,20", "4state:1%,10%,20%,30%,0.5%"};
@@ -189,7 +189,8 @@ static void fate_depends_on_the_number_alone(void)
             for (uint64_t i = 0; i < N; i++)
                 lost += fate[i] = hit(all, &model, key, i);
             CHECK(lost > 0);
-            for (uint64_t i = 0; i < N; i++) { /* gaps: single packets, and more than the model catches up with */
+            for (uint64_t i = 0; i < N; i++) { /* gaps of single packets, and gaps of more packets than the model
+                                                * catches up with */
                 if (random_hit(seed, i, 300000000) || (i > 50000 && i < 50000 + 3 * LOSS_CATCH_UP) || i < 10)
                     continue;
                 CHECK_EQ(hit(some, &model, key, i), fate[i]);
@@ -273,7 +274,7 @@ static void the_nth_retransmission_is_hit(void)
         for (uint32_t seq = 6000; seq < 8000; seq += 1000)
             CHECK_EQ(tcp_lost(state, &model, seq, 1000, false),
                      retransmission == 2 || retransmission == 4 || retransmission == 5);
-    loss_state_restart(state, 99); /* new parameters do not forget the flow */
+    loss_state_restart(state, 99); /* new parameters must not make the model forget the flow */
     CHECK(!tcp_lost(state, &model, 5000, 1000, false));
     CHECK(tcp_lost(state, &model, 5000, 1000, false));
     free(state);

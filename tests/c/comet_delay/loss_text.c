@@ -1,4 +1,4 @@
-/* Texts of loss models: those that survive parsing and formatting, and one line for each wrong one. */
+/* Texts of loss models: valid texts survive parsing and formatting, and each invalid one gives a one-line error. */
 #include "loss_model.h"
 
 #include "check.h"

@@ -6,8 +6,8 @@
 
 #include "check.h"
 
-/* Writes `content` to a new file. `path` gets its path, and the caller removes it. `spec` gets prefix, path and suffix:
- * the text of a model that reads the file. */
+/* Writes `content` to a new file. `path` becomes its path; the caller removes the file. `spec` becomes prefix, path and
+ * suffix: the text of a model that reads the file. */
 static inline void file_of(const char *content, const char *prefix, const char *suffix, char path[40], char spec[120])
 {
     strcpy(path, "/tmp/lfp-test-XXXXXX");

@@ -1,5 +1,5 @@
-/* A direction whose models of impairments concern only some packets, in virtual time: these packets are hit with the
- * share asked for. The others meet only delay, rate and queue. */
+/* A direction whose impairments apply only to some packets, in virtual time. These packets are hit with the requested
+ * share. The others meet only delay, rate and queue. */
 #include <math.h>
 
 #include "check.h"
@@ -24,7 +24,7 @@ static void see(const struct rig_frame *frame, uint64_t time_ns, void *context)
     left->last_ns = time_ns;
 }
 
-/* Super-packets of 10 segments, each followed by an ACK; one such pair per millisecond. */
+/* Super-packets of 10 segments, each followed by an ACK. One such pair is sent per millisecond. */
 static struct left pass(struct direction *d)
 {
     struct left left = {0};
@@ -110,7 +110,7 @@ static void each_model_of_harm_concerns_the_packets_chosen_alone(void)
     }
 }
 
-/* The least and the longest delay of packets with payload, and of those without. */
+/* The shortest and the longest delay of packets with payload, and of packets without. */
 struct delays {
     uint64_t data_least, data_most, acks_least, acks_most;
 };
@@ -176,7 +176,7 @@ static void the_parts_of_a_super_packet_are_told_apart(void)
     }
 }
 
-/* The bytes of the flow are counted from its first packet, although the model does not concern that one. */
+/* The bytes of the flow are counted from its first packet on, although the model does not apply to that packet. */
 static void models_of_tcp_know_the_packets_that_they_do_not_concern(void)
 {
     struct direction *d = make((struct params){.only = "max-size=754", .loss = "seq:4345"}, 1);

@@ -1,4 +1,4 @@
-/* The pacer: exact on average, never above its rate in any window. */
+/* The pacer: its rate is exact on average, and no window exceeds it. */
 #include "pacer.h"
 
 #include "check.h"
@@ -29,9 +29,9 @@ static void rate_is_exact_over_a_million(void)
     pacer_free(&p);
 }
 
-/* For packets i < j: the cost of i … j-1 is at most rate × (departure j - departure i), to one nanosecond of the clock.
- * With c the sum of costs before a packet and d its departure, this means c_j - rate d_j <= min over i of (c_i - rate
- * d_i) + rate. */
+/* For packets i < j, the cost of i … j-1 must be at most rate × (departure j - departure i), to within one nanosecond.
+ * Let c be the sum of the costs before a packet and d its departure. Then this means c_j - rate d_j <= min over i of
+ * (c_i - rate d_i) + rate. */
 static void never_above_the_rate_in_any_window(void)
 {
     const struct pacer_params cases[] = {{.rate = 7000000},

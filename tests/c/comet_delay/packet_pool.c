@@ -1,4 +1,4 @@
-/* The packet pool: contents survive, chunks are reused, the bound holds. */
+/* The packet pool: contents are kept, chunks are reused, and the bound holds. */
 #include "packet_pool.h"
 
 #include <signal.h>

@@ -78,7 +78,7 @@ static void listed_packets_are_lost_and_no_others(void)
     CHECK_EQ(seen.packets, 19995);
 }
 
-/* The record says when the path was down. `show` counts the packets lost then as loss. */
+/* The record shows when the path was down. `show` counts packets that an outage lost as `loss`. */
 static void what_an_outage_takes_is_told_from_other_losses(void)
 {
     static const char *const outages[] = {"time:0s-1s", "100%"};
@@ -107,7 +107,7 @@ static void the_first_retransmission_is_lost(void)
     struct direction *d = rig_make((struct params){.loss = "retransmission:1"}, 50000);
     struct rig_seen seen = {0};
     rig_take(d, 0, 10 * RIG_MSS, 0);         /* new */
-    rig_take(d, 3 * RIG_MSS, RIG_MSS, 1000); /* the fourth segment again, and again */
+    rig_take(d, 3 * RIG_MSS, RIG_MSS, 1000); /* sends the fourth segment twice more */
     rig_take(d, 3 * RIG_MSS, RIG_MSS, 2000);
     rig_drain(d, rig_see, &seen);
     CHECK_EQ(d->stats.drops[FATE_LOSS], 1);
@@ -169,7 +169,7 @@ static void packets_in_turn_leave_by_several_channels(void)
     struct nc_run run;
     rig_take(d, 0, 7 * RIG_MSS, 0);
     for (uint32_t i = 1; i <= 3;
-         i++) { /* each packet takes a millisecond on its line; what leaves together is one run */
+         i++) { /* each packet takes a millisecond on its line; packets that leave together are one run */
         CHECK_EQ(direction_next_ns(d), i * NC_NS_PER_MS);
         const struct due *due = direction_due(d, i * NC_NS_PER_MS, &run);
         CHECK(due && due->first == 3 * (i - 1) && due->parts == (i < 3 ? 3 : 1));
@@ -196,7 +196,7 @@ static void packets_are_let_go_in_bunches(void)
     struct direction *d =
         rig_make((struct params){.delay_ns = 300000, .bunch_ns = NC_NS_PER_MS, .bunch_packets = 4}, 0);
     struct nc_run run;
-    for (uint32_t i = 0; i < 6; i++) /* one per 100 us; they reach the buncher from 300 us on, after the delay */
+    for (uint32_t i = 0; i < 6; i++) /* one packet per 100 us; they reach the buncher from 300 us on, after the delay */
         rig_take(d, i * RIG_MSS, RIG_MSS, i * UINT64_C(100000));
     for (uint64_t i = 0; i < 6; i++) {
         uint64_t opening_ns = (i < 4 ? 1 : 2) * NC_NS_PER_MS;
@@ -207,8 +207,8 @@ static void packets_are_let_go_in_bunches(void)
     rig_drop(d);
 }
 
-/* A queue grows, because packets come 20 % faster than the line takes them. Returns the number of packets that left
- * marked. */
+/* A queue grows, because packets come 20 % faster than the line sends them. Returns the number of packets that left
+ * with a mark. */
 static uint64_t marked_by(struct direction *d)
 {
     uint64_t marked = 0;
@@ -247,8 +247,8 @@ static void ecn_marks_are_written_into_the_header(void)
     }
 }
 
-/* Half of all packets are hit at each stage of either direction. Stages that draw independently agree on half of
- * them. */
+/* Half of all packets are hit at each stage of either direction. If stages draw independently, two of them agree on
+ * half of the packets. */
 static void stages_and_directions_draw_for_themselves(void)
 {
     enum { N = 20000 };
@@ -286,7 +286,7 @@ static void a_rate_over_time_is_followed(void)
     uint64_t bits = (RIG_MSS + RIG_HEADERS) * 8, at_ns = 0;
     rig_take(d, 0, 20 * RIG_MSS, 0);
     for (uint64_t sent = bits; direction_due(d, UINT64_MAX, &run); sent += bits) {
-        /* 120,000 bits by 10 ms, then ten times as fast; the packet on the line continues at the new rate */
+        /* 120,000 bits in the first 10 ms, then ten times as fast; the packet on the line continues at the new rate */
         double want_ns = sent <= 120000 ? (double)sent / 12e6 * 1e9 : 10e6 + (double)(sent - 120000) / 120e6 * 1e9;
         at_ns = direction_next_ns(d);
         CHECK(fabs((double)at_ns - want_ns) <= 2);

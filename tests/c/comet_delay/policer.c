@@ -1,5 +1,5 @@
-/* The policer against a token bucket that the test computes, packet for packet, and against the most that a bucket of
- * RFC 2697 lets through. */
+/* The policer against a token bucket that the test computes, packet by packet, and against the bound of RFC 2697 on
+ * what a bucket lets through. */
 #include "bottleneck.h"
 #include "check.h"
 #include "nc_clock.h"
@@ -29,7 +29,7 @@ static void begin(struct world *w, const char *text)
     bottleneck_init(&w->bottleneck, 1);
 }
 
-/* Offers a packet, which leaves at once where it passes. Returns its fate. */
+/* Offers a packet. If it passes, it leaves at once. Returns its fate. */
 static enum fate offer(struct world *w, uint64_t now_ns, uint32_t bytes, bool ect)
 {
     struct wire_packet p = {.number = w->number++, .time_ns = now_ns, .l2_bytes = bytes, .ect = ect}, out;
@@ -90,8 +90,8 @@ static void every_packet_has_the_fate_that_a_bucket_gives_it(void)
     CHECK(dropped > 20000 && passed > 20000); /* both happen often */
 }
 
-/* At twice the rate: from the start up to any time, the burst plus the rate times that time passes, minus at most one
- * packet. */
+/* At twice the rate: from the start up to any time t, at most burst + rate × t may pass, and at least one packet less
+ * than that. */
 static void what_passes_is_the_burst_and_the_rate(void)
 {
     struct world w;
@@ -150,7 +150,7 @@ static void its_bucket_follows_the_settings(void)
     bottleneck_free(&w.bottleneck);
 }
 
-/* A packet that the policer passes still meets the line's queue. It takes its tokens even if the queue has no room for
+/* A packet that the policer passes still meets the line's queue. It takes its tokens even if that queue has no room for
  * it. */
 static void the_queue_stands_behind_it(void)
 {

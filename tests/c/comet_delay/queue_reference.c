@@ -16,7 +16,7 @@ struct outcome {
     uint64_t hash, sent, queue, aqm, marked; /* aqm: a policer, too */
 };
 
-/* Settings that are made while packets flow, each for one section of the packets. */
+/* Settings that are made while packets flow; each applies to one section of the packets. */
 struct setting {
     const char *aqm;
     uint64_t queue_bytes, queue_packets, rate_bps;

@@ -1,4 +1,5 @@
-/* Changing rates in virtual time: exact exits, nothing lost to rounding, traces against a packet-by-packet oracle. */
+/* Changing rates in virtual time: exact times of exit, no loss by rounding, and traces against a packet-by-packet
+ * model. */
 #include "rate_trace.h"
 
 #include <unistd.h>
@@ -56,16 +57,16 @@ static void steps_hold_in_the_middle_of_a_packet(void)
     /* 101 before the step, 1,000 behind it */
     CHECK_EQ(rate_trace_exit(&state, &trace, 800000, 1101), 1001000 + 100000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 8990), 2000000);
-    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 10), 2001000); /* the last one before the stop */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 10), 2001000); /* the last packet before the stop */
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 100), 5001000 + 100000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 9000000, 100), 9100000);
     CHECK_EQ(rate_trace_planning_bps(&trace), 80000000);
-    rate_trace_restart(&state, 20001000, 0); /* its times now count from here; nothing overtakes */
+    rate_trace_restart(&state, 20001000, 0); /* its times count from this moment; no packet overtakes another */
     CHECK_EQ(rate_trace_exit(&state, &trace, 21001000, 1000), 21001000 + 100000);
     rate_trace_free(&trace);
 }
 
-/* The line's capacity up to an exit equals what was sent up to then, to less than a nanosecond of capacity. */
+/* The line's capacity up to an exit must equal the amount sent up to then, to within a nanosecond of capacity. */
 static void steps_lose_no_bit(void)
 {
     struct rate_trace trace = trace_of("rate:0s=7Mbit,1ms=13Mbit,2ms=999999937bit,3ms=3bit,4ms=11Mbit");
@@ -99,7 +100,7 @@ static void mahimahi_opportunities_take_1500_bytes(void)
     rate_trace_init(&state, 0);
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1500), 0);
     CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1000), 5000000);
-    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1000), 5000000); /* half in the first of the two */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 0, 1000), 5000000); /* half of it in the first of the two opportunities */
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1000), 5000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 5000000, 1), 7000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 7000001, 1500), 10000000); /* what 7 had left is lost */
@@ -119,14 +120,14 @@ static void mahimahi_reproduces_its_rate(void)
             model_append(content, sizeof content, "%d\n", ms);
     struct rate_trace trace = mahimahi_of(content);
     CHECK_EQ(rate_trace_planning_bps(&trace), 9600000);
-    for (uint32_t bytes = 64; bytes <= 9000; bytes += 1117) { /* never fit exactly, yet no capacity is lost */
+    for (uint32_t bytes = 64; bytes <= 9000; bytes += 1117) { /* packets never fit exactly, but no capacity is lost */
         struct rate_trace_state state;
         uint64_t sent = 0, exit_ns = 0, start_ns = 77;
         rate_trace_init(&state, start_ns);
         for (; sent < 120000000; sent += bytes)
             exit_ns = rate_trace_exit(&state, &trace, start_ns, bytes);
         double bps = (double)sent * 8e9 / (double)(exit_ns - start_ns);
-        CHECK(bps > 9600000 * 0.9999 && bps < 9600000 * 1.0001); /* the last cycle is cut anywhere */
+        CHECK(bps > 9600000 * 0.9999 && bps < 9600000 * 1.0001); /* the last cycle may be cut anywhere */
     }
     rate_trace_free(&trace);
 }
@@ -172,7 +173,7 @@ static void mm_link_counts_a_tun_header(void)
     for (int i = 0; i < 34; i++)
         CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 1000000); /* 37 of 40 bytes by 1,500 */
     CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 2000000);     /* 8 of its bytes left with the first one */
-    CHECK_EQ(rate_trace_exit(&state, &trace, 2000000, 44), 5000000);    /* too late for what was left */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 2000000, 44), 5000000);    /* too late for the rest */
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1460), 5000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1), 6000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 10000000, 1504), 11000000); /* the end of a cycle is an opportunity */
@@ -180,8 +181,8 @@ static void mm_link_counts_a_tun_header(void)
     rate_trace_free(&other);
 }
 
-/* A queue and a packet on its way, millisecond by millisecond: at each opportunity, bytes go to the packet on its way
- * and to those that were there before that millisecond, until there are no more bytes or packets. */
+/* A queue and a packet that is partly sent, millisecond by millisecond. At each opportunity, bytes go to that packet
+ * and then to packets that were there before this millisecond, until no bytes or no packets are left. */
 static void mm_link_agrees_with_its_own_loop(void)
 {
     static const uint64_t ms[] = {0, 0, 3, 4, 4, 4, 9, 20};

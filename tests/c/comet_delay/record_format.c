@@ -1,4 +1,4 @@
-/* Records as bytes: what is refused, and how reading continues after damage. */
+/* Records as bytes: which ones are refused, and how reading continues after damage. */
 #include "record_format.h"
 
 #include "check.h"

@@ -1,5 +1,5 @@
-/* The recorder from end to end in virtual time: a direction writes a ring, pktlogger's reader reads it, and its account
- * of every wire packet is compared with what the direction did. */
+/* The recorder from end to end in virtual time: a direction writes a ring, pktlogger's reader reads it, and the
+ * reader's report of every wire packet is compared with the direction's actions. */
 #include "recorder.h"
 
 #include "check.h"
@@ -12,7 +12,7 @@
 
 enum { MSS = 1448, HEADERS = 54, NUMBERS = 200000 };
 
-/* What the reader reported, by number of the wire packet. */
+/* What the reader reported, by the number of the wire packet. */
 struct told {
     uint8_t in[NUMBERS], out[NUMBERS], done[NUMBERS];
     struct pl_replay_part part[NUMBERS];
@@ -139,7 +139,7 @@ static void send_due(struct bench *b, uint64_t now_ns)
 
 static void drop(struct bench *b)
 {
-    CHECK_EQ(b->ring.reserved, 0); /* nothing is kept for packets that are gone */
+    CHECK_EQ(b->ring.reserved, 0); /* nothing is kept for packets that have left */
     direction_free(&b->d);
     pl_replay_free(&b->reader);
     free(b->slots);
@@ -305,7 +305,7 @@ static void says(const struct bench *b, unsigned i, uint64_t t_ns, uint64_t rate
     CHECK_EQ(b->told.lines[i].line.overhead_bytes, overhead_bytes);
 }
 
-/* The slowest stage counts, and each change is recorded when it takes effect. */
+/* The rate of the slowest stage is recorded, and each change is recorded when it takes effect. */
 static void the_line_is_told_of(void)
 {
     struct bench *b = make((struct params){.framing = FRAMING_ETHERNET, .rate_bps = 50000000, .channels = 2}, 1024);
@@ -334,7 +334,7 @@ static void the_line_is_told_of(void)
     drop(b);
 }
 
-/* The steps of a rate trace are recorded in advance. When another parameter is set in between, the remaining steps are
+/* The steps of a rate trace are recorded in advance. If another parameter is set in between, the remaining steps are
  * recorded again. */
 static void steps_of_a_rate_trace_are_told_of(void)
 {

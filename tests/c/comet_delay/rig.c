@@ -52,7 +52,7 @@ void rig_drain(struct direction *d, void (*see)(const struct rig_frame *, uint64
     }
 }
 
-/* Whether the TCP checksum, complete or still to be filled in, fits the packet. */
+/* Whether the TCP checksum, complete or still to be completed, fits the packet. */
 static bool checksum_fits(const struct rig_frame *frame)
 {
     uint32_t tcp_len = frame->payload_len + 20;

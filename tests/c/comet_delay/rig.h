@@ -1,4 +1,4 @@
-/* A direction in virtual time, with TCP packets to send through it and a check of those that leave. */
+/* A direction in virtual time, TCP packets to send through it, and a check of the packets that leave. */
 #ifndef TEST_RIG_H
 #define TEST_RIG_H
 
@@ -13,7 +13,7 @@ void rig_drop(struct direction *d);
 /* A super-packet of `payload` bytes comes in; payload byte i is (uint8_t)(seq + i). */
 void rig_take(struct direction *d, uint32_t seq, uint32_t payload, uint64_t now_ns);
 
-/* The frame as the far host would get it: the run in one piece. */
+/* The frame that the far host would get: the run in one piece. */
 struct rig_frame {
     uint8_t bytes[70000];
     uint32_t payload_len; /* TCP's */
@@ -36,8 +36,8 @@ void rig_see(const struct rig_frame *frame, uint64_t time_ns, void *context);
 /* Whether `got` is within 3.89 standard deviations of a share of n. */
 void rig_near(uint64_t got, double n, double share);
 
-/* Sends 20,000 packets through a direction, ten at a time. Returns counts of those that left; *stats: what the
- * direction counted. */
+/* Sends 20,000 packets through a direction, ten at a time. Returns counts of the packets that left; *stats: the
+ * direction's own counts. */
 struct rig_seen rig_through(struct params params, struct direction_stats *stats);
 
 #endif

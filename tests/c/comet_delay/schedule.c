@@ -6,7 +6,7 @@
 
 static bool add(struct schedule *schedule, uint64_t time_ns, uint64_t number)
 {
-    static struct packet_buffer *const nowhere = NULL; /* part numbers with gaps: no runs */
+    static struct packet_buffer *const nowhere = NULL; /* part numbers with gaps, so they do not form runs */
     struct wire_packet packet = {.time_ns = time_ns, .number = number, .buffer = nowhere, .part = (uint32_t)number * 2};
     return schedule_add(schedule, &packet, 1000);
 }

@@ -64,7 +64,7 @@ static void command_line_specific_beats_general(void)
     CHECK_EQ(settings.box.worker.poll_ns, 50000);
 }
 
-/* The default parameters of the command line, changed by names and values as for `set`. */
+/* The default parameters of the command line, changed by names and values as by `set`. */
 static struct params path(int n, const char *const pairs[])
 {
     struct settings settings;
@@ -93,7 +93,7 @@ static void a_path_holds_its_highest_rate_times_its_longest_delay(void)
 {
     CHECK_EQ(HELD("delay", "100ms", "rate", "800Mbit").bytes, 10000000);
     CHECK_EQ(HELD("delay", "100ms", "rate", "800Mbit", "queue", "1MB").bytes, 10000000 + (1 << 20));
-    /* the trace counts, not the rate that it replaces */
+    /* the trace counts, not the rate that the trace replaces */
     CHECK_EQ(HELD("delay", "100ms", "rate", "1Mbit", "rate-trace", "rate:0s=8Mbit,1s=800Mbit,2s=80Mbit").bytes,
              10000000);
     CHECK_EQ(HELD("delay", "100ms", "jitter", "50ms", "rate", "800Mbit").bytes, 15000000);

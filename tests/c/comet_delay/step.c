@@ -1,4 +1,4 @@
-/* Step marking: which packets are marked, at a bottleneck of 1 ms a packet. */
+/* Step marking: which packets are marked at a bottleneck with 1 ms per packet. */
 #include "bottleneck.h"
 #include "check.h"
 #include "nc_clock.h"
@@ -25,7 +25,7 @@ static enum fate offer(struct world *w, uint64_t now_ns, uint32_t bytes, bool ec
     return bottleneck_offer(&w->bottleneck, &w->params, &w->models, &p);
 }
 
-/* How many of the waiting packets are marked; the first one has number `from`. */
+/* How many of the waiting packets are marked; the first waiting packet has number `from`. */
 static uint64_t marked_from(struct world *w, uint64_t from)
 {
     struct wire_packet out;
@@ -41,7 +41,7 @@ static uint64_t marked_from(struct world *w, uint64_t from)
     return marked;
 }
 
-/* A burst of ten: the first K find less than K packets. */
+/* A burst of ten packets: the first K find fewer than K packets in front of them. */
 static void a_packet_that_finds_k_packets_is_marked(void)
 {
     struct world w = world_of("step:packets=4");

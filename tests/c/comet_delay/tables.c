@@ -1,4 +1,4 @@
-/* Files of numbers: what is accepted, and errors that name file and line. */
+/* Files of numbers: which ones are accepted, and errors that name file and line. */
 #include "table.h"
 
 #include "check.h"

@@ -1,4 +1,5 @@
-/* Each cause alone makes a box's measurement invalid, and is named with its direction. Without any it is valid. */
+/* Each cause alone makes a box's measurement invalid and is named with its direction. Without any cause the measurement
+ * is valid. */
 #include "verdict.h"
 
 #include "check.h"

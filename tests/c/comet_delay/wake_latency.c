@@ -1,4 +1,4 @@
-/* The learned wake-up latency: the median follows the wake-ups, and the minimum never exceeds the true latency, so no
+/* The estimated wake-up latency: the median follows the wake-ups, and the minimum never exceeds the true latency, so no
  * arrival is dated back too far. */
 #include "wake_latency.h"
 
@@ -23,10 +23,10 @@ static void the_median_follows(void)
     CHECK(latency.median_ns > 27000 && latency.median_ns < 33000);
 }
 
-/* One wake-up in six waits for other work, for up to 3 ms. With this noise, round trips shorter than the delay had been
- * found. The learned minimum rises by r = 25 ns per wake-up until a shorter wake-up comes. At x above the shortest
- * latency, a wake-up is shorter with probability x / 48 us, so P(more than x) = exp(-x^2 / (2 r 48 us)), which is 1e-9
- * at 7 us. */
+/* One wake-up in six is delayed by other work, for up to 3 ms. With this noise, round trips shorter than the delay had
+ * been found. The estimated minimum rises by r = 25 ns per wake-up until a shorter wake-up comes. When the estimate is
+ * x above the shortest latency, a wake-up is shorter with probability x / 48 us. So P(more than x) = exp(-x^2 / (2 r 48
+ * us)), which is 1e-9 at 7 us. */
 static void the_least_stays_at_the_shortest_whatever_else_takes_long(void)
 {
     struct wake_latency latency;

@@ -1,5 +1,5 @@
-/* A worker is delayed between reading the clock and reading or writing packets. A packet must never spend less time in
- * the box than its delay, and the time for which a departure was delayed must be part of its lateness. */
+/* A worker is delayed between reading the clock and reading or writing packets. Even then, a packet must never spend
+ * less time in the box than its delay, and the delay of a departure must be included in the packet's lateness. */
 #include "worker.h"
 
 #include <sys/eventfd.h>
@@ -16,10 +16,10 @@
 #define HELD_UP_NS (20 * NC_NS_PER_MS)
 enum { PACKETS = 2, PAYLOAD = 1000 };
 
-/* What the two ends of the path saw. The ports find it by this name (see port_of). */
+/* What the two ends of the path saw. It is global, so that the ports can find it by name (see port_of). */
 static struct ends {
     struct port ports[PORTS];
-    uint64_t came_ns[PACKETS], left_ns[PACKETS]; /* when the packet could be read, and when it was written */
+    uint64_t came_ns[PACKETS], left_ns[PACKETS]; /* when the packet became readable, and when it was written */
     int came, left;
     bool slow_read, slow_write;
 } ends;
@@ -30,7 +30,7 @@ static void hold_up(void)
     nanosleep(&time, NULL);
 }
 
-/* The worker's first read takes long, and the packets come at the end of it. */
+/* The worker's first read takes long, and the packets arrive at its end. */
 static ssize_t read_packet(const struct port *port, void *buf, size_t size)
 {
     uint64_t ready;
@@ -86,8 +86,8 @@ static uint64_t through(void)
     return late_ns;
 }
 
-/* An arrival is dated back by READING_NS of worker.c, which is 100 µs, and a wake-up by the latency that the worker
- * learned, at most 200 µs. */
+/* An arrival is dated back by READING_NS of worker.c, 100 µs. A wake-up is dated back by the latency that the worker
+ * has estimated, at most 200 µs. */
 static void no_packet_leaves_before_its_delay_is_over(void)
 {
     ends = (struct ends){.slow_read = true};

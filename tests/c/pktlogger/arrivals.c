@@ -1,4 +1,4 @@
-/* The figures of a sink: loss, duplicates, reordering with its extent, delay, jitter. */
+/* The results of a sink: loss, duplicates, reordering with its extent, delay, jitter. */
 #include "arrivals.h"
 
 #include <math.h>
@@ -38,7 +38,7 @@ static void what_comes_twice_is_a_duplicate(void)
 }
 
 /* RFC 4737, section 4.2: in the order 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11 the packets 4, 5, 6 are reordered. Their
- * extents are 4, 5, 6, because 7 came that many arrivals before. */
+ * extents are 4, 5 and 6: so many arrivals before each of them, 7 came. */
 static void reordering_is_that_of_rfc_4737(void)
 {
     struct pl_flow_account *account = TAKEN(0, 1, 2, 3, 7, 8, 9, 10, 4, 5, 6, 11);

@@ -1,5 +1,6 @@
-/* The delay of a path without queues, found from the packets of a simulated sender whose queueing delays are known: a
- * bottleneck with a queue, a delay that changes, and controls from a paced one to one that always fills the queue. */
+/* The delay of a path without queues, found from the packets of a simulated sender. The simulation knows the true
+ * queueing delays. It has a bottleneck with a queue, a delay that changes, and several kinds of senders, from a paced
+ * one to one that always fills the queue. */
 #include "base_finder.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ enum { PARTS = 60000, CHANGES = 6, FLIGHT = 8192, DRAWS = 300 };
 enum control { PACED, PAUSES, SMALL_WINDOW, FILLS_THE_QUEUE, HALVES, CONTROL_N };
 
 struct path {
-    double part_ns, queue_ns; /* the bottleneck's time for a part; what the queue holds */
+    double part_ns, queue_ns; /* the bottleneck's time for a part; the longest queue */
     double back_ns;
     double t_ns[CHANGES + 1], delay_ns[CHANGES + 1]; /* from t_ns[i] on, the delay is delay_ns[i] */
     int changes;
@@ -20,8 +21,9 @@ struct path {
 
 struct sent {
     int64_t t_ns, received_ns; /* -1: lost */
-    double wait_ns, delay_ns;  /* in the queue; of the path */
-    bool held;                 /* waited for packets sent before the path became shorter: nothing overtakes */
+    double wait_ns, delay_ns;  /* wait_ns: in the queue; delay_ns: of the path */
+    bool held;                 /* the part waited for earlier ones: it was sent after the path became shorter, but
+                                * cannot overtake them */
 };
 
 static struct sent sent[PARTS];
@@ -42,7 +44,7 @@ struct sender {
     double lost_ns, cut_ns;
 };
 
-/* Takes the acknowledgements up to now. */
+/* Takes the acknowledgements that have come up to now. */
 static void take_acks(struct sender *s, double now_ns)
 {
     while (s->n && acks[s->first % FLIGHT] <= now_ns) {
@@ -139,8 +141,8 @@ static double wrong_share(const struct path *path, size_t n, const struct pl_bas
     return wrong / arrived;
 }
 
-/* Whether the path became longer by less than the bottleneck's time for the packets lost at that moment. Delays do not
- * show such a change. */
+/* Whether the path became longer by less than the bottleneck's time for the packets that were lost at that moment.
+ * Delays do not show such a change. */
 static bool hidden(const struct path *path, size_t n)
 {
     double before_ns = sent[0].delay_ns, lost_ns = 0;
@@ -197,7 +199,7 @@ static void queues_are_right_however_the_path_changes(void)
     CHECK(told > DRAWS * 9 / 10);
 }
 
-/* Others fill the queue in a saw-tooth: it rises at once and drains. The path is not longer. */
+/* Other traffic fills the queue in a saw-tooth: the queue rises at once and then drains. The path is not longer. */
 static void a_queue_of_others_is_no_path(void)
 {
     struct seeded seeded = seeded_start();
@@ -219,7 +221,7 @@ static void a_queue_of_others_is_no_path(void)
     pl_base_free(&base);
 }
 
-/* Others fill the queue from the third second on, and keep it between 20 and 40 ms until the end. */
+/* Other traffic fills the queue from the third second on, and keeps it between 20 and 40 ms until the end. */
 static void a_queue_of_others_that_never_drains_is_no_path(void)
 {
     struct seeded seeded = seeded_start();
@@ -241,8 +243,8 @@ static void a_queue_of_others_that_never_drains_is_no_path(void)
     pl_base_free(&base);
 }
 
-/* Every time stamp is late by a random time with a mean of 1 ms. The path of 20 ms stays as it is, or is 30 ms longer
- * for two seconds. */
+/* Every time stamp is late by a random time with a mean of 1 ms. The path takes 20 ms all the time, or 30 ms more for
+ * two seconds. */
 static void late_time_stamps_are_no_path(void)
 {
     struct seeded seeded = seeded_start();
@@ -275,7 +277,7 @@ static void what_does_not_last_is_no_path(void)
     pl_base_free(&base);
 }
 
-/* A capture begins while a queue stands, which drains later. The queue must not count as part of the path. */
+/* A capture begins while a queue exists, which drains later. The queue must not count as part of the path. */
 static void a_queue_at_the_beginning_is_unknown(void)
 {
     struct pl_base_finder finder;

@@ -60,7 +60,7 @@ static void send(struct world *w, int64_t t_ns, uint64_t seq, uint32_t len)
     row.ip_id = w->ids ? w->id : 0;
     w->id += (uint16_t)(len / MSS + 1);
     put(w, false, t_ns, row);
-    if (chance(w, w->merged)) { /* in two packets with another border */
+    if (chance(w, w->merged)) { /* retransmitted as two packets, with another border */
         uint32_t first = 1 + draw(w, len);
         row.len = first;
         put(w, true, arrival(w, t_ns), row);

@@ -27,7 +27,7 @@ static double even(struct trial *trial)
     return (double)((trial->state * UINT64_C(2685821657736338717)) >> 11) / 9007199254740992.0;
 }
 
-/* The outage is at a point that data reach after `x_ms`, and acknowledgements on their way back. */
+/* The outage is at a point that data reach after `x_ms`, and that acknowledgements pass, too. */
 static void outage(struct trial *trial, double from_ms, double until_ms, double x_ms)
 {
     for (int i = 0; i < PACKETS; i++) {
@@ -37,7 +37,7 @@ static void outage(struct trial *trial, double from_ms, double until_ms, double 
     }
 }
 
-/* A two-state channel for each direction: bursts with this mean length. */
+/* A two-state channel for each direction, with loss bursts of this mean length. */
 static void bursts(struct trial *trial, int way, double share, double length)
 {
     bool bad = false;
@@ -80,7 +80,7 @@ static void gather(struct trial *trial)
     trial->acks.n = kept;
 }
 
-/* The number of data runs that are found to belong to outages of both directions. */
+/* The number of data runs that the code attributes to outages of both directions. */
 static size_t found(struct trial *trial)
 {
     const struct pl_both_ways_time time = {{(int64_t)(way_ms * MS), (int64_t)(way_ms * MS)},
@@ -132,8 +132,8 @@ static void losses_of_one_way_are_no_outage(void)
     }
 }
 
-/* Losses that coincide by chance are called an outage in at most a twentieth of all cases, plus a few standard
- * deviations of the number of trials. */
+/* At most a twentieth of losses that coincide by chance may be called an outage, plus a few standard deviations for the
+ * number of trials. */
 static void bursts_of_both_ways_are_an_outage_in_one_case_of_twenty_at_most(void)
 {
     static struct trial trial;

@@ -1,5 +1,5 @@
-/* From libpcap's handle to the file: every packet is written in order, or counted. Here the handle reads a file; a
- * network would deliver packets at its own pace. */
+/* From libpcap's handle to the file: every packet is written in order, or counted. The handle reads a file here,
+ * because a network would deliver packets at its own pace. */
 #include "capture.h"
 
 #include <fcntl.h>
@@ -97,8 +97,8 @@ static size_t clean(const struct place *place)
     return n;
 }
 
-/* `limit` 0: no limit; the capture ends by its duration, long after the source is empty. `ring_bytes` 0: one thread.
- * Returns the number of the last file. */
+/* Runs a capture. `limit` 0: no limit; the capture then ends by its duration, long after the source is empty.
+ * `ring_bytes` 0: one thread. Returns the number of the last file. */
 static uint64_t capture_by(const struct place *place, const struct pl_rotation *rotation, uint64_t limit,
                            uint32_t wanted, uint64_t ring_bytes)
 {
@@ -160,7 +160,7 @@ static void a_limit_takes_the_first_packets(void)
     one_file("a.pcapng", 12345, 12345);
 }
 
-/* A block has 60 to 96 bytes of a packet and 32 of its own, which is 110.5 bytes on average. So 1 MB holds about 9,489
+/* A block has 60 to 96 bytes of a packet and 32 bytes of its own: 110.5 bytes on average. So 1 MB holds about 9,489
  * blocks. */
 static void files_of_a_size_hold_every_packet_once(void)
 {
@@ -173,7 +173,7 @@ static void files_of_a_size_hold_every_packet_once(void)
     }
 }
 
-/* 1,000 packets a second: a file of 5 s has 5,000, and the newest three have the last 15,000. */
+/* At 1,000 packets a second a file of 5 s has 5,000 packets, so the newest three have the last 15,000. */
 static void a_ring_of_files_keeps_the_newest(void)
 {
     struct place place = make_place("a.pcapng");
@@ -183,7 +183,7 @@ static void a_ring_of_files_keeps_the_newest(void)
     CHECK_EQ(clean(&place), 3);
 }
 
-/* The share of a file's pages that are in memory. */
+/* The share of a file's pages that are in the page cache. */
 static double share_in_memory(const char *path)
 {
     static unsigned char pages[1 << 16];

@@ -1,5 +1,6 @@
-/* Two clocks compared by the packets that both captures show: offsets up to an hour, drifts up to 200 ppm, steps, over
- * symmetric and asymmetric paths with queues and jitter; and pairs with one clock, which must stay as they are. */
+/* Two clocks are compared by the packets that both captures show: offsets up to an hour, drifts up to 200 ppm, and
+ * steps, over symmetric and asymmetric paths with queues and jitter. Captures with a single clock must not be
+ * changed. */
 #include <math.h>
 
 #include "check.h"
@@ -35,7 +36,7 @@ static int64_t exponential(struct seeded *seeded, int64_t mean_ns)
     return (int64_t)(-(double)mean_ns * log(fraction(seeded)));
 }
 
-/* What the clocks show. One of them may be stepped so that the second gains `step_ns` on the first. */
+/* The times that the clocks show. One of them may be stepped so that the second gains `step_ns` on the first. */
 static int64_t first_clock(const struct world *world, int64_t t_ns)
 {
     return t_ns - (world->first_steps && t_ns - EPOCH >= world->step_at_ns ? world->step_ns : 0);
@@ -60,7 +61,8 @@ static int by_time(const void *left, const void *right)
     return a->t_ns != b->t_ns ? (a->t_ns < b->t_ns ? -1 : 1) : (a->point > b->point) - (a->point < b->point);
 }
 
-/* A packet that leaves at `from_ns` and arrives at `to_ns`: from the first capture's machine, or to it (`back`). */
+/* Adds a packet that leaves at `from_ns` and arrives at `to_ns`: from the first capture's machine, or to it
+ * (`back`). */
 static void add(pl_clock_points *points, const struct world *world, struct passage *passages[2], int64_t from_ns,
                 int64_t to_ns, bool back, bool data)
 {
@@ -73,7 +75,7 @@ static void add(pl_clock_points *points, const struct world *world, struct passa
     CHECK_EQ(PL_APPEND(points, point), 0);
 }
 
-/* Data one way behind a queue that grows and falls, acknowledgements the other. */
+/* Data in one direction, behind a queue that grows and falls; acknowledgements in the other. */
 static void run_world(const struct world *world, struct seeded *seeded, pl_clock_points *points)
 {
     struct passage *passages[2];
@@ -120,7 +122,7 @@ static int compare(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Whether the estimate is within its stated errors, at times that surely belong to a piece. */
+/* Whether the estimate is within its stated errors, at times that certainly belong to a piece. */
 static bool is_right(const struct world *world, const struct pl_clock *clock, bool symmetric)
 {
     double slope_error = fabs(clock->drift - world->drift);

@@ -1,12 +1,12 @@
-/* Which packets make a stream: directions, reused ports, late retransmissions, and bounded memory. */
+/* Which packets form a stream: directions, reused ports, late retransmissions, and bounded memory. */
 #include "connections.h"
 
 #include "check.h"
 
 enum { HEARD_MAX = 4096 };
 
-/* The output of all streams as text: "0>hello" data, "1#3" a gap of 3, "0." the end, "0!" an end before the FIN. The
- * number of the connection precedes each. */
+/* The output of all streams as text, each item after the number of its connection: "0>hello" is data, "1#3" a gap of 3
+ * bytes, "0." the end, "0!" an end before the FIN. */
 struct heard {
     char text[HEARD_MAX];
     size_t len;
@@ -136,7 +136,7 @@ static void the_oldest_makes_room(void)
     start(&rig, 16, 1 << 20);
     for (uint16_t port = 1; port <= 16; port++)
         send(&rig, port, 900, 100, 0, ACK, "a");
-    send(&rig, 1, 900, 101, 0, ACK, "b"); /* makes the second one the least recently used */
+    send(&rig, 1, 900, 101, 0, ACK, "b"); /* makes the second connection the least recently used */
     rig.heard.len = 0;
     send(&rig, 17, 900, 100, 0, ACK, "c");
     CHECK_STR(rig.heard.text, "1:0! 16:0>c ");

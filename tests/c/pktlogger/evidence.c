@@ -1,12 +1,11 @@
-/* Evidence from the program, the kernel and the box's record takes precedence over what a sender's packets look
- * like. */
+/* Evidence from the program, the kernel and the box's record counts more than the pattern of a sender's packets. */
 #include "evidence.h"
 
 #include "limited_sender.h"
 
 enum { SAMPLES = 512, SNDBUF = 300000 };
 
-/* A sample every millisecond of a sender that nothing paces, with much unsent. */
+/* A sample every millisecond, of a sender that nothing paces and that has much unsent data. */
 static struct pl_samples_of alike(struct pl_send_sample samples[SAMPLES], enum pl_control control)
 {
     for (int i = 0; i < SAMPLES; i++)
@@ -36,8 +35,10 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
         {31, 34, PL_UNKNOWN},                                           /* 3 of 4 ms, or none */
         {12, 28, PL_UNKNOWN}, {30, 40, PL_NO},      {1, 9, PL_UNKNOWN}, /* 4 of 8 ms, or none */
         {1, 10, PL_NO},       {35, 50, PL_UNKNOWN},                     /* nothing is known after the last sample */
-        {15, 33, PL_YES},     {15, 36, PL_UNKNOWN}, /* 10 ms of 18, or of 21, by two samples in the span */
-        {21, 31, PL_YES},     {13, 28, PL_YES}, /* 9 ms of 10, and 8 of 15, by a sample in the span and one beside it */
+        {15, 33, PL_YES},     {15, 36, PL_UNKNOWN}, /* the counter advanced for 10 ms of 18, or of 21, by two samples in
+                                                     * the span */
+        {21, 31, PL_YES},     {13, 28, PL_YES},     /* 9 ms of 10, and 8 of 15, by a sample in the span and another near
+                                                 * it */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_EQ(pl_samples_counted(&of, PL_RWND_LIMITED, rows[i].t0_ms * MS, rows[i].t1_ms * MS), rows[i].answer);
@@ -46,7 +47,7 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
 }
 
 /* For a paced sender the counter of the receiver's window does not advance while the congestion window is full, because
- * Linux checks that first. If the congestion window has room, pacing may be the reason. */
+ * Linux checks the congestion window first. If the congestion window has room, pacing may be the reason. */
 static void a_full_congestion_window_lets_the_windows_counter_decide(void)
 {
     static const enum pl_answer window[] = {PL_UNKNOWN, PL_NO};
@@ -65,7 +66,7 @@ static void a_full_congestion_window_lets_the_windows_counter_decide(void)
     }
 }
 
-/* A program on a slow processor: it says that it has more to give, and always has data. Yet both windows and the buffer
+/* A program on a slow processor. It says that it has more to give, and always has data. Yet both windows and the buffer
  * have room, and less than a segment is unsent. */
 static void a_program_that_leaves_windows_and_buffer_unused_is_the_limit(void)
 {
@@ -76,7 +77,7 @@ static void a_program_that_leaves_windows_and_buffer_unused_is_the_limit(void)
                 {40, OPEN_WINDOW, SNDBUF / 3, MSS / 2, false},  /* the congestion window is full */
                 {30, 30 * MSS, SNDBUF / 3, MSS / 2, false},     /* the peer's */
                 {30, OPEN_WINDOW, SNDBUF, MSS / 2, false},      /* the buffer */
-                {30, OPEN_WINDOW, SNDBUF / 3, 2 * MSS, false}}; /* something else holds the given data back */
+                {30, OPEN_WINDOW, SNDBUF / 3, 2 * MSS, false}}; /* the program is not the reason that 2 segments wait */
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
         struct run run;
         int64_t ms[PL_LIMIT_N];
@@ -112,8 +113,9 @@ static void controls_are_known_by_their_names(void)
     CHECK_EQ(pl_control_named("", 0), PL_CONTROL_UNKNOWN);
 }
 
-/* A short transfer: everything is written within the first millisecond, into a buffer that it fills, and sent in two
- * rounds. In the second round the receiver acknowledges late, and then the last packets are lost. */
+/* A short transfer. The program writes everything within the first millisecond, into a buffer that this fills.
+ * Everything is sent in two rounds. In the second round the receiver acknowledges late, and then the last packets are
+ * lost. */
 static void a_program_that_has_written_all_waits_for_no_room(void)
 {
     for (int always = 0; always < 2; always++) {
@@ -140,12 +142,12 @@ static void a_program_that_has_written_all_waits_for_no_room(void)
         end(&run, ms);
         CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
         CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
-        CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 45); /* from the sending of everything to the repair */
+        CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 45); /* from the time when everything had been sent until the repair */
         CHECK(ms[PL_LIMIT_SLOW_START] >= 52);
     }
 }
 
-/* A program fills the window up to less than a segment, and pauses. */
+/* A program fills the window except for less than a segment, and pauses. */
 static void a_full_window_for_which_nothing_waited_is_not_the_limit(void)
 {
     for (int waited = 0; waited < 2; waited++) {
@@ -174,7 +176,7 @@ static void a_full_window_for_which_nothing_waited_is_not_the_limit(void)
     }
 }
 
-/* The window has room for a segment, and the kernel waits for more (tcp_tso_should_defer). */
+/* The window has room for a segment, but the kernel waits for more room (tcp_tso_should_defer). */
 static void a_window_that_the_kernel_counts_is_the_limit_although_it_has_room(void)
 {
     struct run run;
@@ -192,7 +194,8 @@ static void a_window_that_the_kernel_counts_is_the_limit_although_it_has_room(vo
     CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 8 * 38);
 }
 
-/* Even packets, which no acknowledgement triggers. A window's acknowledgements may be even by chance. */
+/* Evenly spaced packets that no acknowledgement triggered. The acknowledgements of a window may be evenly spaced by
+ * chance. */
 static void what_nothing_paces_is_not_paced(void)
 {
     const int64_t LATER = 10000 * MS;
@@ -206,9 +209,10 @@ static void what_nothing_paces_is_not_paced(void)
         {PL_CONTROL_RATE, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_UNKNOWN, INT64_MAX, true, true, true, false, 0},
         {PL_CONTROL_WINDOW, INT64_MAX / 2, true, true, true, false, 0},
-        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* it has written more than is sent */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, true, false, false, 0},    /* the program has written more than is sent */
         {PL_CONTROL_WINDOW, INT64_MAX, false, false, true, false, 0},    /* the program may pace itself */
-        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* written no more; does not pace itself */
+        {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, 0},    /* the program has written no more, and does
+                                                                          * not pace itself */
         {PL_CONTROL_WINDOW, 0, true, true, true, false, 0},              /* not known */
         {PL_CONTROL_WINDOW, INT64_MAX, true, true, false, false, LATER}, /* judged by the first sample */
         {PL_CONTROL_WINDOW, INT64_MAX, false, false, false, true, LATER},
@@ -261,8 +265,8 @@ static void few_packets_at_the_programs_rate_are_paced(void)
         }
 }
 
-/* A program that allows a certain rate writes 16 packets now and then. Its rounds include the wait for the next
- * packets, so their rate is lower than that, but both windows have room for the unsent data. */
+/* A program with a rate limit writes 16 packets now and then. A round includes the wait for the next packets, so its
+ * average rate is below the limit. But both windows have room for the unsent data. */
 static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
 {
     static const struct {
@@ -273,8 +277,10 @@ static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
                 {0, OPEN_WINDOW, 500000, true},
                 {40, OPEN_WINDOW, 500000, false},            /* the congestion window is full */
                 {2, 2 * MSS, 500000, false},                 /* the peer's */
-                {26, OPEN_WINDOW, 500000, true},             /* room for more than a third of cwnd */
-                {27, OPEN_WINDOW, 500000, false},            /* room for less than a third: a super-packet waits */
+                {26, OPEN_WINDOW, 500000, true},             /* both windows have room: cwnd for more than a third of
+                                                              * itself */
+                {27, OPEN_WINDOW, 500000, false},            /* cwnd has room for less than a third of itself: a
+                                                              * super-packet waits */
                 {PL_NO_UNACKED, OPEN_WINDOW, 500000, false}, /* not known */
                 {2, OPEN_WINDOW, INT64_MAX, false}};         /* it allows any rate */
     for (size_t row = 0; row < sizeof rows / sizeof *rows; row++) {
@@ -300,7 +306,7 @@ static void what_both_windows_have_room_for_awaits_the_programs_rate(void)
     }
 }
 
-/* A program has nothing to send during a recovery, and much after it, at the rate that BBR sets. */
+/* A program has nothing to send during a recovery, and much to send after it, at the rate that BBR sets. */
 static void what_a_program_had_in_a_recovery_does_not_count_behind_it(void)
 {
     struct run run;
@@ -345,7 +351,7 @@ static void a_queue_at_a_line_that_was_idle_is_not_the_paths_rate(void)
     }
 }
 
-/* How long the path's rate was the limit, and for how much of that time the line was busy. */
+/* How long the path's rate was the limit, and for how much of this time the line was busy. */
 struct path_time {
     const struct pl_time_spans *busy;
     size_t at;
@@ -368,8 +374,8 @@ static uint32_t draw(uint32_t *state, uint32_t most)
 }
 
 /* Random packets, acknowledgements, queues and recoveries, and a line that is busy and idle at random times. While the
- * path's rate is named as the limit, the line must be busy, except for the idle share that a row may have. Where the
- * line is always busy, most such senders are limited by its rate for some time. */
+ * path's rate is the limit, the line must be busy, apart from the idle share that a row may have. If the line is always
+ * busy, most of these senders are limited by its rate for some time. */
 static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
 {
     enum { SENDERS = 300, SPANS = 400 };
@@ -415,8 +421,8 @@ static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
     CHECK(limited > SENDERS / 8);
 }
 
-/* Others use the line while the program has nothing to send. So the line was busy for nearly all of each round, but not
- * when this sender sent. */
+/* Other traffic uses the line while the program has nothing to send. So the line was busy for nearly all of each round,
+ * but not while this sender sent. */
 static void a_line_that_rests_while_packets_leave_is_not_their_limit(void)
 {
     struct run run;
@@ -438,8 +444,8 @@ static void a_line_that_rests_while_packets_leave_is_not_their_limit(void)
     CHECK_EQ(ms[PL_LIMIT_PATH_RATE], 0);
 }
 
-/* The data of each round would keep the line busy, but by the record it was busy for two thirds of the time: no queue
- * stood, or it is not known whether one did. */
+/* By the amount of data, each round would keep the line busy. By the record, the line was busy for two thirds of the
+ * time. No queue existed, or it is not known whether one did. */
 static void a_line_that_rests_is_not_the_limit_without_a_queue_either(void)
 {
     for (int rests = 0; rests < 2; rests++) {
@@ -461,8 +467,8 @@ static void a_line_that_rests_is_not_the_limit_without_a_queue_either(void)
     }
 }
 
-/* A program writes as much per round trip as the line carries, or a little more. It has nothing more to give, or much
- * more. */
+/* A program writes as much per round trip as the line carries, or a little more. Then it has nothing more to give, or
+ * much more. */
 static void a_line_that_a_programs_bursts_keep_at_work_is_not_their_limit(void)
 {
     for (int more = 0; more < 2; more++) {
@@ -485,7 +491,7 @@ static void a_line_that_a_programs_bursts_keep_at_work_is_not_their_limit(void)
     }
 }
 
-/* The record does not show a queue elsewhere, such as a gateway's. */
+/* The record does not show queues elsewhere, such as a gateway's queue. */
 static void a_queue_elsewhere_is_not_judged_by_the_boxs_line(void)
 {
     struct run run;
@@ -502,7 +508,7 @@ static void a_queue_elsewhere_is_not_judged_by_the_boxs_line(void)
     CHECK(ms[PL_LIMIT_PATH_RATE] >= 399);
 }
 
-/* Rounds that grow by a fifth. The window is below ssthresh, or at it; BBR does not change ssthresh. */
+/* Rounds that grow by a fifth. The window is below ssthresh, or has reached it. BBR does not change ssthresh. */
 static void the_kernel_says_whether_slow_start_goes_on(void)
 {
     static const struct {
@@ -539,7 +545,7 @@ static void the_kernel_says_whether_slow_start_goes_on(void)
     }
 }
 
-/* A flight that is steady because the send buffer is full is not slow start, whatever ssthresh is. */
+/* A flight that is steady because the send buffer is full is not slow start, however large ssthresh is. */
 static void a_full_send_buffer_is_the_limit_before_any_loss(void)
 {
     struct run run;
@@ -574,20 +580,22 @@ static struct pl_samples_of saying(struct pl_send_sample samples[SAMPLES], enum 
     return of;
 }
 
-/* A program writes its data every 60 ms. Packets and buffer look the same whether it waits for room or has no more to
- * write; only its own account distinguishes the two. */
+/* A program writes its data every 60 ms. Packets and buffer look the same whether it waits for room or has no more
+ * data. Only its own account distinguishes the two cases. */
 static void a_program_says_whether_it_waits_for_room(void)
 {
     static const struct {
         enum pl_answer waits;
         uint32_t queued, notsent;
-        bool counts; /* the kernel says that the writer waits: a flag that it leaves set for a while */
+        bool counts; /* by the kernel's counter the writer waits; the kernel leaves that flag set for a while */
         bool buffer, application;
     } rows[] = {
         {PL_NO, SNDBUF, 0, false, false, true},      {PL_NO, SNDBUF, 0, true, false, true},
-        {PL_NO, SNDBUF, 1, false, false, false}, /* the rest is waiting, although it is less than a segment */
+        {PL_NO, SNDBUF, 1, false, false, false}, /* one octet is unsent and counts, although it is less than a
+                                                  * segment */
         {PL_YES, SNDBUF, 0, false, true, false},     {PL_YES, SNDBUF, 0, true, true, false},
-        {PL_YES, 0, 0, false, false, false}, /* there is room, and it has more to give: it is about to give it */
+        {PL_YES, 0, 0, false, false, false}, /* there is room and the program has more to give, so it will soon give
+                                              * it */
         {PL_UNKNOWN, SNDBUF, 0, false, true, false}, {PL_UNKNOWN, 0, 0, false, false, true},
         {PL_UNKNOWN, SNDBUF, 1, false, true, false},
     };
@@ -613,8 +621,8 @@ static void a_program_says_whether_it_waits_for_room(void)
     }
 }
 
-/* The flight doubles and its packets leave evenly, but all the time the buffer was full and nothing in it was
- * unsent. */
+/* The flight doubles, and its packets leave evenly. But the buffer was full all the time, and everything in it had been
+ * sent. */
 static void a_spent_buffer_is_neither_slow_start_nor_pacing(void)
 {
     struct run run;
@@ -654,7 +662,7 @@ static void a_program_that_has_given_all_does_not_delay_a_repair(void)
 }
 
 /* The program gives 20 packets every 120 ms. A long queue delays their acknowledgements until the program has given the
- * next ones. */
+ * next 20. */
 static void a_program_that_has_given_all_awaits_no_acknowledgement(void)
 {
     struct run run;
@@ -671,7 +679,7 @@ static void a_program_that_has_given_all_awaits_no_acknowledgement(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 3 * 118);
 }
 
-/* A message is sent in 40 ms, a packet for each acknowledgement, and its last octets are less than a segment. Then the
+/* A message is sent in 40 ms, one packet per acknowledgement, and its last octets are less than a segment. Then the
  * program waits twice as long for the peer. */
 static void a_message_under_way_is_not_the_wait_behind_it(void)
 {
@@ -703,8 +711,8 @@ static void a_message_under_way_is_not_the_wait_behind_it(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 3 * 80);
 }
 
-/* A queue of others delays acknowledgements, so each packet leaves before the previous one is acknowledged. Either the
- * program's rate allows one packet per 100 ms, or the program gives one per 100 ms. */
+/* A queue of other traffic delays acknowledgements, so each packet leaves before the previous one is acknowledged.
+ * Either the program's rate limit allows one packet per 100 ms, or the program writes one per 100 ms. */
 static void late_acknowledgements_leave_a_pace_or_the_program_the_limit(void)
 {
     static const struct {
@@ -740,8 +748,8 @@ static void late_acknowledgements_leave_a_pace_or_the_program_the_limit(void)
     }
 }
 
-/* A program writes less than a segment every 100 ms, at its rate. Nagle's rule holds every second write back until the
- * next one, because the previous packet is lost and not acknowledged. */
+/* A program writes less than a segment every 100 ms, at its own rate. The previous packet is lost and therefore not
+ * acknowledged, so Nagle's rule holds every second write back until the next write. */
 static void what_is_left_of_a_programs_rate_awaits_its_pace(void)
 {
     for (int paced = 0; paced < 2; paced++) {
@@ -766,8 +774,8 @@ static void what_is_left_of_a_programs_rate_awaits_its_pace(void)
     }
 }
 
-/* The first window leaves at once, and all of it is lost. By the time of a probe, the average rate is as low as the
- * program's, but the kernel waits for the window. */
+/* The whole first window leaves at once and is lost. By the time of a probe, the average rate has fallen to the
+ * program's rate limit. But the kernel waits for the window. */
 static void a_full_congestion_window_is_no_pace(void)
 {
     for (int filled = 0; filled < 2; filled++) {
@@ -808,7 +816,7 @@ static void a_few_octets_in_a_queue_of_others_are_not_limited_by_the_path(void)
 }
 
 /* The receiver's window has room for one more write, but not for a full segment. Each write leaves when the program's
- * rate allows it. */
+ * rate limit allows it. */
 static void a_window_that_a_programs_rate_does_not_fill_is_no_limit(void)
 {
     struct run run;
@@ -829,7 +837,7 @@ static void a_window_that_a_programs_rate_does_not_fill_is_no_limit(void)
     CHECK(ms[PL_LIMIT_PACING] >= 5 * 50 - 1);
 }
 
-/* A control connection of a tool that always has data on another connection: a few octets are lost. */
+/* A control connection of a tool that always has data on another connection. A few octets on it are lost. */
 static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
 {
     struct run run;
@@ -842,7 +850,7 @@ static void a_few_octets_that_nothing_acknowledges_await_the_program(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 900);
 }
 
-/* The program sends a window of data, and waits for its peer before it always has data. */
+/* The program first sends a window of data and waits for its peer. After that it always has data. */
 static void an_opening_with_nothing_unsent_is_the_application(void)
 {
     struct run run;
@@ -862,7 +870,7 @@ static void an_opening_with_nothing_unsent_is_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SLOW_START], 120);
 }
 
-/* Two packets, of which the first is acknowledged after a round trip. Nothing was unsent until then. */
+/* Two packets, the first of which is acknowledged after a round trip. Nothing was unsent until then. */
 static void the_wait_for_a_repair_begins_at_the_last_acknowledgement(void)
 {
     for (int probe = 0; probe < 2; probe++) {

@@ -1,4 +1,4 @@
-/* Files of flows: names, the limit, and that packets written in several steps are complete.
+/* Files of flows: their names, the limit on their number, and packets of a flow that are written in several steps.
  * tests/py/pktlogger/test_pktlogger_flow_files.py tests what is kept of each block. */
 #include "flow_files.h"
 

@@ -63,8 +63,8 @@ static void mss_in_use_is_what_both_ends_keep_to(void)
     CHECK_EQ(pl_flow_mss(&flow), 0);
 }
 
-/* RFC 9293, 3.8.6.2.1, as Linux implements it: half of the largest window, or all of a window that a default segment
- * fills; the time stamp option comes in addition. Each direction has its own MSS. */
+/* RFC 9293, 3.8.6.2.1, as Linux implements it: the MSS is at most half of the largest window, or all of a window that a
+ * default segment fills. The time stamp option comes in addition. Each direction has its own MSS. */
 static void segments_are_at_most_half_of_the_largest_window(void)
 {
     static const struct {
@@ -111,7 +111,7 @@ static void thousands_of_flows_are_found_again(void)
     pl_flows_free(&flows);
 }
 
-/* What both SYNs say by their flags AE, CWR and ECE (RFC 9768, table 2; RFC 3168, 6.1.1). */
+/* What both SYNs say about ECN by the flags AE, CWR and ECE (RFC 9768, table 2; RFC 3168, 6.1.1). */
 static void the_syns_agree_on_how_marks_are_reported(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What is missing at the receiver's interface, and what fills it (holes.h). */
+/* Octets that are missing at the receiver's interface, and pieces that fill these holes (holes.h). */
 #include "holes.h"
 
 #include "check.h"
@@ -27,8 +27,8 @@ static struct pl_filled take(struct pl_holes *holes, int64_t ms, uint64_t left, 
     return filled;
 }
 
-/* Every way to fill a hole from 100 to 200: all of it, either side, its middle, and more than it; and a piece after
- * it. */
+/* Every way to fill a hole from 100 to 200: wholly, at either end, in its middle, and with more than the hole; and a
+ * piece after it. */
 static void test_pieces(void)
 {
     static const struct {
@@ -76,8 +76,8 @@ static void test_order(void)
     }
 }
 
-/* With more holes than are kept, the oldest count as lost. Holes that are acknowledged were only missed by the
- * capture. */
+/* With more holes than can be kept, the oldest count as lost. If holes are acknowledged, only the capture missed their
+ * octets. */
 static void test_bounds(void)
 {
     struct sum sum = {0, 0};

@@ -1,6 +1,6 @@
 /* Two queues in a row, of which the captures see the sum. The bottleneck takes 0.5 us for an octet; the front queue is
- * faster. A sender with a window sends in bursts. One of the queues drops parts for which it has no room, or the front
- * queue is managed: it drops parts at random, the more the longer it is. */
+ * faster. A sender with a window sends in bursts. Either one of the queues drops parts for which it has no room, or the
+ * front queue is managed: it drops parts at random, and more of them the longer it is. */
 #include "in_a_row.h"
 
 #include <math.h>
@@ -51,8 +51,8 @@ static bool send(struct path *path, double t_ns)
     return drop;
 }
 
-/* Sends a window per round trip, in bursts of up to BURST parts. A loss halves the window, otherwise it grows by two
- * parts. The round trip grows with the queue. */
+/* Sends a window per round trip, in bursts of up to BURST parts. A loss halves the window; otherwise the window grows
+ * by two parts. The round trip grows with the queue. */
 static struct pl_in_a_row look(struct path *path)
 {
     double window = 20, now_ns = 1e9;
@@ -85,7 +85,8 @@ static void a_full_queue_of_two_explains_its_drops(void)
         }
 }
 
-/* Queue management is named as such, or as unknown, because its drops may by chance be near the longest queue. */
+/* The result must be queue management or unknown. It may be unknown because drops may by chance be near the longest
+ * queue. */
 static void neither_queue_management_nor_chance_is_a_full_queue(void)
 {
     enum { SEEDS = 20 };

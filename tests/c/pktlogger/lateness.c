@@ -1,4 +1,4 @@
-/* Spans in which the delay box was late with what was due. */
+/* Spans of time in which the delay box was late with packets that were due. */
 #include "lateness.h"
 
 #include "check.h"
@@ -25,7 +25,7 @@ static void what_granularity_asks_for_is_not_late(void)
     pl_lateness_free(&late);
 }
 
-/* -1 in a record means that the packet never left. A foreign record may have any other time. */
+/* In a record, -1 means that the packet never left. A foreign record may have any other time. */
 static void what_left_before_it_was_due_is_not_late(void)
 {
     struct pl_lateness late = {0};

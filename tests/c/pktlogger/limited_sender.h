@@ -1,5 +1,4 @@
-/* A sender of 1,000-byte packets over a path of 40 ms, and the limits that pl_limits names for it. The test passes its
- * time in. */
+/* A sender of 1,000-byte packets over a path of 40 ms, and the limits that pl_limits finds for it. Time is virtual. */
 #ifndef LIMITED_SENDER_H
 #define LIMITED_SENDER_H
 
@@ -18,7 +17,7 @@ struct run {
     uint64_t una, high;
     uint32_t window;
     enum pl_sender_mode mode;
-    bool reduced; /* the next packet follows a reduction for marks */
+    bool reduced; /* the next packet follows a reduction that ECN marks caused */
     bool probe;   /* retransmissions are tail-loss probes, not time-outs */
     bool answer;  /* acknowledgements come with data of the peer */
     uint32_t len; /* of packets; 0: MSS */
@@ -106,7 +105,7 @@ static inline void acknowledge(struct run *run, int64_t after_ns, uint64_t bytes
     CHECK_EQ(pl_limits_ack(run->limits, &ack), 0);
 }
 
-/* A round: `packets` at once, then silence until 40 ms are over, and one acknowledgement of all. */
+/* A round: `packets` at once, then silence until 40 ms have passed, and one acknowledgement of all. */
 static inline void burst(struct run *run, int packets)
 {
     for (int i = 0; i < packets; i++)
@@ -126,7 +125,7 @@ static inline void begin_with_a_queue(struct run *run)
         send(run, MS, false);
 }
 
-/* Ends the sender. Returns the time of a cause in ms. */
+/* Ends the sender. Returns the total time of each cause in ms. */
 static inline void end(struct run *run, int64_t ms[PL_LIMIT_N])
 {
     pl_limits_free(run->limits);

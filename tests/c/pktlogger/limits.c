@@ -1,4 +1,4 @@
-/* Limits of a sender that single gaps between its packets show. */
+/* Limits of a sender that the gaps between its packets show by themselves. */
 #include "limited_sender.h"
 
 static void a_full_window_is_the_receivers(void)
@@ -43,7 +43,7 @@ static void silence_with_room_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 700);
 }
 
-/* Bursts of 4 packets every 6 ms. The acknowledgements of a burst come long before the next one is sent. */
+/* Bursts of 4 packets every 6 ms. All acknowledgements of a burst come long before the next burst. */
 static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
 {
     struct run run;
@@ -61,7 +61,7 @@ static void a_pause_far_shorter_than_a_round_trip_is_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 30);
 }
 
-/* Eight times ten packets, all acknowledged, and 30 ms of silence. The packets met a queue of this many ms. */
+/* Eight times: ten packets, all acknowledged, and 30 ms of silence. The packets met a queue of this many ms. */
 static int64_t send_buffer_ms(int64_t queue_ms)
 {
     struct run run;
@@ -99,7 +99,7 @@ static void gaps_with_nothing_outstanding_are_the_application(void)
     CHECK(ms[PL_LIMIT_APPLICATION] >= 110);
 }
 
-/* The writer sleeps until a third of the buffer is free, which is the case after the last of three acknowledgements. */
+/* The writer sleeps until a third of the buffer is free. This is so after the last of three acknowledgements. */
 static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
 {
     struct run run;
@@ -122,7 +122,8 @@ static void a_wait_that_an_acknowledgement_ends_is_the_send_buffer(void)
     CHECK(ms[PL_LIMIT_APPLICATION] <= 40);
 }
 
-/* Six times half of the flight of 100 packets is acknowledged. When 50 are left, or `later_ns` later, 50 are sent. */
+/* Six times, half of a flight of 100 packets is acknowledged. When 50 packets are left, or `later_ns` after that, 50
+ * more are sent. */
 static void refill(struct run *run, int64_t later_ns, int64_t ms[PL_LIMIT_N])
 {
     begin(run);
@@ -186,8 +187,8 @@ static void silences_that_no_acknowledgement_ends_are_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A server whose responses do not fit into its send buffer: it waits for room once in each response, and 30 ms for the
- * next request. */
+/* A server whose responses do not fit into its send buffer. In each response it waits for room once, and then for 30 ms
+ * for the next request. */
 static void the_wait_for_a_request_between_two_full_buffers_is_the_application(void)
 {
     struct run run;
@@ -209,7 +210,7 @@ static void the_wait_for_a_request_between_two_full_buffers_is_the_application(v
     CHECK(ms[PL_LIMIT_APPLICATION] >= 59 && ms[PL_LIMIT_APPLICATION] <= 61);
 }
 
-/* A queue stands when an outage begins. Two packets probe it, the second soon after the first. */
+/* A queue exists when an outage begins. Two packets are sent as probes, the second one soon after the first. */
 static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(void)
 {
     struct run run;
@@ -224,8 +225,8 @@ static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(v
     CHECK(ms[PL_LIMIT_PATH_RATE] >= QUEUE_MS - 1);
 }
 
-/* The path is down from the send at 41 ms until the retransmission by time-out at 441 ms, which arrives. The state of
- * the path counts, not the sender's reaction. */
+/* The path is down from the send at 41 ms until the retransmission by time-out at 441 ms, which arrives. The limit is
+ * path_down for this whole time, although the sender waits for its time-out. */
 static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
@@ -246,13 +247,13 @@ static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
     acknowledge(&run, RTT_NS, run.high - run.una, true);
     send(&run, 0, false);
     end(&run, ms);
-    /* until the end of the outage, a millisecond into the gap after the time-out */
+    /* until the outage ends, a millisecond into the gap after the time-out */
     CHECK_EQ(ms[PL_LIMIT_PATH_DOWN], 400);
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 39);
     CHECK_EQ(ms[PL_LIMIT_FAST_RECOVERY], 0);
 }
 
-/* The same, but the path is known to be up at 241 ms: from then on the sender waits for its time-out. */
+/* The same, but the path is known to be up again at 241 ms. From then on the sender waits for its time-out. */
 static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
@@ -274,8 +275,8 @@ static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 200 + 40);
 }
 
-/* The retransmission at 441 ms arrives, but its acknowledgement does not: the path is down until 641 ms. The next
- * acknowledgement arrives at 800 ms. If it is not known when the path was up, it counts as down until then. */
+/* The retransmission at 441 ms arrives, but its acknowledgement is lost: the path is down until 641 ms. The next
+ * acknowledgement arrives at 800 ms. If it is not known when the path came up, it counts as down until then. */
 static void a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still(void)
 {
     for (int known = 0; known < 2; known++) {
@@ -319,9 +320,9 @@ static void silence_until_the_flight_has_shrunk_is_that_of_the_marks(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* The sender has reduced its window. Until the flight is that small, it sends a packet for every second one that is
- * acknowledged, at once. A packet that no acknowledgement triggers, and the packet after it, show that the program was
- * the limit. */
+/* The sender has reduced its window. Until its flight is that small, it sends one packet for every second packet that
+ * is acknowledged, at once. Then a packet that no acknowledgement triggered shows that the program was the limit, also
+ * for the packet after it. */
 static void a_flight_that_still_shrinks_for_marks_leaves_the_program_nothing_to_do(void)
 {
     for (int late = 0; late < 2; late++) {
@@ -354,7 +355,7 @@ static void recoveries_begin_and_end_where_they_do(void)
     for (int i = 0; i < 20; i++)
         send(&run, 1000, false);
     run.mode = PL_MODE_FAST;
-    send(&run, 40 * MS, false); /* the gap before it does not belong to the recovery yet */
+    send(&run, 40 * MS, false); /* the gap before the first retransmission does not belong to the recovery yet */
     acknowledge(&run, 40 * MS, run.high - run.una, true);
     for (int i = 0; i < 5; i++)
         send(&run, 1000, false);
@@ -367,8 +368,9 @@ static void recoveries_begin_and_end_where_they_do(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 340);
 }
 
-/* A window is full when a recovery begins, and has room when it ends. From then on the sender waits for something else
- * than the receiver, such as its pace. The same holds for a wait for a repair after the window had room. */
+/* A window is full when a recovery begins, and has room when it ends. From then on the sender waits for something other
+ * than the receiver, such as its pace. The same holds for the wait for a retransmission after the window has got
+ * room. */
 static void a_window_that_has_room_again_is_not_what_is_awaited_behind_it(void)
 {
     for (int again = 0; again < 2; again++) {
@@ -411,7 +413,7 @@ static void a_pace_behind_a_recovery_is_not_the_window_before_it(void)
 }
 
 /* A program sends little and waits for an answer, which comes before its own octets are acknowledged. No sample shows
- * the wait, and neither a silence nor a round does, because a repair follows. */
+ * the wait. Neither a silence nor a round shows it, because a retransmission follows. */
 static void a_few_octets_outstanding_leave_the_congestion_window_room(void)
 {
     for (uint32_t len = 100; len <= MSS; len += MSS - 100) {
@@ -493,8 +495,8 @@ static void a_probe_without_an_answer_ends_in_the_time_out(void)
     CHECK_EQ(ms[PL_LIMIT_TIMEOUT], 400 + 40);
 }
 
-/* Of the 40 ms between two packets the box holds an acknowledgement back for 30 ms, and of the next 40 ms for 5 ms.
- * Then it holds all of them back for 150 ms, until a packet is sent again. */
+/* Of the 40 ms between two packets, the box holds an acknowledgement back for 30 ms, and of the next 40 ms for 5 ms.
+ * Then it holds all acknowledgements back for 150 ms, until a packet is retransmitted. */
 static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
 {
     struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};

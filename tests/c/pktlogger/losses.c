@@ -1,6 +1,6 @@
-/* Why parts were lost, on a path whose every loss is known: a bottleneck of 0.25 ms per part, a delay of 20 ms, and a
- * sender whose queue rises until a part is lost, and falls a round trip later. `late_ms`: every time stamp is late by a
- * random time with this mean, but packets do not arrive before they leave. */
+/* Causes of losses on a simulated path, where each cause is known. The path has a bottleneck with 0.25 ms per part and
+ * a delay of 20 ms. The sender lets the queue grow until a part is lost, and reduces it a round trip later. `late_ms`:
+ * every time stamp is late by a random time with this mean, but no packet arrives before it leaves. */
 #include "losses.h"
 
 #include <math.h>
@@ -22,7 +22,7 @@ struct path {
     struct pl_transfer t;
     struct pl_segment parts[PARTS];
     size_t n, lost, right, wrong, unknown;
-    double mean_queue_ms; /* follows the queue within a few hundred parts */
+    double mean_queue_ms; /* moving average of the queue over a few hundred parts */
     uint64_t state;
     enum pl_loss_cause truth;
     struct pl_loss rows[LOSSES];
@@ -55,7 +55,7 @@ static bool dropped(struct path *path, enum kind kind, double now_ms, double que
 {
     path->mean_queue_ms += (queue_ms - path->mean_queue_ms) / 300;
     switch (kind) {
-    case TAIL: /* the queue holds a number of octets, however long they take */
+    case TAIL: /* the queue holds a fixed number of octets, however long they take */
         return (queue_ms / work_ms(path, now_ms) + 1) * part_ms > full_ms;
     case MANAGED:
         return queue_ms > 5 && even(path) < 0.0004 * (queue_ms - 5);
@@ -64,7 +64,7 @@ static bool dropped(struct path *path, enum kind kind, double now_ms, double que
     case BEFORE:
     case BEHIND:
         return even(path) < 0.004;
-    case BURSTS: /* of 20 parts on average, which is 5 ms; some take more than 10 ms */
+    case BURSTS: /* bursts of 20 parts on average, which last 5 ms; some last more than 10 ms */
         path->bursts = even(path) < (path->bursts ? 0.95 : 0.002);
         return path->bursts;
     case FULL_OUTAGE:
@@ -74,7 +74,7 @@ static bool dropped(struct path *path, enum kind kind, double now_ms, double que
     }
 }
 
-/* In an outage a sender runs out of its window, and later tries again. */
+/* In an outage, a sender uses up its window and tries again later. */
 static double after_the_window_ms(enum kind kind, double now_ms)
 {
     double out_ms = kind == OUTAGE ? 100 : 12, again_ms = kind == OUTAGE ? 240 : 20;
@@ -83,9 +83,10 @@ static double after_the_window_ms(enum kind kind, double now_ms)
     return waits ? outage_ms + again_ms : now_ms;
 }
 
-/* The time until the sender sends the next part. It overloads the bottleneck, and is slower from a round trip after a
- * loss. PROBING ignores losses: two rounds at twice the rate, then the queue empties, then one round in eight a quarter
- * faster and the next one a quarter slower. STANDING ignores them, too: ten rounds with a queue of 10 ms and more. */
+/* The time until the sender sends the next part. Normally it overloads the bottleneck; after a loss it slows down a
+ * round trip later. PROBING ignores losses: two rounds at twice the rate, then the queue empties; from then on, of
+ * eight rounds one is a quarter faster and the next one a quarter slower. STANDING also ignores losses: ten rounds with
+ * a queue of 10 ms and more. */
 static double interval_ms(const struct path *path, enum control control, double now_ms, double lost_ms)
 {
     double round = now_ms / rtt_ms, phase = fmod(round, 8);
@@ -205,8 +206,8 @@ static void causes_are_right_or_unknown_however_late_time_stamps_are(void)
                 check_row(rows[i].kind, control, rows[i].truth, late_ms[j], j == 0 ? rows[i].least : 0);
 }
 
-/* A full queue takes half as long while the line is twice as fast. So it is not the longest queue, although it is full.
- * This is neither queue management nor chance. */
+/* A full queue takes half as long while the line is twice as fast. So a full queue is then not the longest one. This is
+ * neither queue management nor chance. */
 static void a_full_queue_before_a_line_whose_rate_changes_has_no_other_name(void)
 {
     static struct path path;
@@ -242,8 +243,8 @@ static void a_time_in_which_nothing_arrives_is_an_outage(void)
     CHECK_EQ(path.down.list.at[0].t1_ns, path.rows[path.lost - 1].t_sent_ns);
 }
 
-/* At the same time other connections lost parts, or theirs arrived, or they sent none. What all show together counts
- * for each, however little it lost itself. */
+/* Other connections to the same host lost parts at the same time, or their parts arrived, or they sent none. The
+ * evidence of all together applies to each connection, even if it lost little itself. */
 static void an_outage_is_the_silence_of_all_connections(void)
 {
     static struct path path;
@@ -286,8 +287,8 @@ static void one_lost_part_in_an_outage_of_all_is_of_the_outage(void)
     CHECK_EQ(path.rows[0].seen_cause, PL_LOSS_OUTAGE);
 }
 
-/* 60 parts in a row are lost, after which the sender goes on at its pace, or after a pause. In the first case it may
- * have been a burst. */
+/* 60 parts in a row are lost. After that the sender continues at its pace, or after a pause. Without a pause, it may
+ * have been a burst of losses. */
 static void a_burst_at_the_senders_pace_is_not_named(void)
 {
     static struct path path;
@@ -308,7 +309,7 @@ static void a_burst_at_the_senders_pace_is_not_named(void)
     }
 }
 
-/* A fault that drops 60 packets by their octets drops their retransmissions, too, half a second later. */
+/* A fault drops 60 packets because of their contents. Half a second later it drops their retransmissions, too. */
 static void the_same_octets_lost_twice_are_no_outage(void)
 {
     static struct path path;
@@ -332,7 +333,8 @@ static void the_same_octets_lost_twice_are_no_outage(void)
     }
 }
 
-/* A random burst drops a number of packets, whatever time they span: the shorter bursts show how long others may be. */
+/* A random burst drops a number of packets, whatever time they take. The lengths of short bursts show how long other
+ * bursts may be. */
 static void a_long_burst_among_short_ones_is_no_outage(void)
 {
     static struct path path;
@@ -352,7 +354,7 @@ static void a_long_burst_among_short_ones_is_no_outage(void)
     CHECK(outage * 20 <= lost);
 }
 
-/* The queue of 24 ms is full before the outage of 18 ms, and not empty after it. */
+/* Before the outage of 18 ms the queue is full (24 ms), and after it the queue is not yet empty. */
 static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
 {
     static struct path path;
@@ -371,8 +373,7 @@ static void an_outage_while_a_queue_drains_is_told_from_a_full_queue(void)
     CHECK(path.lost - named <= 4); /* at the beginning of the outage the queue is still full */
 }
 
-/* A queue exists at nearly all places, so no part is lost without one. The bottleneck has transmitted the lost
- * parts. */
+/* Nearly all places have a queue, so every lost part met one. But the bottleneck had transmitted the lost parts. */
 static void chance_behind_a_standing_queue_shows_by_the_bottlenecks_time(void)
 {
     static struct path path;
@@ -384,7 +385,7 @@ static void chance_behind_a_standing_queue_shows_by_the_bottlenecks_time(void)
         CHECK_EQ(path.rows[i].seen_cause, PL_LOSS_BEHIND);
 }
 
-/* A single loss has one queue next to it, which may have any length. */
+/* For a single loss there is only one queue to judge by, and it may have any length. */
 static void one_loss_shows_no_cause(void)
 {
     static struct path path;
@@ -424,7 +425,7 @@ static void the_boxs_record_decides_where_there_is_one(void)
     }
 }
 
-/* Others fill the queue, and the captures of this connection alone show a different queue. */
+/* Other traffic fills the queue. The captures of this connection alone show only a part of that queue. */
 static void the_boxs_record_says_how_long_the_queue_was(void)
 {
     static struct path path;
@@ -445,7 +446,7 @@ static void the_boxs_record_says_how_long_the_queue_was(void)
     CHECK_EQ(path.rows[0].queue_ns, 30 * MS - (LEN + 40) * 8 * INT64_C(1000) / 48);
 }
 
-/* On a path without queue management it is never the cause, however much the queues look like it. */
+/* If the path has no queue management, this is never named as the cause, even if the queues look like it. */
 static void what_the_path_cannot_have_is_not_seen(void)
 {
     static struct path path;

@@ -1,4 +1,5 @@
-/* Pairing: which of the pieces sent and received at one start belong together; and speed on hostile input. */
+/* Pairing of pieces with the same start: which sent piece and which received piece belong together. And its speed on
+ * hostile input. */
 #include "match.h"
 
 #include <time.h>
@@ -68,11 +69,11 @@ static void the_smallest_delay_of_certain_pairs_bounds_the_rest(void)
         {.start = 1, .t_ns = 0}, {.start = 2, .t_ns = 0, .owner = 1}, {.start = 2, .t_ns = 95, .owner = 2}};
     struct pl_piece received[] = {{.start = 1, .t_ns = 50}, {.start = 2, .t_ns = 100, .owner = 1}};
     CHECK_EQ(match_once(sent, 3, received, 2, false), 0);
-    CHECK_EQ(sent[1].match, 1); /* a delay of 5 ns is too short, so this copy did not arrive */
+    CHECK_EQ(sent[1].match, 1); /* it would have arrived after 5 ns, which is too short, so this copy did not arrive */
     CHECK_EQ(sent[2].match, PL_UNMATCHED);
 }
 
-/* The smallest delay of one block limits the pairs of the next one. */
+/* The smallest delay found in one block limits the pairs of the next block. */
 static void the_smallest_delay_goes_from_block_to_block(void)
 {
     int64_t min_delay_ns = INT64_MAX;

@@ -1,4 +1,4 @@
-/* The rules of `match`: what a line means, and what an error says. */
+/* The rules of `match`: how a line is read, and what errors say. */
 #include "match_rules.h"
 
 #include "check.h"

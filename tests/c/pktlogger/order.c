@@ -3,7 +3,7 @@
 
 #include "check.h"
 
-/* Parts sent a second apart, in order; `at` is when each arrives. */
+/* Parts are sent a second apart, in order; `at` is when each arrives. */
 static struct pl_order after(const int64_t *at, size_t n)
 {
     struct pl_order order = {.first = 0};
@@ -24,7 +24,7 @@ static void each_part_counts_those_that_overtook_it(void)
 {
     const int64_t at[] = {10, 20, 12, 13, 19, 14};
     struct pl_order order = after(at, 6);
-    CHECK_EQ(order.reordered, 2); /* four parts overtook the second one, one the fifth */
+    CHECK_EQ(order.reordered, 2); /* four parts overtook the second part, and one the fifth */
     CHECK_EQ(order.extent_max, 4);
     CHECK_EQ(order.extent_sum, 5);
     CHECK_EQ(order.late_max_ns, 8);

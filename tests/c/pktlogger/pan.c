@@ -1,4 +1,5 @@
-/* Addresses and ports under a key: the vectors of the published program and of its IPv6 form, prefixes, ports. */
+/* Addresses and ports mapped by a key: the test vectors of the published program and of its IPv6 form; prefixes;
+ * ports. */
 #include "pan.h"
 
 #include <arpa/inet.h>
@@ -81,7 +82,8 @@ static void ports_are_a_permutation(void)
         used[to] = true;
         same += to == port;
     }
-    CHECK(same < 12); /* a random permutation leaves one number unchanged on average, and 12 once in 10^9 */
+    CHECK(same < 12); /* a random permutation leaves one number unchanged on average; 12 unchanged ones have a
+                       * probability of 10^-9 */
     pl_pan_free(pan);
 }
 

@@ -1,5 +1,5 @@
-/* A policer is found by the rate and the burst that explain which parts were lost (policer.h). Its bucket is behind a
- * line of 20 MB/s, over which parts come back to back. */
+/* A policer is found by a rate and a burst that explain which parts were lost (policer.h). Its bucket is behind a line
+ * of 20 MB/s, over which parts arrive back to back. */
 #include "policer.h"
 
 #include <math.h>
@@ -10,12 +10,12 @@
 enum { PART = 1500, RTT_MS = 40 };
 static const double line = 20e6;
 
-/* The path that a part meets: `gate` decides whether it passes, at a time in ns. */
+/* The path of the parts. `gate` decides whether a part passes at a time in ns. */
 struct path {
     struct pl_policer policer;
-    double tokens, depth, rate; /* of the bucket, in octets and octets a second */
-    double free_ns, filled_ns;  /* when the line is free, and when the bucket was last filled */
-    double level;               /* of a queue, in ns of the line */
+    double tokens, depth, rate; /* of the token bucket, in octets and octets per second */
+    double free_ns, filled_ns;  /* when the line becomes free, and when tokens were last added */
+    double level;               /* of a queue, as the line's time in ns */
     uint64_t state;
     int32_t runs, lost;
     bool was_lost;
@@ -43,21 +43,21 @@ static bool chance(struct path *path, double at_ns)
     return even(path) >= 0.03;
 }
 
-/* A queue of 60 parts before the line. */
+/* A queue of 60 parts in front of the line. */
 static bool full_queue(struct path *path, double at_ns)
 {
     (void)at_ns;
     return path->level <= 60 * PART / line * 1e9;
 }
 
-/* Queue management takes more the longer the queue is. */
+/* Queue management drops more parts the longer the queue is. */
 static bool managed(struct path *path, double at_ns)
 {
     (void)at_ns;
     return even(path) >= path->level * line / 1e9 / PART / 600;
 }
 
-/* Sends parts every gap_ns from t_ns on. Returns the number of lost parts. */
+/* Sends a part every gap_ns from t_ns on. Returns the number of lost parts. */
 static int32_t send(struct path *path, double t_ns, double gap_ns, int n)
 {
     int32_t lost = 0;
@@ -78,8 +78,8 @@ static int32_t send(struct path *path, double t_ns, double gap_ns, int n)
     return lost;
 }
 
-/* A sender with a window: a burst per round trip, of varying length, which doubles at first, is halved by a loss and
- * grows by one part. */
+/* A sender with a window: one burst per round trip, of varying length. The window doubles at first, and then grows by
+ * one part; a loss halves it. */
 static void transfer(struct path *path, int rounds)
 {
     double window = 10, enough = 1e9;
@@ -126,7 +126,7 @@ static void what_it_dropped_is_marked(void)
     pl_policer_free(&path.policer);
 }
 
-/* Late time stamps move the level. */
+/* Late time stamps change the level. */
 static void late_time_stamps_leave_it_found(void)
 {
     struct path path = {.tokens = 60000, .depth = 60000, .rate = 2e6, .gate = bucket, .state = 3};
@@ -157,8 +157,8 @@ static void what_else_drops_is_none(void)
     }
 }
 
-/* Arrivals in bunches seem to come over a faster line. The bucket found is then a full queue of the bottleneck itself,
- * and parts wait as long as the level of the bucket takes. */
+/* Bunched arrivals look like those of a faster line. Then the bucket that is found is a full queue of the bottleneck
+ * itself: parts wait in proportion to the level of the bucket. */
 static void a_queue_at_a_line_that_seems_faster_makes_parts_wait(void)
 {
     unsigned found_n = 0;
@@ -175,7 +175,7 @@ static void a_queue_at_a_line_that_seems_faster_makes_parts_wait(void)
     CHECK(found_n >= 5);
 }
 
-/* Bursts of a few parts that are far apart show no rate. */
+/* Bursts of a few parts, far apart, do not show a rate. */
 static void short_bursts_that_are_far_apart_have_no_rate(void)
 {
     struct path path = {.tokens = 3 * PART, .depth = 3 * PART, .rate = 3e6, .gate = bucket, .state = 2};
@@ -187,7 +187,7 @@ static void short_bursts_that_are_far_apart_have_no_rate(void)
     pl_policer_free(&path.policer);
 }
 
-/* Only four losses: too many buckets would explain them. */
+/* Only four losses, which too many different buckets would explain. */
 static void few_losses_show_nothing(void)
 {
     struct path path = {.tokens = 60000, .depth = 60000, .rate = 2e6, .gate = bucket};

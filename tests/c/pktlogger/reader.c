@@ -1,5 +1,5 @@
-/* Time units, and that what the writer writes is read back. tests/py/pktlogger/test_pktlogger_index.py tests byte
- * orders and odd blocks. */
+/* Units of time; and a file that the writer wrote is read with the same contents.
+ * tests/py/pktlogger/test_pktlogger_index.py tests byte orders and unusual blocks. */
 #include "reader.h"
 
 #include <errno.h>
@@ -96,8 +96,8 @@ static void a_write_that_fails_leaves_nothing(void)
     CHECK_EQ(errno, ENOENT);
 }
 
-/* Writes 50,000 packets that do not compress, on a disk with room for `limit` bytes. A file-size limit behaves like a
- * full disk: some bytes of a write are written, the rest are not. The file that is left has each packet that was not
+/* Writes 50,000 packets that do not compress, on a disk with room for `limit` bytes. A file-size limit acts like a full
+ * disk: the first bytes of a write are written, and the rest is not. The file that is left has each packet that was not
  * refused. */
 static uint64_t written_on_a_full_disk(const char *path, uint64_t limit)
 {
@@ -170,8 +170,8 @@ static void put_statistics(uint8_t **at, uint32_t dropped)
     put_words(at, (const uint32_t[]){5, 36, 0, 0, 0, 8 << 16 | 7, dropped, 0, 36}, 9);
 }
 
-/* A section uses memory only while it is read, and the memory is bounded. Without this, 33 KB of a compressed file
- * became 1.27 GB. */
+/* A section uses memory only while it is read, and this memory is bounded. Without that, 33 KB of a compressed file
+ * took 1.27 GB. */
 static void interfaces_are_bounded_and_forgotten_with_their_section(void)
 {
     enum { SECTIONS = 40, BYTES = SECTIONS * (28 + PL_SECTION_INTERFACES_MAX * 20 + 36) + 20 };

@@ -1,4 +1,5 @@
-/* Streams from segments: every byte once, in order, or in a gap, whatever the order, the overlap and the limits. */
+/* Streams from segments: every byte is delivered once and in order, or is in a gap, for any order, overlap and
+ * limit. */
 #include "reassembly.h"
 
 #include "check.h"
@@ -112,7 +113,7 @@ static void retransmissions_are_delivered_once(void)
     CHECK_EQ(rig.pool.gaps, 0);
 }
 
-/* A limit makes the reassembler give up missing bytes. It never costs a byte that was captured. */
+/* A limit makes the reassembler give missing bytes up. It never loses a byte that was captured. */
 static void a_full_memory_gives_up_the_gap_not_the_data(void)
 {
     struct rig rig;
@@ -126,7 +127,7 @@ static void a_full_memory_gives_up_the_gap_not_the_data(void)
     CHECK_EQ(rig.pool.delivered_bytes, 100000);
     send(&rig, 0, 1000); /* too late */
     CHECK_EQ(rig.pool.duplicate_bytes, 1000);
-    start(&rig, 7, 1 << 20, 100); /* the others have taken all memory */
+    start(&rig, 7, 1 << 20, 100); /* the other streams have taken all memory */
     send(&rig, 500, 100);
     CHECK_EQ(rig.heard.next, 600);
     CHECK_EQ(rig.heard.gap_bytes, 500);
@@ -150,7 +151,7 @@ static void what_was_acknowledged_and_never_seen_becomes_a_gap(void)
     start(&rig, 7, 1 << 20, 1 << 20);
     send(&rig, 1000, 500);
     pl_reassembly_acked(&rig.stream, &rig.pool, 7 + 1500, 10, &rig.output);
-    CHECK_EQ(rig.heard.next, 0); /* captures on two processors may have data and ACK in the wrong order */
+    CHECK_EQ(rig.heard.next, 0); /* a capture by two processors may have data and ACK in the wrong order */
     pl_reassembly_acked(&rig.stream, &rig.pool, 7 + 1500, 10 + PL_REORDER_PACKETS - 1, &rig.output);
     CHECK_EQ(rig.heard.next, 0);
     pl_reassembly_acked(&rig.stream, &rig.pool, 7 + 1500, 10 + PL_REORDER_PACKETS, &rig.output);
@@ -176,8 +177,8 @@ static void strays_do_no_harm(void)
     CHECK_EQ(rig.pool.outside_bytes, 150);
 }
 
-/* Any order, any overlap, any limits: the bytes that arrive are the stream, and all others are in gaps. With room for
- * everything, and every byte sent at least once, there is no gap. */
+/* For any order, any overlap and any limits, the bytes that arrive form the stream, and all others are in gaps. With
+ * room for everything, and every byte sent at least once, there is no gap. */
 static void any_order_gives_the_stream(void)
 {
     struct seeded seeded = seeded_start();
@@ -189,7 +190,7 @@ static void any_order_gives_the_stream(void)
               roomy ? UINT64_C(1) << 40 : PL_CHUNK + seeded_below(&seeded, 1 << 17),
               roomy ? UINT64_C(1) << 40 : PL_CHUNK + seeded_below(&seeded, 1 << 17));
         uint32_t reach = 1 + seeded_below(&seeded, 60000), sent = 0;
-        while (sent < total) { /* the front moves on; pieces around it come early, late, or twice */
+        while (sent < total) { /* advances through the stream; pieces near this position come early, late, or twice */
             uint32_t at = sent > reach / 2 ? sent - reach / 2 : 0, len = 1 + seeded_below(&seeded, largest);
             at += seeded_below(&seeded, reach);
             if (at < total)

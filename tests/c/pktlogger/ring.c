@@ -70,7 +70,7 @@ static void exists_only_after_commit(void)
     uint8_t *record = pl_ring_reserve(ring, 1000); /* again, smaller */
     CHECK(record);
     record[0] = 42;
-    pl_ring_commit(ring, 1); /* commits less than reserved: the rest is free again */
+    pl_ring_commit(ring, 1); /* commits less than was reserved: the rest is free again */
     CHECK_EQ(pl_ring_used(ring), 16);
     expect(ring, 1, 42);
     pl_ring_destroy(ring);
@@ -92,7 +92,7 @@ static void full_says_so_and_recovers(void)
     pl_ring_destroy(ring);
 }
 
-/* The largest record fits an empty ring wherever head happens to be. */
+/* The largest record fits into an empty ring wherever head is. */
 static void largest_record_at_every_position(void)
 {
     struct pl_ring *ring = pl_ring_create(SMALL);
@@ -111,8 +111,8 @@ static void gap_at_the_end_is_skipped(void)
     push(ring, 2032, 1); /* 2040 of 4096 bytes */
     push(ring, 2032, 2); /* 16 left */
     expect(ring, 2032, 1);
-    CHECK(pl_ring_reserve(ring, 1000)); /* it would begin at the front, after a gap of 16 */
-    push(ring, 8, 3);                   /* a record that fits takes the place of the gap */
+    CHECK(pl_ring_reserve(ring, 1000)); /* the record would begin at the front, after a gap of 16 */
+    push(ring, 8, 3);                   /* a record that fits is written where the gap would be */
     push(ring, 500, 4);
     CHECK_EQ(pl_ring_used(ring), SMALL - 2040 + 512);
     expect(ring, 2032, 2);
@@ -147,7 +147,7 @@ static void refuses_more_than_there_is(void)
     CHECK(getrlimit(RLIMIT_AS, &before) == 0);
     tight = before;
     tight.rlim_cur = (rlim_t)1 << 30;
-    CHECK(setrlimit(RLIMIT_AS, &tight) == 0); /* without this limit, a machine that overcommits would try */
+    CHECK(setrlimit(RLIMIT_AS, &tight) == 0); /* without this limit, a machine that overcommits would map it */
     struct pl_ring *ring = pl_ring_create((size_t)1 << 40);
     int error = errno;
     CHECK(setrlimit(RLIMIT_AS, &before) == 0);
@@ -155,7 +155,7 @@ static void refuses_more_than_there_is(void)
     CHECK_EQ(error, ENOMEM);
 }
 
-/* Producer and consumer draw the same lengths from the same seed. Every byte follows from record number and
+/* Producer and consumer draw the same lengths from the same seed. Every byte follows from its record's number and its
  * position. */
 static size_t draw_len(struct seeded *seeded)
 {

@@ -24,7 +24,7 @@ static void send(struct pl_round_trips *trips, int64_t t_ns, uint64_t seq, uint3
     send_flags(trips, t_ns, seq, len, NC_TCP_ACK);
 }
 
-/* The sample of an acknowledgement with up to two blocks of SACK; a right edge of 0 is none. */
+/* The sample of an acknowledgement with up to two SACK blocks; a right edge of 0 stands for no block. */
 static int64_t came(struct pl_round_trips *trips, int64_t t_ns, uint64_t ack, uint64_t right, uint64_t earlier)
 {
     struct pl_row row = {.dir = CAME, .t_ns = t_ns, .ack = ack, .flags = NC_TCP_ACK};
@@ -72,7 +72,7 @@ static void sack_is_the_first_acknowledgement_and_a_repair_gives_none(void)
         send(&trips, 30 + i, (uint64_t)(i * 1000 + 1), 1000);
     CHECK_EQ(came(&trips, 51, 1, 2001, 0), 20);
     CHECK_EQ(came(&trips, 60, 1, 2001, 0), -1);    /* the network duplicated one */
-    CHECK_EQ(came(&trips, 61, 1, 2001, 3001), -1); /* the second block is older, and its acknowledgement was lost */
+    CHECK_EQ(came(&trips, 61, 1, 2001, 3001), -1); /* the second block is older: the acknowledgement for it was lost */
     send(&trips, 62, 1, 1000);
     CHECK_EQ(came(&trips, 82, 4001, 0, 0), -1); /* the acknowledgement may have waited */
     send(&trips, 90, 4001, 1000);
@@ -96,7 +96,7 @@ static void a_connection_seen_from_its_middle_needs_a_round_first(void)
 {
     struct pl_round_trips trips = {.sack = true};
     CHECK_EQ(came(&trips, 0, 1000, 0, 0), -1);
-    send(&trips, 1, 1000, 1000); /* may be a copy, whose original is acknowledged at about this time */
+    send(&trips, 1, 1000, 1000); /* may be a copy; the original is then acknowledged at about this time */
     send(&trips, 2, 5000, 1000);
     CHECK_EQ(came(&trips, 3, 5000, 0, 0), -1);
     CHECK_EQ(came(&trips, 22, 6000, 0, 0), -1);
@@ -127,7 +127,7 @@ static void without_sack_the_next_acknowledgement_decides(void)
         send(&trips, 31 + i, (uint64_t)(i * 1000 + 1001), 1000);
     CHECK_EQ(came(&trips, 50, 1001, 0, 0), -1);
     CHECK_EQ(came(&trips, 51, 2001, 0, 0), 20);
-    CHECK_EQ(came(&trips, 54, 2001, 0, 0), -1); /* so that the previous acknowledgement did not become a sample */
+    CHECK_EQ(came(&trips, 54, 2001, 0, 0), -1); /* so that the previous acknowledgement did not give a sample */
     CHECK_EQ(came(&trips, 57, 5001, 0, 0), 23); /* nothing is outstanding */
     pl_round_trips_free(&trips);
 }

@@ -1,4 +1,4 @@
-/* Limits of a sender that only its rounds show. */
+/* Limits of a sender that its gaps do not show by themselves, but its rounds do. */
 #include "limited_sender.h"
 
 static void doubling_is_slow_start_and_one_more_is_not(void)
@@ -18,7 +18,7 @@ static void doubling_is_slow_start_and_one_more_is_not(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 279 && ms[PL_LIMIT_CONGESTION_AVOIDANCE] <= 281);
 }
 
-/* A program greets with a short message, and sends its data when that is answered. */
+/* A program sends a short greeting, and sends its data when the greeting is answered. */
 static void slow_start_is_that_of_the_data_behind_a_greeting(void)
 {
     struct run run;
@@ -43,11 +43,11 @@ static void a_flight_that_stands_still_is_the_send_buffer(void)
         burst(&run, 40);
     send(&run, 1000, false);
     end(&run, ms);
-    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds but those in which the flight grew */
+    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds except those in which the flight grew */
 }
 
-/* Packets that leave at once are one gap. A program that writes this many once per round trip has as even gaps as a
- * paced sender, because there is only one. A single gap shows nothing. */
+/* Packets that leave at once count as one gap. A program that writes so many packets once per round trip has only one
+ * gap, which is therefore even, as for a paced sender. But a single gap shows nothing. */
 static void packets_that_leave_together_are_no_pace(void)
 {
     for (int apart = 0; apart < 2; apart++) {
@@ -84,7 +84,7 @@ static void a_program_that_waits_for_answers_is_the_application(void)
     }
 }
 
-/* Data go both ways at once: what the peer sends does not answer what is still outstanding. */
+/* Data go both ways at once: data of the peer do not answer data that are still outstanding. */
 static void a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit(void)
 {
     struct run run;
@@ -103,7 +103,7 @@ static void a_peer_that_sends_at_the_same_time_leaves_a_full_buffer_the_limit(vo
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* Super-packets of 20 segments: a window with room for 10 more segments holds the next one back. */
+/* Super-packets of 20 segments: a window with room for 10 more segments holds the next super-packet back. */
 static void a_window_without_room_for_another_super_packet_is_the_receivers(void)
 {
     struct run run;
@@ -138,9 +138,9 @@ static void even_packets_that_no_acknowledgement_clocks_are_paced(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* The far leg of a relay: two packets arrive one after the other and are passed on at once, and the receiver, which is
- * near, acknowledges the second one. If a buffer or a window were the limit, its room would be used when the
- * acknowledgement comes. */
+/* The far leg of a relay. Two packets reach the relay one after the other and are passed on at once. The receiver,
+ * which is near, acknowledges the second one. If a buffer or a window were the limit, packets would leave when
+ * acknowledgements come. */
 static void few_packets_that_no_acknowledgement_sets_off_are_the_programs(void)
 {
     for (int packets = 1; packets <= 3; packets++) {
@@ -205,7 +205,7 @@ static void a_queue_that_no_packet_misses_is_the_paths_rate(void)
     CHECK_EQ(run.rows[0].queue_ns, 20 * MS);
 }
 
-/* Bursts of 40 and 43 packets alternate, each an RTT of 40 ms after the previous one. The first one meets a queue. */
+/* Bursts of 40 and 43 packets alternate, one RTT of 40 ms apart. The first burst meets a queue. */
 static int64_t path_rate_ms(int64_t segment_ns, int64_t first_queue_ns)
 {
     struct run run;
@@ -227,13 +227,13 @@ static void a_line_that_is_busy_all_the_time_is_the_paths_rate_without_a_queue(v
     CHECK(path_rate_ms(9 * MS / 10, 20 * MS) <= 40);
 }
 
-/* then the apparent rate of the bottleneck is the sender's own */
+/* without a queue, the apparent rate of the bottleneck is the sender's own */
 static void a_line_at_which_no_queue_ever_stood_is_no_limit(void)
 {
     CHECK_EQ(path_rate_ms(MS, 0), 0);
 }
 
-/* The queue is empty when the first retransmission arrives there. */
+/* When the first retransmission reaches the queue, it is empty. */
 static void a_queue_until_a_loss_is_the_paths_rate(void)
 {
     struct run run;
@@ -250,7 +250,7 @@ static void a_queue_until_a_loss_is_the_paths_rate(void)
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
 }
 
-/* A flight that is steady because marks hold it down. */
+/* A flight that is steady because ECN marks keep it low. */
 static void a_flight_that_marks_hold_down_is_no_send_buffer(void)
 {
     struct run run;
@@ -289,7 +289,7 @@ static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 159);
 }
 
-/* Another flow keeps a queue standing. This flow begins, and sends a tenth of what the bottleneck carries. */
+/* Another flow keeps a queue standing. Then this flow begins, and sends a tenth of the bottleneck's rate. */
 static void slow_start_into_the_queue_of_others_is_slow_start(void)
 {
     struct run run;
@@ -303,14 +303,15 @@ static void slow_start_into_the_queue_of_others_is_slow_start(void)
     CHECK(ms[PL_LIMIT_SLOW_START] >= 159 && ms[PL_LIMIT_SLOW_START] <= 161);
 }
 
-/* Another flow keeps a queue standing, so each packet meets one; the program's own limit is lower than its share. */
+/* Another flow keeps a queue standing, so each packet meets one. But the program's own limit is below its share of the
+ * line. */
 static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_there_is(void)
 {
     static const struct {
         uint64_t pace_bytes_per_s;
         enum pl_limit_cause cause;
-    } cases[] = {{1000 * MSS, PL_LIMIT_PACING},    /* a packet per millisecond, which is what is sent */
-                 {1200 * MSS, PL_LIMIT_PATH_RATE}, /* less is sent than the program allows */
+    } cases[] = {{1000 * MSS, PL_LIMIT_PACING},    /* one packet per millisecond, the rate that is sent */
+                 {1200 * MSS, PL_LIMIT_PATH_RATE}, /* the program allows more than is sent */
                  {INT64_MAX, PL_LIMIT_PATH_RATE},  /* no limit */
                  {0, PL_LIMIT_PATH_RATE}};         /* not known */
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -330,7 +331,7 @@ static void at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_ther
     }
 }
 
-/* A program's next message, after 3 ms: with less than a segment in flight, a congestion window has room. */
+/* A program sends its next message after 3 ms. Less than a segment is in flight, so the congestion window has room. */
 static void less_than_a_segment_in_flight_is_the_application(void)
 {
     struct run run;

@@ -1,5 +1,5 @@
-/* When packets are due: exact rates over the whole range, bursts, Poisson gaps, sizes, times from a file, and the
- * figures about their punctuality. Everything is in virtual time: the clock is a number. */
+/* When packets are due: exact rates over the whole range, bursts, Poisson gaps, sizes, times from a file; and the
+ * statistics of their punctuality. Time is virtual: the clock is a number. */
 #include "schedule.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ static void any_rate_is_exact(void)
         CHECK(error < 0.001);
         CHECK(found->late.max < 2000000);
         free(found);
-        schedule.number = wanted * 1000; /* errors do not add up over a long time */
+        schedule.number = wanted * 1000; /* errors do not accumulate over a long time */
         schedule.duration_ns = 0;
         CHECK_EQ(pl_schedule_due(&schedule), schedule.duration_ns + (rates[i] < 100 ? 100 : 3) * S * 1000);
     }
@@ -59,7 +59,7 @@ static void a_late_process_catches_up(void)
         }
     CHECK_EQ(found->n, 200000);
     CHECK_EQ(found->late.max, 50 * 1000000 - 5000);
-    CHECK_EQ(found->gap.max, 50 * 1000000 - 5000); /* the gap of the halt is reported */
+    CHECK_EQ(found->gap.max, 50 * 1000000 - 5000); /* the gap that the halt made is reported */
     CHECK(fabs(pl_punctuality_pps(found) / 200000 - 1) < 1e-9);
     free(found);
 }
@@ -75,8 +75,9 @@ static void bursts_keep_the_rate(void)
     free(found);
 }
 
-/* The mean of n exponential gaps is within 5 standard deviations (mean / sqrt(n)), except once in a million seeds. So
- * is their standard deviation, which equals the mean (kurtosis 9: its own deviation is mean * sqrt(2 / n)). */
+/* The mean of n exponential gaps must be within 5 standard deviations of the mean (each mean / sqrt(n)); one seed in a
+ * million fails. The same holds for their standard deviation, which equals the mean; its own standard deviation is mean
+ * * sqrt(2 / n), because the kurtosis is 9. */
 static void poisson_gaps_are_exponential(void)
 {
     struct seeded seeded = seeded_start();

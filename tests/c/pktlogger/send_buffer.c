@@ -18,7 +18,7 @@ static void as_much_left_twice_shows_the_buffer(void)
     CHECK(full_segment(&buffer, LEFT + LEFT / 16, true));
 }
 
-/* A program that runs late finds the buffer as full as before, or fuller if its timer ran out. */
+/* A program that runs late finds the buffer as full as before, or fuller if the program's timer ended its wait. */
 static void a_known_buffer_is_full_also_where_nothing_ends_the_silence_at_once(void)
 {
     struct pl_send_buffer buffer = {0};
@@ -38,7 +38,7 @@ static void other_amounts_and_other_times_show_nothing(void)
     CHECK(!buffer.known);
 }
 
-/* Requests that are answered: hardly anything is left in flight each time. */
+/* Requests that are answered: almost nothing is left in flight each time. */
 static void nothing_left_is_no_buffer(void)
 {
     struct pl_send_buffer buffer = {0};

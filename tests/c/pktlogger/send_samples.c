@@ -32,7 +32,7 @@ static void a_file_has_samples_of_many_connections(void)
     pl_send_samples_free(&samples);
 }
 
-/* Columns in any order, those that are not known left out. */
+/* Columns in any order; columns that are not known are left out. */
 static void a_file_says_which_columns_it_has(void)
 {
     struct pl_send_samples samples;
@@ -63,7 +63,7 @@ static void a_file_says_which_columns_it_has(void)
     pl_send_samples_free(&samples);
 }
 
-/* Samples every 10 ms, except for a second without any. The kernel counts time-outs at 25 ms and at 500 ms. */
+/* Samples every 10 ms, except for one second without samples. The kernel counts time-outs at 25 ms and at 500 ms. */
 static void samples_on_either_side_say_whether_there_was_a_time_out(void)
 {
     struct pl_send_sample list[6] = {{.t_ns = 10 * MS},
@@ -79,7 +79,7 @@ static void samples_on_either_side_say_whether_there_was_a_time_out(void)
     } rows[] = {
         {1, PL_COUNTED_NONE}, /* none since the connection began */
         {15, PL_COUNTED_NONE},      {25, PL_COUNTED_ONE},
-        {20, PL_COUNTED_ONE}, /* the capture may be early, or late */
+        {20, PL_COUNTED_ONE}, /* the capture's time may be earlier or later than the kernel's */
         {30, PL_COUNTED_ONE},       {35, PL_COUNTED_NONE},
         {500, PL_COUNTED_UNKNOWN}, /* somewhere in this second */
         {1045, PL_COUNTED_UNKNOWN}, {1060, PL_COUNTED_UNKNOWN},
@@ -114,9 +114,9 @@ static void a_wrong_line_is_named(void)
     }
 }
 
-/* A sender on a busy machine: in each round trip half of the flight is acknowledged. When a third is free, LATE_MS pass
- * before its program runs and sends as much, which no acknowledgement triggers. In captures it looks like a program
- * that writes this amount periodically. */
+/* A sender on a busy machine: in each round trip half of the flight is acknowledged. When a third of the buffer is
+ * free, it takes LATE_MS until the program runs and sends as much again, which no acknowledgement triggers. In captures
+ * it looks like a program that writes this amount periodically. */
 static void late_writer(struct run *run, struct pl_limits_path path, int64_t ms[PL_LIMIT_N])
 {
     begin_as(run, path);
@@ -125,7 +125,7 @@ static void late_writer(struct run *run, struct pl_limits_path path, int64_t ms[
     for (int round = 0; round < SILENCES; round++) {
         for (int i = 0; i < 10; i++)
             acknowledge(run, MS, 3 * MSS, false);
-        send(run, (LATE_MS + round % 3) * MS, false); /* never as much in flight as the time before */
+        send(run, (LATE_MS + round % 3) * MS, false); /* the amount in flight differs from the previous time */
         for (int i = 1; i < 30; i++)
             send(run, 1000, false);
     }
@@ -167,7 +167,7 @@ static void a_buffer_in_which_a_writer_waits_is_the_send_buffer(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* A writer begins to wait when the buffer is full. One that is too slow to fill it does not wait. */
+/* A writer begins to wait when the buffer is full. A writer that is too slow to fill it does not wait. */
 static void a_buffer_that_is_never_full_is_the_application(void)
 {
     struct run run;
@@ -178,7 +178,7 @@ static void a_buffer_that_is_never_full_is_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A buffer of 300 is full at the sixth and the fiftieth sample of one connection. From then on never a third of it is
+/* A buffer of 300 is full at the sixth and the fiftieth sample of a connection. After that, never a third of it is
  * free. */
 static void a_buffer_is_full_until_a_third_of_it_is_free(void)
 {
@@ -233,9 +233,9 @@ static void a_program_that_gives_nothing_waits_for_room(void)
     }
 }
 
-/* More of a buffer of 240,000 octets is in use than its size. A slow program gives 50,000 from each sample to the next,
- * and never is a third free: it does not wait. A program that waits until a third is free and then fills it gives the
- * same amount at every second sample. */
+/* More memory than the buffer's size of 240,000 octets is in use. A slow program gives 50,000 octets between samples,
+ * and a third is never free: it does not wait. A program that waits until a third is free and then fills the buffer
+ * gives the same amount at every second sample. */
 static void a_program_that_goes_on_beyond_a_full_buffer_does_not_wait(void)
 {
     for (unsigned waits = 0; waits < 2; waits++) {
@@ -261,7 +261,7 @@ static void a_program_that_goes_on_beyond_a_full_buffer_does_not_wait(void)
     }
 }
 
-/* A full buffer, then a third of it free, and then a program that gives too little to fill it between two samples. */
+/* A full buffer; then a third of it is free; and then the program gives too little to fill it between two samples. */
 static void a_buffer_that_was_full_before_is_not_full_again(void)
 {
     static const int queued[] = {240000, 150000, 170000, 180000, 185000};
@@ -295,8 +295,8 @@ static void a_buffer_with_room_is_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A program writes a burst, which fills the buffer until it is acknowledged. A writer that waits would send as soon as
- * there is room; this program sends its next burst 12 ms later. */
+/* A program writes a burst that fills the buffer until it is acknowledged. A writer that waits for room would send as
+ * soon as there is room. This program sends its next burst 12 ms later. */
 static void a_buffer_that_has_had_room_for_long_is_the_application(void)
 {
     struct run run;
@@ -336,8 +336,8 @@ static void silence_with_data_unsent_is_never_the_application(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* Behind a full window the kernel waits for room for a super-packet, and data are unsent all the time. By the round
- * alone it would be slow start. */
+/* Behind a full window the kernel waits for room for a super-packet, and data are unsent all the time. The round by
+ * itself would show slow start, but the limit is the receiver's window. */
 static void silence_behind_a_full_window_is_the_windows(void)
 {
     struct run run;
@@ -356,7 +356,7 @@ static void silence_behind_a_full_window_is_the_windows(void)
     CHECK(ms[PL_LIMIT_RECEIVER_WINDOW] >= 13);
 }
 
-/* A steady flight is not due to the send buffer when the buffer holds unsent data. */
+/* A steady flight is not due to the send buffer if the buffer holds unsent data. */
 static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
 {
     struct run run;
@@ -373,9 +373,8 @@ static void a_flight_that_stands_still_with_data_unsent_is_no_send_buffer(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 119);
 }
 
-/* The flight is steady from the second round on. Data are unsent until the third round is over, and then everything in
- * the buffer is sent. The cause that the fifth round shows also applies to those earlier rounds that do not contradict
- * it. */
+/* The flight is steady from the second round on. Data are unsent until the third round ends; from then on everything in
+ * the buffer is sent. The fifth round shows a cause. It also applies to earlier rounds that do not contradict it. */
 static void a_flights_name_is_not_given_to_rounds_that_contradict_it(void)
 {
     struct run run;
@@ -392,7 +391,7 @@ static void a_flights_name_is_not_given_to_rounds_that_contradict_it(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 79);
 }
 
-/* The same for a program that has given all when three rounds are over. */
+/* The same for a program that has given everything by the end of the third round. */
 static void a_round_with_data_unsent_is_not_called_the_applications_later(void)
 {
     struct run run;
@@ -409,7 +408,7 @@ static void a_round_with_data_unsent_is_not_called_the_applications_later(void)
     CHECK(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 79);
 }
 
-/* A sample every 100 ms: none within most of the silences, which are of 12 to 14 ms. */
+/* A sample every 100 ms. Most of the silences, which last 12 to 14 ms, contain no sample. */
 static struct pl_samples_of rare(struct pl_send_sample samples[SAMPLES], uint32_t notsent, uint32_t queued)
 {
     struct pl_samples_of of = alike(samples, notsent, queued);
@@ -452,8 +451,8 @@ static void the_nearest_sample_may_be_before_or_behind(void)
     CHECK_EQ(pl_samples_near(&of, 1, 2, 5).n, 0);
 }
 
-/* A program has given all, and less than a segment of it is unsent. Where both windows have room and nothing paces,
- * Nagle's rule holds it back, and it would be sent if the program gave more. */
+/* A program has given all its data, and less than a segment is unsent. If both windows have room and nothing paces,
+ * Nagle's rule holds the rest back, which would be sent if the program gave more. */
 static void less_than_a_segment_with_room_in_both_windows_awaits_the_program(void)
 {
     static const struct {
@@ -500,8 +499,8 @@ static void a_program_that_always_has_data_waits_for_the_send_buffer(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* A flight that varies, so that it shows no buffer by itself. By the samples the buffer is full and everything is
- * sent. */
+/* A flight that varies, so the flight itself does not show a full buffer. By the samples the buffer is full and
+ * everything in it is sent. */
 static void a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window(void)
 {
     struct run run;
@@ -517,8 +516,8 @@ static void a_full_buffer_with_nothing_unsent_leaves_nothing_to_the_window(void)
     CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE], 0);
 }
 
-/* Next to a gateway each packet of BBR is acknowledged before the next one is due, so a round has one packet. The rate
- * is 1,000 bytes per 10 ms. If ssthresh has been reduced, or if more is sent, the kernel's rate shows nothing. */
+/* Next to a gateway, each packet of BBR is acknowledged before the next one is due, so a round has one packet. The
+ * kernel's rate is 1,000 bytes per 10 ms. It is no evidence if ssthresh has been reduced, or if more is sent. */
 static void a_sender_at_its_congestion_controls_rate_is_paced(void)
 {
     static const struct {
@@ -550,8 +549,8 @@ static void a_sender_at_its_congestion_controls_rate_is_paced(void)
     }
 }
 
-/* BBR changes its rate within a round, so the data of a round do not have a single rate. Data that wait while both
- * windows have room wait for that rate. */
+/* BBR changes its rate within a round, so the data of a round do not have a single rate. If data wait while both
+ * windows have room, they wait for BBR's rate. */
 static void data_that_both_windows_have_room_for_wait_for_the_controls_rate(void)
 {
     static const struct {
@@ -585,8 +584,8 @@ static void data_that_both_windows_have_room_for_wait_for_the_controls_rate(void
     }
 }
 
-/* Super-packets of 20 segments behind a window with room for 10 more. BBR's rate holds them back as long as both
- * windows have room for one segment; a full window is the limit whatever the rate. */
+/* Super-packets of 20 segments behind a window with room for 10 more. As long as both windows have room for one
+ * segment, BBR's rate holds the packets back. If a window is full, the window is the limit. */
 static void a_window_with_room_for_a_segment_is_not_the_limit_of_a_rate(void)
 {
     for (uint32_t unacked = 120; unacked <= 130; unacked += 10) {
@@ -611,7 +610,7 @@ static void a_window_with_room_for_a_segment_is_not_the_limit_of_a_rate(void)
     }
 }
 
-/* A client whose buffer could hold its request many times over. Nobody answers with data. */
+/* A client with a buffer that could hold its request many times. No answer carries data. */
 static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(void)
 {
     struct run run;
@@ -626,7 +625,7 @@ static void a_flight_that_stands_still_in_a_buffer_with_room_is_the_application(
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* A sample between its first two writes shows that everything is sent. */
+/* A sample between the program's first two writes shows that everything is sent. */
 static void a_program_that_always_has_data_is_not_idle_between_two_writes(void)
 {
     struct run run;
@@ -639,7 +638,7 @@ static void a_program_that_always_has_data_is_not_idle_between_two_writes(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* One packet per millisecond, with a sample in each gap: the program gives them at that pace. */
+/* One packet per millisecond, with a sample in each gap: the program writes them at that pace. */
 static void even_packets_of_a_buffer_with_room_are_pacing(void)
 {
     struct run run;
@@ -657,7 +656,7 @@ static void even_packets_of_a_buffer_with_room_are_pacing(void)
     CHECK(ms[PL_LIMIT_PACING] >= 100);
 }
 
-/* One segment every 12 ms, at 0.67 Mbit/s: the kernel paces what the program has given it. */
+/* One segment every 12 ms, at 0.67 Mbit/s: the kernel paces data that the program has written. */
 static void even_silences_of_a_program_that_always_has_data_are_pacing(void)
 {
     struct run run;
@@ -678,7 +677,7 @@ static void even_silences_of_a_program_that_always_has_data_are_pacing(void)
     CHECK_EQ(ms[PL_LIMIT_APPLICATION], 0);
 }
 
-/* Octets that a tool sends on a connection before its data, and everything it sends on a control connection. */
+/* The octets that a tool sends on a connection before its data; and all octets on its control connection. */
 static void little_data_is_not_yet_the_programs_data(void)
 {
     struct run run;
@@ -701,7 +700,7 @@ static void what_a_program_sends_before_its_data_may_be_long(void)
     CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], 0);
 }
 
-/* The same, with samples of the connection that say when the opening was over. */
+/* The same, with samples of the connection that show when the opening was over. */
 static void the_opening_that_samples_tell_is_the_connections_own(void)
 {
     struct run run;

@@ -1,5 +1,5 @@
-/* The estimate, from arrivals alone, of a bottleneck that takes 120 us per packet, with a delay of 20 ms. It must never
- * exceed the capacity, whatever moves the arrivals. */
+/* The bottleneck's time per packet, estimated from arrivals alone. It is 120 us here, and the path's delay is 20 ms.
+ * The estimated rate must never exceed the capacity, even if something shifts the arrivals. */
 #include "service.h"
 
 #include <math.h>
@@ -11,14 +11,14 @@ enum { LEN = 1448, PARTS = 20000, BUNCH = 44 };
 
 static const double delay_ms = 20, part_ms = 0.12;
 
-/* How the sender sends, and what moves arrivals. */
+/* How the sender sends, and what shifts the arrivals. */
 struct path {
     double interval_ms; /* between packets; less than part_ms: a queue grows */
     int burst;          /* packets sent at once, every burst × interval_ms; 0: single packets */
-    double jitter_ms;   /* uniform, from 0 on; packets keep their order */
+    double jitter_ms;   /* added to each arrival: uniform, from 0 on; packets keep their order */
     bool bunched;       /* packets arrive BUNCH at a time, with the last one of the bunch */
-    bool shared;        /* others have half of the bottleneck in every other 100 ms */
-    double late_ms;     /* error of the usual delay without a queue: it is too long by this */
+    bool shared;        /* other traffic takes half of the bottleneck in every other 100 ms */
+    double late_ms;     /* the usual delay without a queue is estimated too long by this */
     bool shorter;       /* the last packet of a burst is a quarter as long */
 };
 
@@ -46,7 +46,7 @@ static double sent_ms_of(const struct path *path, size_t i)
     return (double)first * path->interval_ms;
 }
 
-/* The estimated rates divided by the bottleneck's: by the mean, and by the quickest rows. 0: no estimate. */
+/* Two estimated rates, divided by the bottleneck's rate: by the mean, and by the quickest rows. 0: no estimate. */
 struct shown {
     double mean, quick;
 };
@@ -79,8 +79,8 @@ static struct shown look(struct path path, uint64_t seed)
     return (struct shown){service.mean > 0 ? truth / service.mean : 0, quick > 0 ? truth / quick : 0};
 }
 
-/* Moved arrivals make a row begin and end at the wrong time. Over all rows together, only both ends of the transfer of
- * PARTS * part_ms matter. */
+/* Shifted arrivals make a row begin and end at wrong times. Over all rows together, only the two ends of the transfer,
+ * which lasts PARTS * part_ms, have this effect. */
 static void nothing_that_moves_arrivals_changes_the_mean(void)
 {
     const double lasts_ms = PARTS * part_ms;
@@ -93,11 +93,12 @@ static void nothing_that_moves_arrivals_changes_the_mean(void)
         CHECK(fabs(jitter.mean - 1) < 2 * 5 / lasts_ms);
         CHECK(fabs(bunched.mean - 1) < 2 * BUNCH * part_ms / lasts_ms);
         CHECK(fabs(both.mean - 1) < 2 * (5 + BUNCH * part_ms) / lasts_ms);
-        CHECK(jitter.quick > 1.01); /* this is why people see the mean and not the quickest rows */
+        CHECK(jitter.quick > 1.01); /* this is why texts for people use the mean and not the quickest rows */
     }
 }
 
-/* Jitter looks like a queue, so a sender's own pace may be mistaken for the bottleneck's. It is never faster. */
+/* Jitter looks like a queue, so the sender's own pace may be mistaken for the bottleneck's rate. The pace is never
+ * faster. */
 static void a_paced_sender_shows_its_own_pace_at_most(void)
 {
     const double lasts_ms = PARTS * 0.2;
@@ -110,7 +111,8 @@ static void a_paced_sender_shows_its_own_pace_at_most(void)
     }
 }
 
-/* A window per round trip: the bottleneck is idle between bursts, and the first packet of each meets no queue. */
+/* One window per round trip: the bottleneck is idle between bursts, and the first packet of each burst meets no
+ * queue. */
 static void bursts_with_pauses_show_no_more_than_the_bottleneck_carries(void)
 {
     for (int burst = 10; burst <= 160; burst *= 2)
@@ -120,7 +122,7 @@ static void bursts_with_pauses_show_no_more_than_the_bottleneck_carries(void)
         }
 }
 
-/* The usual delay is a low percentile, which is above the least delay. So pauses seem longer than they are. That must
+/* The usual delay is a low percentile, which is above the least delay. So pauses seem longer than they are. This must
  * not make the bottleneck seem faster. */
 static void a_usual_delay_that_is_too_long_shows_no_more_than_the_bottleneck_carries(void)
 {

@@ -1,4 +1,4 @@
-/* How many bytes of which packets a snap filter keeps, as libpcap's own interpreter of BPF runs it. */
+/* How many bytes of which packets a snap filter keeps, as libpcap's own BPF interpreter runs it. */
 #include "snap_filter.h"
 
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static void make_tcp(uint8_t *frame, int version, unsigned words)
     memcpy(frame + 12, version == 4 ? "\x08\x00" : "\x86\xdd", 2);
     frame[14] = version == 4 ? 0x45 : 0x6f;
     if (version == 4)
-        memcpy(frame + 20, "\x40\x00\x40\x06", 4); /* not to be fragmented, TTL, TCP */
+        memcpy(frame + 20, "\x40\x00\x40\x06", 4); /* the flag DF, TTL, TCP */
     else
         frame[20] = 6;
     frame[14 + ip + 12] = (uint8_t)(words << 4 | 0xf);
@@ -131,7 +131,7 @@ static void what_is_no_plain_tcp_is_kept_as_the_snap_length_says(void)
     CHECK_EQ(compile_for("not port 7", (const char *[]){"udp=64"}, 1, true, &program, &error), 0);
     make_tcp(frame, 4, 8);
     CHECK_EQ(kept_of(&program, frame, SNAP_MAX), 66);
-    frame[20] = 0x20; /* a first fragment has the header, a later one only data */
+    frame[20] = 0x20; /* the first fragment has the header, a later one only data */
     CHECK_EQ(kept_of(&program, frame, SNAP_MAX), 66);
     frame[21] = 1;
     CHECK_EQ(kept_of(&program, frame, SNAP_MAX), 34);

@@ -82,7 +82,7 @@ static void columns_hold_every_row(void)
     check_file(fd, "rare.npy", "{'descr': '<u8', 'fortran_order': False, 'shape': (100000, ), }", 8, &row.rare);
     check_holes(fd);
     close(fd);
-    snprintf(folder.temporary, sizeof folder.temporary, "%s", root); /* clean up with the code under test */
+    snprintf(folder.temporary, sizeof folder.temporary, "%s", root); /* remove the folder with the code under test */
     folder.fd = open(root, O_RDONLY | O_DIRECTORY);
     pl_folder_abort(&folder);
     CHECK(access(root, F_OK) != 0);

@@ -1,5 +1,5 @@
-/* Packets of the usual form must be read as the general decoder reads them, and all others left to it. Packets are
- * drawn at random, and most of them are damaged in a few octets or cut. */
+/* Packets of the usual form must be read as the general decoder reads them; other packets must be left to it. The
+ * packets are random. Most of them are damaged in a few octets, or cut. */
 #include "usual.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ static uint32_t draw(uint32_t below)
     return (uint32_t)((state >> 33) % below);
 }
 
-/* Options as Linux writes them: none, time stamps, and SACK blocks after these. */
+/* Options as Linux writes them: none; time stamps; or time stamps and SACK blocks. */
 static size_t put_options(uint8_t *at, unsigned kind)
 {
     unsigned blocks = kind > 1 ? kind - 1 : 0;

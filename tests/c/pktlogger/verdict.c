@@ -1,4 +1,4 @@
-/* Verdicts on transfers with given limits, losses and other traffic. */
+/* Verdicts on transfers whose limits, losses and other traffic are given. */
 #include "transfer_verdict.h"
 
 #include <math.h>
@@ -39,7 +39,7 @@ static void says(const struct pl_verdict *v, const char *text, bool there)
     CHECK((strstr(v->text, text) != NULL) == there);
 }
 
-/* Packets are lost to a full queue, to a managed queue or to chance, while others carry half as much as the
+/* Packets are lost to a full queue, to a managed queue or to chance, while other connections carry half as much as the
  * transfer. */
 static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
 {
@@ -69,7 +69,7 @@ static void a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time(void)
     }
 }
 
-/* The share of a verdict on other traffic does not include time in which there was none. */
+/* A verdict of cross traffic: its share does not include time without other traffic. */
 static void others_limit_for_no_longer_than_they_are_there(void)
 {
     const struct pl_flow flow = {.ip_version = 4};
@@ -97,8 +97,8 @@ static void where_no_line_is_known_unknown_losses_are_no_sign_of_others(void)
     CHECK_STR(pl_verdict_name(&v), "losses");
 }
 
-/* Packets of others are between all arrivals, so none of the transfer's own rows keep the bottleneck busy. A few
- * packets follow each other at once: a full packet of 1,500 octets in 0.3 ms is 38.6 Mbit/s of payload. */
+/* Packets of others are between all arrivals, so none of the transfer's own rows keep the bottleneck busy. But a few
+ * packets follow each other at once: a full packet of 1,500 octets in 0.3 ms means 38.6 Mbit/s of payload. */
 static void neighbouring_arrivals_show_the_rate_of_a_line_that_others_divide(void)
 {
     static const struct {
@@ -200,7 +200,7 @@ static void a_control_that_sets_a_rate_is_not_advised_to_grow_its_window_faster(
     }
 }
 
-/* The advice against losses is a rate-based control, which this sender already has. */
+/* The advice against losses is a rate-based control. This sender already has one, so the advice is left out. */
 static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
 {
     static const struct {
@@ -243,9 +243,9 @@ static void a_limit_counts_in_the_verdict_under_one_name(void)
     CHECK_STR(pl_verdict_counts_as(&t, PL_LIMIT_PATH_RATE), "path_rate");
 }
 
-/* A window of 400 KB over a line that carries 100 KB per round trip. Late acknowledgements are not the cause where the
- * line is busy all the time, others fill it, the reader is slow, or the line's rate is only known from the transfer
- * itself. */
+/* A window of 400 KB over a line that carries 100 KB per round trip. Late acknowledgements are not the cause if the
+ * line is busy all the time, if others fill it, if the reader is slow, or if the line's rate is only known from the
+ * transfer itself. */
 static void a_window_that_holds_more_than_the_path_limits_while_acknowledgements_wait(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* The figures of the witness: every period counts. */
+/* The statistics of the witness: every period counts. */
 #include "sleeper.h"
 
 #include "check.h"
