@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from comet_delay.only import ALL
 from netcommon import quantity
 from scenarios.plan import events
 from scenarios.plan.path import PathTable
 from scenarios.trial import arrivals, clock
-from scenarios.trial.concerned import ALL, Concerned, by
+from scenarios.trial.concerned import Concerned, by
 from scenarios.trial.files import read_json, write_json
 
 BACK = 0.9  # of the rate before
