@@ -8,6 +8,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -80,8 +81,9 @@ def _flow_table(trial: Trial, row: Json) -> Json:
 
 
 def line(trial: Trial) -> Iterator[str]:
-    """Neither one flow nor all together exceed the line's rate: on average, and in any 100 ms at the receiver. Packets
-    that are due within the box's granularity leave together, so octets may be early by that time. A steady rate counts
+    """Neither one flow nor all together exceed the line's rate: on average, while all run, and in any 100 ms at the
+    receiver. Packets that are due within the box's granularity leave together, so octets may be early by that time, and
+    a gateway hands over at once what it held. A steady rate counts
     from the first octet that the program read. If that octet filled a hole, the octets behind it had arrived before it
     and are read at once; so the bound is what the line carried since the transfer began. A packet occupies the line
     before it arrives, so the bound's time is longer by the time of one packet."""
@@ -90,21 +92,29 @@ def line(trial: Trial) -> Iterator[str]:
     for row, end in zip(trial.rows, trial.ends, strict=True):
         receiver = end.get("receiver") or {}
         first, last = receiver.get("first_byte_ns") or 0, receiver.get("last_byte_ns") or 0
-        for name in ("short_term_bps", "reverse_bps", "flows_bps", "steady_bps"):
+        for name in ("short_term_bps", "reverse_bps", "steady_bps"):
             carried_ns = last + packet_ns
             most = fastest * carried_ns / (last - first) if name == "steady_bps" and last > first else fastest
             if (row.get(name) or 0) > most * NEAR:
                 yield f"{name} {row[name]:.0f} of flow {row['flow_name']} on a line of {fastest:.0f}"
     if trial.gateway != "none":
         return
+    first = trial.rows[0]
+    if first.get("flows_bps") and first["flows_bps"] > _together_bps(trial, first["flows_common_ns"]):
+        yield f"flows_bps {first['flows_bps']:.0f} on a line of {fastest:.0f}"
     when, octets = _arrivals(trial)
     if when.size == 0:
         return
     total = np.concatenate(([0], np.cumsum(octets)))
     most = int((total[np.searchsorted(when, when + SPAN_NS, "right")] - total[:-1]).max())
-    span_ns = SPAN_NS + trial.json("params")["granularity_ns"] + _held_back_ns(trial)
-    if most > fastest * span_ns / 8e9 + 2 * trial.asked["path"]["mtu"]:
+    if most * 8e9 / SPAN_NS > _together_bps(trial, SPAN_NS):
         yield f"{most} octets arrived within 100 ms on a line of {fastest:.0f}"
+
+
+def _together_bps(trial: Trial, span_ns: Any) -> Any:
+    """The largest rate at which all flows' octets may arrive together in a span, or in each of several."""
+    early_ns = trial.json("params")["granularity_ns"] + _held_back_ns(trial)
+    return (_fastest_bps(trial) * (span_ns + early_ns) / 8e9 + 2 * trial.asked["path"]["mtu"]) * 8e9 / span_ns
 
 
 def _arrivals(trial: Trial) -> tuple[Array, Array]:
@@ -188,18 +198,19 @@ def shares(trial: Trial) -> Iterator[str]:
 
 
 def sums(trial: Trial) -> Iterator[str]:
-    """The flows second by second have all octets of the flows, and never more than the line carries. iperf3's receiver
-    does not read all that arrives, and its connection begins with a cookie. The span in which all flows ran is no
-    longer than any flow; iperf3's own time ends before its last octets arrive."""
+    """The flows second by second have all octets of the flows, and no more than the line brings. iperf3's receiver does not
+    read all that arrives, and its connection begins with a cookie. The span that is common to all flows is no longer
+    than any of them; iperf3's own time ends before its last octets arrive."""
     for row in trial.rows:
         if row["tool"] == "rttcp" and (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
             yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"
     if len(trial.rows) < 2 or not (trial.folder / "flows.parquet").exists():
         return
     seconds = trial.table("flows")
-    if seconds["flows_bps"].max() > _fastest_bps(trial) * NEAR:
+    lasted_ns = seconds["t1_ns"] - seconds["t0_ns"]
+    if trial.gateway == "none" and (seconds["flows_bps"] > _together_bps(trial, lasted_ns)).any():
         yield f"{seconds['flows_bps'].max():.0f} bit/s of all flows in a second"
-    octets = float((seconds["bps"] * (seconds["t1_ns"] - seconds["t0_ns"])).sum() / 8e9)
+    octets = float((seconds["bps"] * lasted_ns).sum() / 8e9)
     least = sum(end["summary"]["bytes"] for end in trial.ends)
     most = sum(
         (end.get("sender") or {})["bytes"] + IPERF3_COOKIE * (row["tool"] == "iperf3")

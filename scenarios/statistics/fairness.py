@@ -4,11 +4,10 @@ Flows are added and compared over spans in which all of them run, never by their
 that had the line alone for a while says nothing about how it shared. The data are octets over time, all flows on one
 clock: exact (each packet that arrived at the receiver, from captures), or counts at some moments (TCP_INFO samples of
 the senders, intervals of the receivers). Between two moments a flow's rate counts as even; the error of a share that
-this may cause is computed from the least and the most that each flow can have had. A program, and a host behind a
-gateway, gets the octets behind a repaired hole all at once, and a host gets the octets of a packet when its last one
-arrives. So a count may exceed the line's rate for a moment. The excess moves to the spans before and after it, as far
-as the moments of the count allow, and the rest to the span before (`_keep_to_line`). Where all flows have arrivals,
-their shares are as captured.
+this may cause is computed from the least and the most that each flow can have had. A program gets the octets behind a
+repaired hole all at once, so a count may exceed the line's rate for a moment. The excess moves to the spans before and
+after it, as far as the moments of the count allow, and the rest to the span before (`_keep_to_line`). Arrivals count as
+they were captured, also where jitter, a shorter path or a gateway brings more in a span than the line carries.
 
 The streams of one transfer are compared by what they had acknowledged when the first of them ended, from the sender's
 TCP_INFO samples. Rejected: the whole goodput of each stream, because with equal amounts the slower one has the line
@@ -143,7 +142,8 @@ def counts(end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offse
 
 
 def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | None:
-    """How these flows shared a line of that rate (None: not one line, or not one rate); None with fewer than two."""
+    """How these flows shared a line that brings at most so much in any span (None: nothing is known to bound it); None
+    with fewer than two."""
     if len(flows) < 2:
         return None
     begins, ends = (np.asarray([one.edges_ns[place] for one in flows]) for place in (0, -1))
@@ -155,12 +155,9 @@ def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | No
     ran = (begins[:, None] <= cells[:-1]) & (ends[:, None] >= cells[1:])
     common = max(int(ends.min() - begins.max()), 0)
     inside = (cells[:-1] >= begins.max()) & (cells[1:] <= ends.min())
-    captured = octets[:, inside].sum(axis=1)
-    _keep_to_line(octets, ran, _uncertain(flows, cells), np.diff(cells), line_bps)
+    if not all(one.arrived for one in flows):
+        _keep_to_line(octets, ran, _uncertain(flows, cells), np.diff(cells), line_bps)
     had = octets[:, inside].sum(axis=1)
-    if all(one.arrived for one in flows) and captured.any():
-        most = line_bps * common / 8e9 if line_bps else np.inf
-        had = captured * min(1.0, most / captured.sum())
     starts = np.searchsorted(cells, seconds[:-1])
     return Shared(
         tuple(one.name for one in flows),
@@ -203,7 +200,7 @@ def _uncertain(flows: Sequence[Count], cells: I64) -> NDArray[np.bool_]:
     """For each flow and each border between two spans: whether it lies between two moments of the flow's count, so that
     the flow's octets on each side of the border are a guess."""
     inner = cells[1:-1]
-    return np.stack([~one.arrived & ~np.isin(inner, one.edges_ns) for one in flows])
+    return np.stack([~np.isin(inner, one.edges_ns) for one in flows])
 
 
 def _keep_to_line(

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcommon import trial_tables
+from scenarios.plan.path import PathTable
 from scenarios.statistics import fairness, rfc6349
 from scenarios.statistics.fairness import Count, Shared
 from scenarios.trial import arrivals
@@ -40,7 +41,7 @@ def of_trial(folder: Path) -> Shared | None:
     pairs = {flow.get("pair") or 1 for _, flow, _ in flows}
     if len(pairs) > 1 or end.get("plain"):
         params = params | {"nic_rate_bps": None}  # each sender has one of its own, and plain TCP none
-    return fairness.shared(known, _payload_bps(params, end))
+    return fairness.shared(known, _bound_bps(params, end))
 
 
 def told(folder: Path) -> dict[str, dict[str, Any]]:
@@ -116,10 +117,23 @@ def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int 
     return Count(name, edges[first : last + 1] + clock_ns, octets[first : last + 1])
 
 
-def _payload_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
-    """The rate at which the line of a trial can carry its flows' octets; None if it has no such bound."""
-    line = fairness.line_bps(params)
+def _bound_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
+    """The largest rate at which the line of a trial brings its flows' octets, in any span; None where nothing is known
+    to bound it. A delay behind the line that varies brings in a short span what had passed the line in a longer one."""
+    line = None if _delay_varies(params) else fairness.line_bps(params)
     return line and line * rfc6349.payload_share(params, timestamps=rfc6349.timestamps_of(end, otherwise=False))
+
+
+def _delay_varies(params: Mapping[str, Any]) -> bool:
+    """Whether packets to the receivers spend more or less time on the way, apart from the queue."""
+    now = [params.get("jitter") not in (None, "none"), params.get("reorder_ppb"), params.get("bunch_ns")]
+    if params.get("change") in (None, "none") or any(now):
+        return any(now)
+    try:
+        changes = PathTable.model_validate({"change": params["change"]}).changes()
+    except ValueError:  # a file that a change named is not here
+        return True
+    return any(key in change.ab for change in changes for key in ("delay", "jitter", "reorder", "bunch"))
 
 
 def _offset_ns(end: Mapping[str, Any]) -> int:

@@ -29,11 +29,13 @@ points = ["snd", "rcv"]
 """
 
 
-@pytest.mark.parametrize("rival", ["flow", "second"])
-def test_shares_of_a_short_common_span_are_tsharks(rival: str, tmp_path: Path) -> None:
-    """All flows run together for about 1.2 s, with an interval of 1 s: interpolation once made shares 2.3 % wrong."""
-    second = SCENARIO.replace('[flow.rival]\nstart = "1.7s"\ncongestion =', "second =")
-    (known,) = ran(tmp_path, SCENARIO if rival == "flow" else second)
+@pytest.mark.parametrize(("rival", "path"), [("flow", ""), ("second", ""), ("flow", 'jitter = "30ms"\n')])
+def test_shares_of_a_short_common_span_are_tsharks(rival: str, path: str, tmp_path: Path) -> None:
+    """All flows run for about 1.2 s, with an interval of 1 s: shares were 2.3 % wrong by interpolation. Behind jitter
+    more arrives than the line carries in that time: the sum was cut to the line's rate."""
+    scenario = SCENARIO.replace("[transfer]", f"{path}[transfer]")
+    second = scenario.replace('[flow.rival]\nstart = "1.7s"\ncongestion =', "second =")
+    (known,) = ran(tmp_path, scenario if rival == "flow" else second)
     folder = Path(known["path"])
     transfer = json.loads((folder / "transfer.json").read_text())
     ends = {"main": transfer, "rival": transfer["flows"]["rival"] if rival == "flow" else transfer["second"]}
@@ -47,8 +49,7 @@ def test_shares_of_a_short_common_span_are_tsharks(rival: str, tmp_path: Path) -
     assert rival == "second" or told["flows_common_ns"] < 2e9
     assert told["flows_common_ns"] == pytest.approx(end - begin, abs=2)
     assert told["flow_share"] == pytest.approx(had["main"] / sum(had.values()), abs=1e-9)
-    together = told["flows_bps"] * told["flows_common_ns"] / 8e9  # never more than the line carries in that time
-    assert 0 <= sum(had.values()) - together <= 1448, "a packet had come in part before the span"
+    assert told["flows_bps"] * told["flows_common_ns"] / 8e9 == pytest.approx(sum(had.values()), abs=1)
     assert told["flow_share_error"] == 0
 
 

@@ -223,10 +223,13 @@ def test_what_a_line_carries_of_its_streams() -> None:
     assert rfc6349.payload_share({"mtu": 1500}) == pytest.approx(1448 / 1500)
     assert rfc6349.payload_share({"mtu": 1500}, timestamps=False) == pytest.approx(1460 / 1500)
     assert rfc6349.payload_share({"mtu": 9000, "framing": "ethernet", "family": "ipv6"}) == pytest.approx(8928 / 9038)
-    assert sharing._payload_bps({"rate_bps": 20_000_000}, {"sender": {"tcp_info": {"options": 7}}}) == pytest.approx(
+    assert sharing._bound_bps({"rate_bps": 20_000_000}, {"sender": {"tcp_info": {"options": 7}}}) == pytest.approx(
         20e6 * 1448 / 1500
     )
-    assert sharing._payload_bps({"rate_bps": 0}, {}) is None
+    assert sharing._bound_bps({"rate_bps": 0}, {}) is None
+    for varies in ({"jitter": "2ms"}, {"reorder_ppb": 10**6}, {"bunch_ns": 10**6}, {"change": "2s delay=5ms"}):
+        assert sharing._bound_bps({"rate_bps": 20_000_000} | varies, {}) is None, varies
+    assert sharing._bound_bps({"rate_bps": 20_000_000, "change": "2s ab_rate=10Mbit"}, {}) is not None
 
 
 def test_a_round_trip_that_took_no_time_is_a_measurement(tmp_path: Path) -> None:
