@@ -198,9 +198,9 @@ def shares(trial: Trial) -> Iterator[str]:
 
 
 def sums(trial: Trial) -> Iterator[str]:
-    """The flows second by second have all octets of the flows, and no more than the line brings. iperf3's receiver does not
-    read all that arrives, and its connection begins with a cookie. The span that is common to all flows is no longer
-    than any of them; iperf3's own time ends before its last octets arrive."""
+    """The flows second by second have all octets of the flows, and no more than the line brings. iperf3's receiver does
+    not read all that arrives, and its connection begins with a cookie. The span that is common to all flows is no
+    longer than any of them; iperf3's own time ends before its last octets arrive."""
     for row in trial.rows:
         if row["tool"] == "rttcp" and (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
             yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netcommon import quantity
-from scenarios.plan import flows
+from scenarios.plan import flows, policer
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import PER_FLOW_AQM, Direction, PathTable
 from scenarios.statistics.line import ON_THE_WIRE
@@ -33,7 +33,7 @@ def write(setting: Scenario, folder: Path, record: Path) -> None:
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
     """The same line as seen by a sender in the reverse direction."""
-    own = [key for key in ("per_flow", "in_front", "policer") if key in line]
+    own = [key for key in ("per_flow", "in_front", "policer", "marker") if key in line]
     answers = {key: {"ab": line[key]["ba"], "ba": line[key]["ab"]} for key in own}
     return line | {"ab": line["ba"], "ba": line["ab"]} | answers
 
@@ -59,6 +59,7 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) ->
         "per_flow": {way: _per_flow(setting.path, way) for way in WAYS},
         "in_front": in_front,
         "policer": {way: _policer(setting.path, way) for way in WAYS},
+        "marker": {way: _marker(setting.path, way) for way in WAYS},
     }
     return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
 
@@ -72,13 +73,19 @@ def _policer(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | None
     """The policer of a direction: its rate, and whether it marks the excess where packets are ECN-capable. After
     changes the largest rate counts. None unless there is a policer all the time."""
     texts = [str(phase.values["aqm"]).partition(":") for phase in path.phases(way)]
-    if any(kind != "policer" for kind, _, _ in texts):
+    if any(kind != policer.NAME for kind, _, _ in texts):
         return None
     found = [dict(key.strip().split("=") for key in keys.split(",")) for _, _, keys in texts]
     return {
         "rate_bps": max(quantity.parse_rate_bps(one["rate"]) for one in found),
         "marks": any(one.get("ecn") == "on" for one in found),
     }
+
+
+def _marker(path: PathTable, way: Literal["ab", "ba"]) -> str | None:
+    """What marks packets, where anything does; None where a policer and queue management follow each other."""
+    policers = {str(phase.values["aqm"]).partition(":")[0] == policer.NAME for phase in path.phases(way)}
+    return ("policer" if policers.pop() else "aqm") if len(policers) == 1 else None
 
 
 def of_path(path: PathTable, way: Literal["ab", "ba"], began_ns: int) -> list[Step]:

@@ -91,10 +91,17 @@ def _tables(setting: Scenario, folder: Path) -> Iterator[pa.Table]:
         for home, sender in ((folder, end.get("sender")), (folder / captured.REVERSE, captured.sent_back(end))):
             file = transfers.folder_of(home, one) / "tcp_info.parquet"
             if file.is_file() and sender and sender.get("streams") and "t0_realtime_ns" in sender:
-                yield from _table(file, sender, one)
+                yield from _table(file, sender, one, _window_fixed(one, end) if home == folder else 0)
 
 
-def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Table]:
+def _window_fixed(one: flows.One, end: dict[str, Any]) -> int:
+    """The largest window that each connection's receiver offers, where its program fixed it; 0: it may grow, or a
+    gateway receives."""
+    behind = one.setting.gateway.kind != "none"
+    return 0 if behind else int((end.get("receiver") or {}).get("window_granted_bytes") or 0)
+
+
+def _table(file: Path, sender: dict[str, Any], one: flows.One, window_fixed: int) -> Iterator[pa.Table]:
     """The samples of one flow under pktlogger's names, with times in CLOCK_REALTIME. Nothing where they lack a needed
     field."""
     import numpy as np
@@ -120,6 +127,7 @@ def _table(file: Path, sender: dict[str, Any], one: flows.One) -> Iterator[pa.Ta
             **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
             "always_data": np.full(place.size, int(_always(one))),
             "transfer": np.full(place.size, one.number + 1),
+            "window_fixed_bytes": np.full(place.size, window_fixed),
         }
     )
 

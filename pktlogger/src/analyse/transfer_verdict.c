@@ -153,17 +153,6 @@ static bool has_share(const struct pl_transfer *t)
     return pl_line_known(t->line) && t->line->per_flow && t->signs.others > 0;
 }
 
-/* The goodput that would be possible without the cause: the capacity of path and hosts, if that exceeds the transfer's
- * rate. 0: not known. A capacity inferred from arrivals may be no more than the sender's own rate, plus a little by
- * chance. */
-static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
-{
-    struct carried carried = carried_by(t);
-    double path_bps = has_share(t) ? share_bps(t, carried.mean_bps) : carried.mean_bps;
-    double possible = fmin(path_bps, t->hosts_bps > 0 ? t->hosts_bps : INFINITY);
-    return possible > (carried.shown || has_share(t) ? PL_CLEARLY : 1) * v->rate_bps ? possible : 0;
-}
-
 /* The round trip without queues. The samples may not include a round trip over an empty path, especially with other
  * traffic on it. So it is the sum of the smallest delays of both directions, which may come from different round
  * trips. */
@@ -171,6 +160,50 @@ static int64_t free_rtt_ns(const struct pl_transfer *t)
 {
     int64_t both_ns = t->base.least_ns + t->ack_base.least_ns;
     return t->ends == PL_BOTH_ENDS && both_ns > 0 && both_ns < t->min_rtt_ns ? both_ns : t->min_rtt_ns;
+}
+
+/* The largest window that the receiver keeps offering. */
+static uint32_t offered(const struct pl_transfer *t)
+{
+    return t->window_kept ? t->window_kept : t->window_max;
+}
+
+/* The payload a second that the receiver's window allows where it does not grow: its program fixed it, or it was full at
+ * its largest for several round trips. INFINITY: it may grow. */
+static double window_bps(const struct pl_transfer *t)
+{
+    int64_t rtt_ns = free_rtt_ns(t);
+    bool stayed =
+        t->signs.shut_largest >= PL_LEAST_TIMES && t->limit_ns[PL_LIMIT_RECEIVER_WINDOW] >= PL_FIXED_TRIPS * rtt_ns;
+    uint32_t most = t->window_fixed ? t->window_fixed : stayed ? offered(t) : 0;
+    return most && rtt_ns > 0 ? 8.0 * most / seconds(rtt_ns) : INFINITY;
+}
+
+static bool is_window(const struct pl_verdict *v)
+{
+    return v->finding < 0 && v->cause == PL_LIMIT_RECEIVER_WINDOW;
+}
+
+/* The goodput that would be possible without the cause: the capacity of path and hosts, and what the receiver's window
+ * allows unless it is the cause, where that exceeds the transfer's rate. A capacity inferred from arrivals may be the
+ * sender's own rate plus a little by chance. 0: not known. */
+static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
+{
+    struct carried carried = carried_by(t);
+    double path_bps = has_share(t) ? share_bps(t, carried.mean_bps) : carried.mean_bps;
+    double possible = fmin(path_bps, t->hosts_bps > 0 ? t->hosts_bps : INFINITY);
+    if (possible <= (carried.shown || has_share(t) ? PL_CLEARLY : 1) * v->rate_bps)
+        return 0;
+    return is_window(v) ? possible : fmax(fmin(possible, window_bps(t)), v->rate_bps);
+}
+
+/* What else has to change before the path is used: the receiver's window allows less. */
+static void say_narrow_window(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    char rate[32];
+    if (v->then_bps > 0 && !is_window(v) && v->then_bps >= window_bps(t))
+        say(v, " The receiver's window allows %s at most: raise its buffer, too.",
+            rate_bound(window_bps(t), UPPER, rate));
 }
 
 /* States the window that the path needs, or the window needed per Gbit/s. */
@@ -195,12 +228,7 @@ static void say_window(struct pl_verdict *v, const struct pl_transfer *t)
             carried_text(&carried, rate));
     else if (carried.shown || carried.mean_bps <= 0)
         say(v, " What the path carries is not known; each Gbit/s of it needs %s.", size_text(GBIT * rtt / 8, size));
-}
-
-/* The largest window that the receiver keeps offering. */
-static uint32_t offered(const struct pl_transfer *t)
-{
-    return t->window_kept ? t->window_kept : t->window_max;
+    say_narrow_window(v, t);
 }
 
 static void say_receiver_window(struct pl_verdict *v, const struct pl_transfer *t)
@@ -287,6 +315,7 @@ static void say_losses(struct pl_verdict *v, const struct pl_transfer *t)
         say(v, " Its share of the path is about %s.", rate_text(share_bps(t, carried.mean_bps), rate));
     else if (v->then_bps > 0)
         say(v, " The path carries %s.", carried_text(&carried, rate));
+    say_narrow_window(v, t);
 }
 
 static void say_requests(struct pl_verdict *v, const struct pl_transfer *t)
@@ -343,7 +372,7 @@ static void say_finding(struct pl_verdict *v, const struct pl_transfer *t)
     const struct pl_signs *signs = &t->signs;
     char rate[32], burst[32];
     if (v->finding == PL_FOUND_POLICER) {
-        v->then_bps = 8 * signs->policed_rate * t->mss / (t->mss + 52.0);
+        v->then_bps = fmin(8 * signs->policed_rate * t->mss / (t->mss + 52.0), window_bps(t));
         say(v,
             " %s%" PRIu64 " of %" PRIu64 " packets were lost. A token bucket without a queue explains it: %s pass, and "
             "bursts of up to %s.",
@@ -402,13 +431,29 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
     say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_PATH_RATE);
 }
 
+/* What marks, where somebody knows the path. */
+static void say_marks(struct pl_verdict *v, const struct pl_transfer *t)
+{
+    static const char *const words[] = {[PL_MARKER_UNKNOWN] = NULL,
+                                        [PL_MARKER_AQM] = "Queue management marks packets",
+                                        [PL_MARKER_POLICER] = "A policer marks what exceeds its rate"};
+    enum pl_marker marker = pl_line_known(t->line) ? t->line->marker : PL_MARKER_UNKNOWN;
+    if (words[marker])
+        say(v, " %s, and the sender slows down, as ECN intends.", words[marker]);
+    else
+        say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_ECN);
+}
+
 static void say_rest(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char size[32];
     double rtt = seconds(free_rtt_ns(t));
     if (v->cause == PL_LIMIT_SEND_BUFFER && rtt > 0)
         say(v, " In a round trip of %.4g ms it sent %s on average.", rtt * 1e3, size_text(v->rate_bps * rtt / 8, size));
-    say_advice(v, PL_CAUSES_LIMITS, v->cause);
+    if (v->cause == PL_LIMIT_ECN)
+        say_marks(v, t);
+    else
+        say_advice(v, PL_CAUSES_LIMITS, v->cause);
     if (v->cause == PL_LIMIT_SEND_BUFFER)
         say_window(v, t);
     if (v->cause == PL_LIMIT_CONGESTION_AVOIDANCE && t->sets_rate)
@@ -457,11 +502,6 @@ static int64_t losses_ns(const struct pl_transfer *t)
 static int64_t window_ns(const struct pl_transfer *t)
 {
     return group_ns(t, PL_LIMIT_RECEIVER_WINDOW);
-}
-
-static bool is_window(const struct pl_verdict *v)
-{
-    return v->finding < 0 && v->cause == PL_LIMIT_RECEIVER_WINDOW;
 }
 
 /* True when a full queue caused most drops, by the box's record. */

@@ -237,6 +237,7 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
     s->limited_ns = now_ns;
     s->t->signs.shut++;
     s->t->signs.shut_small += 100 * (uint64_t)s->window < PL_SMALL_PERCENT * (uint64_t)s->t->window_kept;
+    s->t->signs.shut_largest += 100 * (uint64_t)s->window >= PL_LARGEST_PERCENT * (uint64_t)s->t->window_kept;
 }
 
 /* Counts packets that Nagle's algorithm held back (RFC 9293, 3.7.4). Such a packet is short, and leaves as soon as

@@ -51,7 +51,7 @@ static const struct pl_cause_row limits[PL_LIMIT_N] = {
         "Find out what takes the path down."},
     [PL_LIMIT_ECN] = {"ecn", "the congestion window, which ECN marks reduced", "congestion",
         "The congestion window past slow start, last reduced for ECN's marks.",
-        "Queue management marks packets, and the sender slows down, as ECN intends."},
+        "The path marks packets, and the sender slows down, as ECN intends."},
 };
 static const struct pl_cause_row losses[PL_LOSS_N] = {
     [PL_LOSS_TAIL_DROP] = {"tail_drop", "a full queue", "path",

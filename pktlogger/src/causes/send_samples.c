@@ -37,6 +37,7 @@ enum column {
     WAITING,
     UNACKED,
     WINDOW,
+    WINDOW_FIXED,
     TRANSFER,
     SENT,
     RETRANS,
@@ -70,6 +71,7 @@ static const struct {
     [WAITING] = {"waiting_bytes", UINT64_MAX - 1, false},
     [UNACKED] = {"unacked", UINT32_MAX - 1, false},
     [WINDOW] = {"snd_wnd", UINT32_MAX, false},
+    [WINDOW_FIXED] = {"window_fixed_bytes", UINT32_MAX, false},
     [TRANSFER] = {"transfer", UINT32_MAX, false},
     [SENT] = {"bytes_sent", INT64_MAX / 2, false},
     [RETRANS] = {"bytes_retrans", INT64_MAX / 2, false},
@@ -154,6 +156,7 @@ static bool read_line(const uint8_t *at, const uint8_t *end, const struct header
         .cwnd = (uint32_t)values[CWND],
         .unacked = (uint32_t)values[UNACKED],
         .window = (uint32_t)values[WINDOW],
+        .window_fixed = (uint32_t)values[WINDOW_FIXED],
         .transfer = (uint32_t)values[TRANSFER],
         .given_bytes = values[SENT] == NOT_SAID || values[RETRANS] == NOT_SAID
                            ? PL_NO_GIVEN
@@ -331,6 +334,7 @@ struct pl_samples_of pl_send_samples_of(const struct pl_send_samples *samples, u
     return (struct pl_samples_of){.first = at,
                                   .n = n,
                                   .transfer = n ? at[n - 1].transfer : 0,
+                                  .window_fixed = n ? at[n - 1].window_fixed : 0,
                                   .written_ns = n ? at[n - 1].written_ns : 0,
                                   .always = n ? (enum pl_answer)at[n - 1].always : PL_UNKNOWN};
 }

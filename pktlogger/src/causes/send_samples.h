@@ -28,7 +28,7 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
  *   that congestion control has set. 0: not known.
  * - ssthresh: PL_SSTHRESH_FIRST: never reduced; 0: not known. cwnd: 0: not known.
  * - unacked: packets that are not acknowledged; PL_NO_UNACKED: not known. window: the peer's window in octets; 0: none,
- *   or not known.
+ *   or not known. window_fixed: the largest window that the peer ever offers; 0: its program did not fix it, or not known.
  * - counted_us: PL_NOT_COUNTED: not known.
  * - written_ns: when the program had given its last octet; 0: not known, or not yet.
  * - given_bytes: octets that the program has given, sent or not; PL_NO_GIVEN: not known.
@@ -38,7 +38,8 @@ enum pl_counter { PL_RWND_LIMITED, PL_SNDBUF_LIMITED, PL_COUNTER_N };
 struct pl_send_sample {
     int64_t t_ns, written_ns;
     uint64_t opening_bytes, pace_bytes_per_s, kernel_pace_bytes_per_s, given_bytes, counted_us[PL_COUNTER_N];
-    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window, transfer;
+    uint32_t notsent_bytes, queued_bytes, sndbuf_bytes, total_rto, cwnd, ssthresh, unacked, window, window_fixed,
+        transfer;
     uint16_t local_port, remote_port;
     uint8_t ca_state, control;
     bool stands;    /* for some time the program wrote nothing although it had data, while less than a third of the
@@ -53,12 +54,12 @@ struct pl_send_samples {
 };
 
 /* The samples of one connection. `at`: the first sample that is not over, for pl_samples_over. `written_ns`: when the
- * program had given its last octet; 0: not known. `transfer`: the number of its transfer; 0: not known. `always`: until
- * written_ns the program always has data. */
+ * program had given its last octet; 0: not known. `transfer`: the number of its transfer; 0: not known. `window_fixed`: as
+ * of the last sample. `always`: until written_ns the program always has data. */
 struct pl_samples_of {
     const struct pl_send_sample *first;
     size_t n, at;
-    uint32_t transfer;
+    uint32_t transfer, window_fixed;
     int64_t written_ns;
     enum pl_answer always;
 };

@@ -43,7 +43,7 @@
 
 /* A full queue (loss_facts.h, loss_judge.h) */
 #define PL_FULL_PARTS 1.25    /* parts: a queue drops a part for which it has less room; a quarter is tuned */
-#define PL_FULL_SUPER_PARTS 2 /* parts: room that is still too small for a super-packet */
+#define PL_FULL_SUPER_PARTS 2 /* parts: room that is too small for a super-packet, or for one of many transfers */
 #define PL_FULL_NEAR 3     /* times alike: a queue that is shorter than the longest by up to this may have been full */
 #define PL_FULL_LATE 0.25  /* of the longest queue: the same bound; the larger one counts; tuned */
 #define PL_FULL_ABOVE 0.15 /* of the places with such a queue: few have a longer one if it was full; tuned */
@@ -162,6 +162,11 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_BASE_SHARED 0.01           /* of the transfer's bytes: other connections that carried more shared the line */
 #define PL_LONG_QUEUES 0.95           /* quantile of the delays above which queues are long */
 
+/* Transfers that share a queue (analyse/aggregate.h) */
+#define PL_LOW_DELAY 0.05           /* quantile of the delays: as of one transfer (join/tally.c) */
+#define PL_CROSSINGS_OVERTAKEN 0.01 /* of the crossings: a shared queue lets none overtake, and fair queueing many */
+enum { PL_CROSSINGS_LEAST = 20 };   /* parts of different transfers one behind the other: fewer hardly share a queue */
+
 /* Rounds of a sender and its silences (round.h, limits.h) */
 #define PL_ROUND_GROWTH 1.3 /* times the flight per round: slow start doubles it, or with delayed ACKs × 1.5 */
 #define PL_ROUND_EVEN 1.5   /* sum of gap² / bytes, relative to even gaps; a pause of half a round makes 2 or more */
@@ -243,9 +248,11 @@ enum {
     PL_EVERY_PATH = 1280 - 60, /* octets of payload: every path of IPv6 carries them (RFC 8200, 5) */
     PL_NAGLE_PERCENT = 40,     /* of the time: a smaller share explains too little of it */
     PL_SMALL_PERCENT = 75,     /* of the largest window: smaller windows hold data that wait for the program; tuned */
-    PL_SHARED_OTHERS = 3,      /* a third of the transfer's rate: others that carry less cost it less than a quarter of
+    PL_LARGEST_PERCENT = 95, /* of the largest window: a receiver that sizes its buffer enlarges it by more at a time */
+    PL_FIXED_TRIPS = 4,      /* round trips with a full window: a receiver that sizes its buffer enlarges it in two */
+    PL_SHARED_OTHERS = 3,    /* a third of the transfer's rate: others that carry less cost it less than a quarter of
                            * a line */
-    PL_OTHERS_OF = 100         /* one per cent of the transfer's octets: a connection with fewer is a dialogue and not a
+    PL_OTHERS_OF = 100       /* one per cent of the transfer's octets: a connection with fewer is a dialogue and not a
                         * transfer */
 };
 

@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { STEPS_MOST = 1 << 20 };
 
@@ -56,6 +57,14 @@ static bool read_policer(const json_t *from, struct pl_line *line)
     return read_bound(from, "rate_bps", &line->policed_bps) && isfinite(line->policed_bps);
 }
 
+static enum pl_marker marker_named(const json_t *name)
+{
+    const char *text = json_is_string(name) ? json_string_value(name) : "";
+    return strcmp(text, "policer") == 0 ? PL_MARKER_POLICER
+           : strcmp(text, "aqm") == 0   ? PL_MARKER_AQM
+                                        : PL_MARKER_UNKNOWN;
+}
+
 int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error *error)
 {
     static const char *const names[2] = {"ab", "ba"};
@@ -65,10 +74,11 @@ int pl_lines_parse(struct pl_lines *lines, const json_t *object, struct nc_error
     if (!read_bound(object, "hosts_bps", &lines->hosts_bps))
         return nc_fail(error, NC_EXIT_USAGE, "hosts_bps of a line: want a number, or null");
     const json_t *per_flow = json_object_get(object, "per_flow"), *in_front = json_object_get(object, "in_front");
-    const json_t *policer = json_object_get(object, "policer");
+    const json_t *policer = json_object_get(object, "policer"), *marker = json_object_get(object, "marker");
     for (unsigned way = 0; way < 2; way++) {
         lines->way[way].per_flow = json_is_true(json_object_get(per_flow, names[way]));
         lines->way[way].in_front = json_is_true(json_object_get(in_front, names[way]));
+        lines->way[way].marker = marker_named(json_object_get(marker, names[way]));
         if (!read_policer(json_object_get(policer, names[way]), &lines->way[way]))
             return nc_fail(error, NC_EXIT_USAGE, "policer of a line: want rate_bps of 0 or more, or null");
     }

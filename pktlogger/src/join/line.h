@@ -18,6 +18,9 @@ struct pl_line_step {
     bool queues_behind;      /* packets may also queue behind the bottleneck */
 };
 
+/* What marks ECN-capable packets on a path. */
+enum pl_marker { PL_MARKER_UNKNOWN, PL_MARKER_AQM, PL_MARKER_POLICER };
+
 struct pl_line {
     PL_VECTOR(struct pl_line_step) steps; /* in order of time; the first one also holds before. None: not known */
     bool per_flow;                        /* each flow has its own queue and its own share */
@@ -25,6 +28,7 @@ struct pl_line {
                                            * not show when it is busy */
     double policed_bps;                   /* a policer's rate, which only its bursts exceed; 0: there is no policer */
     bool police_marks;                    /* the policer marks ECN-capable packets and lets them pass */
+    enum pl_marker marker;
 };
 
 struct pl_lines {

@@ -13,6 +13,8 @@
 #ifndef PL_TRANSFER_H
 #define PL_TRANSFER_H
 
+#include <string.h>
+
 #include "record_format.h"
 #include "base.h"
 #include "box.h"
@@ -148,8 +150,9 @@ struct pl_signs {
     uint32_t stuck_len;                 /* payload of a part of which stuck_tries copies were sent and none arrived */
     uint16_t stuck_tries;
     uint64_t shut,
-        shut_small;   /* shut: how often the window was full; shut_small: how often of these it was also below 3/4 of
-                     * window_kept */
+        shut_small,   /* shut: how often the window was full; shut_small: how often of these it was also below 3/4 of
+                       * window_kept */
+        shut_largest; /* how often of these it was about as large as window_kept */
     uint64_t delayed; /* times that a short packet waited for a delayed acknowledgement */
     int64_t delayed_ns;
     uint64_t answers;     /* number of sends before which the peer's data came and everything was acknowledged */
@@ -161,6 +164,7 @@ struct pl_signs {
     double others_bps;   /* rate of other connections of the captures meanwhile, in the same direction */
     uint32_t others;     /* number of these other connections */
     int64_t others_ns;   /* how long at least one of them, other than a stream of the same transfer, was under way */
+    double beside_bps;   /* the part of others_bps between the same two hosts */
     double streams_bps;  /* the part of others_bps that belongs to streams of the same transfer */
     uint32_t streams;    /* the number of `others` that are such streams */
 };
@@ -240,6 +244,7 @@ struct pl_join;
 struct pl_walk;
 struct pl_arrived;
 struct pl_send_samples;
+struct pl_aggregate;
 
 /* When outages began and ended at the path, in order, as far as this is known; n = 0: nothing is known. */
 struct pl_outages {
@@ -301,6 +306,7 @@ struct pl_transfer {
     struct pl_arrived *arrived;         /* during the only reading of a receiver's capture alone */
     uint32_t first_run[2], last_run[2]; /* first and last run in segments and in acks (tables.h); UINT32_MAX: none */
     PL_VECTOR(struct pl_stop) stops;
+    PL_VECTOR(uint32_t) lost_runs; /* of each lost part in order of sending, its run in the study of losses */
 
     uint64_t data_end; /* sequence number after the last byte of data */
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
@@ -314,6 +320,7 @@ struct pl_transfer {
     uint64_t max_unacknowledged_bytes;
     uint32_t window_max;  /* largest window that the receiver offered outside SYNs; 0: not known */
     uint32_t window_kept; /* largest window that moved its right edge, after the first offer was used up; 0: none did */
+    uint32_t window_fixed; /* by the samples, the largest that the receiver ever offers; 0: it may grow, or not known */
     struct pl_signs signs;
     const struct pl_line *line; /* the path's line in the data's direction; NULL: not known */
     double hosts_bps;           /* payload per second that the hosts handle at most; INFINITY: not bounded */
@@ -347,6 +354,7 @@ struct pl_transfer {
     const struct pl_send_samples *samples; /* samples of all senders; NULL: none */
     unsigned ruled_out;                    /* loss causes that are impossible on this path, as bits 1 << cause */
     struct pl_outages outages;
+    struct pl_aggregate *aggregate; /* the transfers that share its queue; NULL: it is studied by itself */
     const struct pl_silences
         *silent; /* when nothing arrived from any connection between its hosts; NULL: it is the only connection */
     struct pl_scale_sum scales[PL_SCALES_MAX];
@@ -355,6 +363,7 @@ struct pl_transfer {
 };
 
 #define PL_NO_ECN UINT8_MAX
+#define PL_NO_LOST_RUN UINT32_MAX /* an outage took the part */
 
 /* True for the fate of a part that the box dropped (FORMAT.md section 6 numbers the fates). */
 static inline bool pl_box_dropped(uint8_t fate)
@@ -403,6 +412,16 @@ static inline uint32_t pl_transfer_headers(const struct pl_transfer *transfer)
 {
     uint32_t options = transfer->mss_option > transfer->mss ? transfer->mss_option - transfer->mss : 0;
     return (transfer->flow->ip_version == 6 ? 60 : 40) + options;
+}
+
+/* True when both are between the same two hosts, in one direction or, `back`, in opposite ones. */
+static inline bool pl_transfer_same_hosts(const struct pl_transfer *a, const struct pl_transfer *b, bool back)
+{
+    for (unsigned end = 0; end < 2; end++)
+        if (memcmp(a->flow->side[a->dir ^ end].address, b->flow->side[b->dir ^ end ^ back].address,
+                   sizeof a->flow->side->address) != 0)
+            return false;
+    return true;
 }
 
 /* True for a packet of direction `dir` with payload and a usable sequence number. */

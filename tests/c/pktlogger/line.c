@@ -36,7 +36,8 @@ static const char changing[] =
     "{\"t_ns\":3000000000,\"rate_bps\":30000000,\"overhead_bytes\":38,\"queues_behind\":true},"
     "{\"t_ns\":4000000000,\"rate_bps\":0,\"overhead_bytes\":38},"
     "{\"t_ns\":5000000000,\"rate_bps\":null,\"packets_per_s\":1000}],"
-    "\"ba\":[],\"hosts_bps\":35000000,\"per_flow\":{\"ab\":true,\"ba\":false},\"in_front\":{\"ba\":true}}";
+    "\"ba\":[],\"hosts_bps\":35000000,\"per_flow\":{\"ab\":true,\"ba\":false},\"in_front\":{\"ba\":true},"
+    "\"marker\":{\"ab\":\"policer\",\"ba\":\"aqm\"}}";
 
 static void payload_is_what_headers_and_framing_leave(void)
 {
@@ -55,6 +56,7 @@ static void payload_is_what_headers_and_framing_leave(void)
     CHECK_EQ(lines.hosts_bps, 35e6);
     CHECK(lines.way[0].per_flow && !lines.way[1].per_flow);
     CHECK(!lines.way[0].in_front && lines.way[1].in_front);
+    CHECK(lines.way[0].marker == PL_MARKER_POLICER && lines.way[1].marker == PL_MARKER_AQM);
     pl_lines_free(&lines);
 }
 

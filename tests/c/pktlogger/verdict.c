@@ -273,6 +273,54 @@ static void a_window_that_holds_more_than_the_path_limits_while_acknowledgements
     }
 }
 
+/* 50 KB over a round trip of 20 ms are 20 Mbit/s, of a path that carries 38.9. Without losses a window that may grow
+ * fills the path. One that its program fixed does not, nor does one that was full at its largest for 80 ms. */
+static void what_is_possible_is_no_more_than_a_fixed_window_allows(void)
+{
+    static const struct {
+        uint32_t fixed;
+        uint64_t full;
+        int64_t full_ms;
+        double possible;
+    } rows[] = {{0, 0, 0, 40 * MBIT * MSS / (MSS + 40)},
+                {50000, 0, 0, 20 * MBIT},
+                {0, 5, 80, 20 * MBIT},
+                {0, 5, 79, 40 * MBIT * MSS / (MSS + 40)},
+                {0, 4, 80, 40 * MBIT * MSS / (MSS + 40)}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        const struct pl_line line = line_of_40(false);
+        struct pl_transfer t = transfer(&flow, &line, 15 * MBIT);
+        t.limit_ns[PL_LIMIT_CONGESTION_AVOIDANCE] = 9 * SECOND;
+        t.limit_ns[PL_LIMIT_RECEIVER_WINDOW] = rows[i].full_ms * SECOND / 1000;
+        t.lost = t.loss_causes[PL_LOSS_BEFORE] = 20;
+        t.window_kept = 50000;
+        t.window_fixed = rows[i].fixed;
+        t.signs.shut = t.signs.shut_largest = rows[i].full;
+        struct pl_verdict v = pl_verdict_of(&t);
+        CHECK_STR(pl_verdict_name(&v), "losses");
+        CHECK(fabs(v.then_bps - rows[i].possible) < 1);
+        says(&v, "The receiver's window allows 20 Mbit/s at most: raise its buffer, too.", v.then_bps == 20 * MBIT);
+    }
+}
+
+static void words_about_marks_follow_what_marks(void)
+{
+    static const char *const texts[] = {[PL_MARKER_UNKNOWN] = " The path marks packets",
+                                        [PL_MARKER_AQM] = " Queue management marks packets",
+                                        [PL_MARKER_POLICER] = " A policer marks what exceeds its rate"};
+    for (unsigned marker = PL_MARKER_UNKNOWN; marker <= PL_MARKER_POLICER; marker++) {
+        const struct pl_flow flow = {.ip_version = 4};
+        struct pl_line line = line_of_40(false);
+        line.marker = (enum pl_marker)marker;
+        struct pl_transfer t = transfer(&flow, &line, 15 * MBIT);
+        t.limit_ns[PL_LIMIT_ECN] = 9 * SECOND;
+        struct pl_verdict v = pl_verdict_of(&t);
+        for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+            says(&v, texts[i], i == marker);
+    }
+}
+
 int main(void)
 {
     RUN(a_line_that_is_shared_was_busy_and_shared_for_most_of_the_time);
@@ -286,5 +334,7 @@ int main(void)
     RUN(a_control_that_sets_a_rate_is_not_advised_to_become_one);
     RUN(a_limit_counts_in_the_verdict_under_one_name);
     RUN(a_window_that_holds_more_than_the_path_limits_while_acknowledgements_wait);
+    RUN(what_is_possible_is_no_more_than_a_fixed_window_allows);
+    RUN(words_about_marks_follow_what_marks);
     return 0;
 }

@@ -106,6 +106,18 @@ def test_a_line_with_a_queue_for_each_flow_says_so() -> None:
     assert path_line.of_trial(later, None, BEGAN)["per_flow"] == {"ab": False, "ba": False}
 
 
+def test_a_line_says_what_marks() -> None:
+    def marker(**path: str) -> str | None:
+        found: dict[str, Any] = path_line.of_trial(setting(path={"rate": "60Mbit"} | path), None, BEGAN)
+        assert path_line.turned(found)["marker"]["ba"] == found["marker"]["ab"]
+        one: str | None = found["marker"]["ab"]
+        return one
+
+    assert marker(ab_aqm="policer:rate=25Mbit,ecn=on") == "policer"
+    assert marker(ab_aqm="codel:ecn=on") == marker(ab_aqm="dualpi2") == "aqm"
+    assert marker(ab_aqm="policer:rate=25Mbit,ecn=on", change="1s ab_aqm=codel:ecn=on") is None
+
+
 def test_a_policer_says_what_it_lets_pass() -> None:
     """The path carries no more than the policer's rate, however fast its line is; packets that a policer marks pass."""
 

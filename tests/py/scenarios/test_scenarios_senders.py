@@ -64,15 +64,16 @@ def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: P
                      "last_byte_ns": 700},
                     {"stream": 1, "local": "[fd00::1]:40001", "remote": "[fd00::2]:5010"}],
     }  # fmt: skip
-    (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender}))
+    (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender, "receiver": {"window_granted_bytes": 65536}}))
     table = pa.table({"t_ns": [110, 120, 130], "stream": [0, 1, 2], "notsent_bytes": [0, 1448, 7]})
     parquet.write_table(table, tmp_path / "tcp_info.parquet")
     with senders.told(setting(tmp_path, '[transfer]\nduration = "1s"'), tmp_path) as options:
         assert options[:2] == ["--always-data", "--samples"]
         text = Path(options[2]).read_text()
     head, *rows = text.splitlines()
-    assert head == "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,always_data,transfer"
-    assert rows == ["1010,40000,5010,1700,dctcp-reno,0,1,1", "1020,40001,5010,0,,1448,1,1"]
+    more = "written_ns,congestion,notsent_bytes,always_data,transfer,window_fixed_bytes"
+    assert head == f"t_ns,local_port,remote_port,{more}"
+    assert rows == ["1010,40000,5010,1700,dctcp-reno,0,1,1,65536", "1020,40001,5010,0,,1448,1,1,65536"]
     assert not Path(options[2]).exists()
 
 
@@ -105,9 +106,9 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     assert text.splitlines() == [
         "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
         "max_pacing_rate_bytes_per_s,pacing_rate_bytes_per_s,snd_ssthresh,snd_cwnd,ca_state,rwnd_limited_us,"
-        "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,bytes_sent,bytes_retrans,always_data,transfer",
-        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,9000,100,0,1",
-        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,0,1",
+        "sndbuf_limited_us,waiting_bytes,unacked,snd_wnd,bytes_sent,bytes_retrans,always_data,transfer,window_fixed_bytes",
+        "110,40000,5010,0,,3,7000,9000,1,1250,1300,2147483647,10,2,3000,4000,500,4,65535,9000,100,0,1,0",
+        "125,5010,40000,0,,1448,2,2,2,2,2,2,2,2,2,2,2,2,2,2,2,0,1,0",
     ]
 
 
@@ -133,4 +134,4 @@ def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:
     with senders.told(both, tmp_path) as options:
         assert options[0] == "--samples"
         _, *rows = Path(options[1]).read_text().splitlines()
-    assert rows == ["10,40000,5010,0,,0,1,1", "10,40001,5010,0,,0,0,2"]
+    assert rows == ["10,40000,5010,0,,0,1,1,0", "10,40001,5010,0,,0,0,2,0"]
