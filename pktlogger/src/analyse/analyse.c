@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "aggregate.h"
 #include "arrived.h"
 #include "join.h"
 #include "pairs.h"
@@ -446,9 +447,11 @@ void pl_transfer_free(struct pl_transfer *t)
     pl_base_free(&t->seen_base);
     pl_base_free(&t->ack_base);
     free(t->stops.at);
+    free(t->lost_runs.at);
     free(t->box_fates);
     t->join = NULL;
     t->stops.at = NULL;
+    t->lost_runs.at = NULL;
     t->box_fates = NULL;
 }
 
@@ -464,6 +467,7 @@ void pl_analysis_free(struct pl_analysis *analysis)
     for (uint32_t i = 0; analysis->silences && i < analysis->n; i++)
         free(analysis->silences[i].list.at);
     free(analysis->silences);
+    pl_aggregates_free(&analysis->aggregates);
     free(analysis->transfers);
     free(analysis->box_numbers);
     for (int way = 0; way < 2; way++)

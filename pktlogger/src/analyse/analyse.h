@@ -2,6 +2,7 @@
 #ifndef PL_ANALYSE_H
 #define PL_ANALYSE_H
 
+#include "aggregate.h"
 #include "clock.h"
 #include "survey.h"
 #include "tables.h"
@@ -38,6 +39,7 @@ struct pl_analysis {
     uint32_t box_row;                      /* number of the record's next row */
     struct pl_time_spans busy[2];          /* when the lines were busy, by the record */
     struct pl_silences *silences;          /* n; see silences.h */
+    struct pl_aggregates aggregates;       /* see aggregate.h */
     size_t open;
 };
 

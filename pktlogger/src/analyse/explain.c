@@ -1,12 +1,10 @@
 /* Implements explain.h. */
 #include "explain.h"
 
-#include "in_a_row.h"
-#include "loss_judge.h"
+#include "aggregate.h"
 #include "outages.h"
 #include "path_base.h"
 #include "path_down.h"
-#include "policer.h"
 #include "service.h"
 #include "thresholds.h"
 
@@ -25,189 +23,6 @@ static void put_loss(void *context, const struct pl_loss *loss)
     pl_tables_put_loss(explain->tables, loss);
 }
 
-/* The time per byte from one arrival to the next. The smallest values come from packets that left the bottleneck back
- * to back. It starts as {0}. */
-struct neighbours {
-    struct pl_sample ns_a_byte;
-    int64_t before_ns, t_ns;
-    double bytes; /* of what arrived at t_ns */
-};
-
-/* Takes the next part that arrived; parts come in order of sending. Parts that arrive at the same time, such as those
- * of a super-packet, count as one. */
-static int add_neighbour(struct neighbours *n, const struct pl_segment *part)
-{
-    double bytes = part->len + PL_HEADERS;
-    int result = 0;
-    if (n->bytes > 0 && part->t_received_ns == n->t_ns) {
-        n->bytes += bytes;
-        return 0;
-    }
-    if (n->before_ns && n->t_ns > n->before_ns)
-        result = pl_sample_add(&n->ns_a_byte, (double)(n->t_ns - n->before_ns) / n->bytes);
-    n->before_ns = n->t_ns;
-    n->t_ns = part->t_received_ns;
-    n->bytes = bytes;
-    return result;
-}
-
-/* An upper bound of the bottleneck's time per byte, however much other traffic it carries; 0: not known. */
-static double end_neighbours(struct neighbours *n)
-{
-    double found = 0;
-    pl_sample_sort(&n->ns_a_byte);
-    if (n->ns_a_byte.given >= PL_NEIGHBOURS_LEAST)
-        found = pl_sample_quantile(&n->ns_a_byte, PL_NEIGHBOURS);
-    pl_sample_free(&n->ns_a_byte);
-    return found;
-}
-
-/* Reads the rows of a transfer to find the bottleneck's time for a byte, and the time for a byte of the quickest rows.
- * Returns 0, or -1 without memory. */
-static int measure_service(struct pl_explain *explain, double *ns_a_byte, double *quickest)
-{
-    struct pl_service *service = calloc(1, sizeof *service);
-    struct neighbours neighbours = {.bytes = 0};
-    struct pl_segment part;
-    int result = service ? 0 : -1;
-    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(explain->tables, explain->t, &cursor, &part);
-         cursor.row++)
-        if (part.t_received_ns >= 0) {
-            part.t_received_ns = pl_settled_ns(explain->t, &part);
-            result = pl_service_add(service, &part, explain->t->low_delay_ns, explain->t->min_delay_ns);
-            if (result == 0)
-                result = add_neighbour(&neighbours, &part);
-        }
-    *quickest = service ? pl_service_quickest(service) : 0;
-    *ns_a_byte = service ? pl_service_end(service) : 0;
-    explain->t->slow_service_ns = service ? service->slow : 0;
-    explain->t->serial_ns = end_neighbours(&neighbours);
-    explain->t->shown_service_ns = service ? service->mean : 0;
-    free(service);
-    return result;
-}
-
-/* Finds the bottleneck's time for a byte, and the delays without queues. Each depends on the other where the path
- * changes: a longer path looks like a queue at first, and a sender that is slow for other reasons looks like a slow
- * bottleneck. */
-static int measure_path(struct pl_explain *explain, double *ns_a_byte)
-{
-    struct pl_transfer *t = explain->t;
-    double quickest, first;
-    if (measure_service(explain, ns_a_byte, &quickest) < 0)
-        return -1;
-    first = *ns_a_byte < quickest ? *ns_a_byte : quickest;
-    if (pl_path_base_see(t, explain->tables, first) < 0)
-        return -1;
-    if ((t->seen_base.levels.n > 1 || first < *ns_a_byte * PL_SERVICE_SAME) &&
-        (measure_service(explain, ns_a_byte, &quickest) < 0 || pl_path_base_see(t, explain->tables, *ns_a_byte) < 0))
-        return -1;
-    return pl_path_base_find(t, explain->tables, *ns_a_byte);
-}
-
-/* Takes the next part in order of sending, for the policer and for the queues that parts next to lost ones met. Leaves
- * out parts lost to an outage, because they say nothing about queues. */
-static int study_part(struct pl_explain *explain, struct pl_policer *policer, const struct pl_segment *part)
-{
-    bool lost = pl_lost(explain->t, part), arrived = !lost && part->t_received_ns >= 0;
-    if (lost && pl_outage_of_all(explain->t->silent, &explain->silence_at, part->t_sent_ns))
-        return 0;
-    int result = lost      ? pl_loss_study_loss(&explain->study, part)
-                 : arrived ? pl_loss_study_arrival(&explain->study, part)
-                           : 0;
-    int32_t run = lost ? (int32_t)explain->study.runs.n - 1 : PL_POLICED_PASSED;
-    if (result < 0 || !(lost || arrived || part->unseen))
-        return result;
-    return pl_policer_add(policer, part->t_sent_ns, arrived ? part->t_received_ns : -1, part->len + PL_HEADERS, run);
-}
-
-/* Whether the parts that the policer dropped met no queue. A queue served at the policer's rate would hold a whole
- * burst, so delays would vary by the burst divided by the policer's rate. Behind a policer they vary only by the burst
- * divided by the line's rate, which is higher. */
-static bool had_no_queue(const struct pl_loss_study *study, const struct pl_policer *policer,
-                         const struct pl_policed *policed, double line_rate)
-{
-    size_t n = 0, queued = 0;
-    double burst_ns = policed->burst / policed->rate * 1e9;
-    double spread_ns = pl_sample_quantile(&study->own_delays, 1 - PL_POLICER_SPREAD) -
-                       pl_sample_quantile(&study->own_delays, PL_POLICER_SPREAD);
-    for (size_t i = 0; i < policer->parts.n; i++) {
-        const struct pl_policed_part *part = &policer->parts.at[i];
-        n += part->explained;
-        queued += part->explained && study->runs.at[part->run].queue_ns >= PL_POLICER_QUEUE * burst_ns;
-    }
-    double most = policed->rate / line_rate + PL_POLICER_WAITS * (1 - policed->rate / line_rate);
-    return !policed->open && queued * 2 < n && policed->waits < most && spread_ns < most * burst_ns;
-}
-
-/* Looks for a full queue in a row with another one. The pair looks like one managed queue: the full queue overflows
- * while the other makes longer delays. If the pair explains most of the losses, they are tail drops. If it explains
- * some of them, or they are too few to decide, queue management is not named as their cause. */
-static void find_in_a_row(struct pl_explain *explain, struct pl_policer *parts)
-{
-    struct pl_loss_study *study = &explain->study;
-    if (!study->managed || !study->exact)
-        return;
-    struct pl_in_a_row found = pl_in_a_row_find(parts, study->service, study->low_ns);
-    if (parts->runs >= PL_POLICER_RUNS && found.share < PL_IN_A_ROW_SOME)
-        return;
-    for (size_t i = 0; i < study->runs.n; i++)
-        if (study->runs.at[i].cause == PL_LOSS_AQM)
-            study->runs.at[i].cause = PL_LOSS_UNKNOWN;
-    for (size_t i = 0; found.share >= PL_IN_A_ROW_MOST && i < parts->parts.n; i++)
-        if (parts->parts.at[i].explained && !(explain->t->ruled_out & 1U << PL_LOSS_TAIL_DROP))
-            study->runs.at[parts->parts.at[i].run].cause = PL_LOSS_TAIL_DROP;
-}
-
-/* Looks for a token bucket that explains losses. It is a policer, which becomes the cause of the losses that it
- * explains, unless it may be a queue that is too short to be seen. In both cases no loss keeps the cause "chance": that
- * was inferred from all losses together, and the bucket explains most of them. */
-static void find_policer(struct pl_explain *explain, struct pl_policer *policer)
-{
-    struct pl_transfer *t = explain->t;
-    double line_rate = t->serial_ns > 0 ? 1e9 / t->serial_ns : 0;
-    struct pl_policed policed = pl_policer_find(policer, line_rate, explain->study.late_ns);
-    const unsigned chance = 1U << PL_LOSS_ANYWHERE | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
-    bool possible = !(t->ruled_out & 1U << PL_LOSS_POLICER) && !pl_path_base_shared(t);
-    if (policed.rate <= 0)
-        return;
-    possible = possible && had_no_queue(&explain->study, policer, &policed, line_rate);
-    t->signs.policed_rate = possible ? policed.rate : 0;
-    t->signs.policed_burst = possible ? policed.burst : 0;
-    for (size_t i = 0; i < explain->study.runs.n; i++)
-        if (chance >> explain->study.runs.at[i].cause & 1)
-            explain->study.runs.at[i].cause = PL_LOSS_UNKNOWN;
-    for (size_t i = 0; possible && i < policer->parts.n; i++)
-        if (policer->parts.at[i].explained)
-            explain->study.runs.at[policer->parts.at[i].run].cause = PL_LOSS_POLICER;
-}
-
-/* Reads the rows of a transfer that lost parts. */
-static int study_losses(struct pl_explain *explain)
-{
-    struct pl_transfer *t = explain->t;
-    struct pl_policer policer = {.runs = 0};
-    struct pl_segment part;
-    double ns_a_byte;
-    int result = measure_path(explain, &ns_a_byte);
-    if (result < 0 || pl_loss_study_begin(&explain->study, t, pl_path_base_line(t, ns_a_byte)) < 0)
-        return -1;
-    t->service_ns = ns_a_byte;
-    explain->own_ns_a_byte = explain->study.service;
-    explain->study.uneven = pl_path_base_shared(t) || t->slow_service_ns > PL_VARIES * ns_a_byte;
-    for (struct pl_cursor cursor = {0};
-         result == 0 && t->not_arrived && pl_tables_passage(explain->tables, t, &cursor, &part); cursor.row++)
-        result = study_part(explain, &policer, &part);
-    if (result == 0)
-        result = pl_loss_judge(&explain->study);
-    if (result == 0) {
-        find_in_a_row(explain, &policer);
-        find_policer(explain, &policer);
-    }
-    pl_policer_free(&policer);
-    return result;
-}
-
 /* For a connection alone between its hosts: finds outages that lost both data and acknowledgements. Where there are
  * several connections, silences.h looks at all of them. */
 static int find_both_ways(struct pl_explain *explain)
@@ -224,7 +39,7 @@ static int find_both_ways(struct pl_explain *explain)
     if (result < 0 || pl_ack_outages_end(&gatherer) < 0)
         return -1;
     const struct pl_both_ways_time time = {{t->max_delay_ns, gatherer.longest_ns}, t->last_ns - t->first_ns};
-    pl_both_ways_find(&explain->study, &explain->ack_runs, &time);
+    pl_both_ways_find(&explain->own.losses, &explain->ack_runs, &time);
     return 0;
 }
 
@@ -237,7 +52,7 @@ static int judge_losses(struct pl_explain *explain)
     struct pl_cursor cursor = {0};
     uint64_t at;
     int result = 0;
-    pl_loss_causes_begin(&causes, t, &explain->study, &explain->down, put_loss, explain);
+    pl_loss_causes_begin(&causes, t, &explain->study->losses, &explain->down, put_loss, explain);
     while (result == 0 && t->not_arrived &&
            (explain->tables->boxed ? pl_tables_segment(explain->tables, t, &cursor, &part, &at)
                                    : pl_tables_passage(explain->tables, t, &cursor, &part))) {
@@ -276,14 +91,37 @@ static int judge_acks(struct pl_explain *explain)
     return pl_ack_outages_end(&outages) < 0 ? -1 : result;
 }
 
+/* Studies the transfer by itself, or with those that share its queue. */
+static int study_path(struct pl_explain *explain)
+{
+    struct pl_transfer *t = explain->t;
+    explain->study = &explain->own;
+    if (t->aggregate)
+        return pl_aggregate_study(t->aggregate, t, explain->tables, &explain->study);
+    explain->own = (struct pl_study){.of = {.whole = t, .transfers = &explain->t, .n = 1}};
+    return pl_study_run(&explain->own, explain->tables);
+}
+
 static int study(struct pl_explain *explain)
 {
     struct pl_transfer *t = explain->t;
     int64_t back_ns = t->min_rtt_ns > t->min_delay_ns && t->min_delay_ns > 0 ? t->min_rtt_ns - t->min_delay_ns : 0;
-    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_losses(explain) < 0 || find_both_ways(explain) < 0 ||
+    if (pl_lateness_at_sender(&t->lateness, back_ns) < 0 || study_path(explain) < 0 || find_both_ways(explain) < 0 ||
         judge_losses(explain) < 0 || judge_acks(explain) < 0)
         return -1;
+    explain->own_ns_a_byte = explain->study->losses.service;
     return pl_time_spans_merge(&explain->down);
+}
+
+static void release_study(struct pl_explain *explain)
+{
+    pl_study_free(&explain->own);
+    if (explain->study && explain->study != &explain->own)
+        pl_aggregate_release(explain->t->aggregate);
+    explain->study = NULL;
+    free(explain->t->lost_runs.at);
+    explain->t->lost_runs.at = NULL;
+    explain->t->lost_runs.n = 0;
 }
 
 int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables)
@@ -293,6 +131,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         return -1;
     if (t->samples)
         explain->samples = pl_send_samples_of(t->samples, t->flow->side[t->dir].port, t->flow->side[!t->dir].port);
+    t->window_fixed = explain->samples.window_fixed;
     if (explain->samples.always != PL_UNKNOWN)
         t->always_data = explain->samples.always == PL_YES;
     const struct pl_limits_path path = {
@@ -318,7 +157,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
-    pl_loss_study_free(&explain->study); /* the object is large, and many connections may be open at a time */
+    release_study(explain); /* it is large, and many connections may be open */
     free(explain->ack_runs.at);
     explain->ack_runs.at = NULL;
     return explain->limits ? 0 : -1;
@@ -415,7 +254,7 @@ int64_t pl_explain_line_ns(const struct pl_explain *explain, const struct pl_seg
 
 void pl_explain_end(struct pl_explain *explain)
 {
-    pl_loss_study_free(&explain->study);
+    release_study(explain);
     free(explain->ack_runs.at);
     pl_limits_free(explain->limits);
     pl_time_spans_free(&explain->down);

@@ -5,18 +5,20 @@
 #include "both_ways.h"
 #include "limits.h"
 #include "losses.h"
+#include "study.h"
 #include "tables.h"
 
 struct pl_explain {
     struct pl_transfer *t;
     struct pl_tables *tables;
     struct pl_limits *limits;
-    struct pl_loss_study study;
+    struct pl_study own; /* of the transfer by itself */
+    const struct pl_study
+        *study; /* this one, or that of all transfers that share its queue; NULL: not needed any more */
     struct pl_samples_of samples; /* of the sender's socket */
     struct pl_time_spans down;    /* when nothing passed the path */
     pl_ack_runs ack_runs;         /* runs of lost acknowledgements */
     size_t down_at;               /* index of the first outage that is not over */
-    size_t silence_at;            /* index of the first silence of all connections that is not over */
     double own_ns_a_byte;         /* the bottleneck's time for a byte of any flow (path_base.h) */
     int64_t box_exit_ns;          /* when the previous part left the box's queue, by the record */
     uint64_t high;                /* end of the last byte sent */

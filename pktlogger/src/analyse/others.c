@@ -36,16 +36,25 @@ static size_t span_of(const struct spans *spans, int64_t t_ns)
     return low;
 }
 
+/* The same; most parts arrive in the span of the part before, `*last`. */
+static size_t next_span(const struct spans *spans, size_t *last, int64_t t_ns)
+{
+    if ((*last && spans->edge_ns[*last - 1] > t_ns) || (*last < spans->n && spans->edge_ns[*last] <= t_ns))
+        *last = span_of(spans, t_ns);
+    return *last;
+}
+
 /* Counts the octets of a transfer that had arrived before each edge, by the receiver's capture. With the sender's
  * capture alone it counts those that were acknowledged. */
 static void count(struct spans *spans, const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_segment part;
+    size_t last = 0;
     memset(spans->bytes, 0, (spans->n + 1) * sizeof *spans->bytes);
     for (struct pl_cursor cursor = {0}; pl_tables_passage(tables, t, &cursor, &part); cursor.row++) {
         int64_t came_ns = t->ends == PL_SENDER_ALONE ? part.t_acked_ns : part.t_received_ns;
         if (came_ns >= 0)
-            spans->bytes[span_of(spans, came_ns)] += part.len;
+            spans->bytes[next_span(spans, &last, came_ns)] += part.len;
     }
     for (size_t i = 1; i <= spans->n; i++)
         spans->bytes[i] += spans->bytes[i - 1];
@@ -90,6 +99,7 @@ static bool add_other(struct pl_transfer *t, const struct pl_transfer *other, co
     double bytes = spans->bytes[span_of(spans, t->last_ns)] - spans->bytes[span_of(spans, t->first_ns - 1)];
     bool stream = same_transfer(t, other), much = bytes * PL_OTHERS_OF > (double)t->bytes;
     t->signs.others_bps += 8e9 * bytes / took_ns;
+    t->signs.beside_bps += pl_transfer_same_hosts(t, other, false) ? 8e9 * bytes / took_ns : 0;
     t->signs.others += much;
     t->signs.streams_bps += stream ? 8e9 * bytes / took_ns : 0;
     t->signs.streams += stream && much;
@@ -140,7 +150,7 @@ static int note(struct pl_transfer *transfers, uint32_t n, const struct pl_table
         return -1;
     for (uint32_t i = 0; i < n; i++) {
         struct pl_signs *signs = &transfers[i].signs;
-        signs->others_bps = signs->streams_bps = 0;
+        signs->others_bps = signs->beside_bps = signs->streams_bps = 0;
         signs->others = signs->streams = 0;
         signs->others_ns = 0;
         spans->edge_ns[2 * (size_t)i] = transfers[i].first_ns;

@@ -28,19 +28,20 @@ static void lose(struct pass *pass, double work_ns)
         pl_base_finder_lost(&pass->finder, work_ns);
 }
 
-typedef int pass_over(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service);
+/* `of`: the transfer, or the transfers that are studied. */
+typedef int pass_over(struct pass *pass, const void *of, const struct pl_tables *tables, double service);
 
 /* Runs both passes. `before_ns`: the queue that may have existed when the capture began. */
-static int find(pass_over *over, const struct pl_transfer *t, const struct pl_tables *tables, double service,
-                double before_ns, struct pl_base *base)
+static int find(pass_over *over, const void *of, const struct pl_tables *tables, double service, double before_ns,
+                struct pl_base *base)
 {
     struct pass pass = {.noise = true};
-    int result = over(&pass, t, tables, service);
+    int result = over(&pass, of, tables, service);
     double tolerance_ns = pl_base_noise_end(&pass.off);
     pass.noise = false;
     pl_base_finder_begin(&pass.finder, tolerance_ns, before_ns);
     if (result == 0)
-        result = over(&pass, t, tables, service);
+        result = over(&pass, of, tables, service);
     return pl_base_finder_end(&pass.finder, base) < 0 ? -1 : result;
 }
 
@@ -72,13 +73,15 @@ double pl_path_base_line(const struct pl_transfer *t, double service)
     return fmin(service, fmax(t->serial_ns, service * own / (own + others)));
 }
 
-/* Takes the delay by the captures. It includes queues, in which the flow's own packets may be. */
-static int over_captures(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
+/* Takes the delay by the captures. It includes queues, in which the flows' own packets may be. */
+static int over_captures(struct pass *pass, const void *of, const struct pl_tables *tables, double service)
 {
+    const struct pl_together *together = of;
+    struct pl_passages passages;
     struct pl_segment part;
-    double own = pl_path_base_line(t, service);
-    int result = 0;
-    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_passage(tables, t, &cursor, &part); cursor.row++) {
+    double own = pl_path_base_line(together->whole, service);
+    int result = pl_passages_begin(&passages, tables, together);
+    while (result == 0 && pl_passages_next(&passages, &part)) {
         double work_ns = work_of(&part, service), way_ns = (double)(part.t_received_ns - part.t_sent_ns);
         const struct pl_base_part arrived = {.t_ns = part.t_sent_ns,
                                              .delay_ns = way_ns - work_of(&part, own),
@@ -89,13 +92,15 @@ static int over_captures(struct pass *pass, const struct pl_transfer *t, const s
         else
             result = take(pass, &arrived);
     }
+    pl_passages_end(&passages);
     return result;
 }
 
 /* Takes the delay without the time in the box's queue, by the record. If a pacer behind the box holds packets, the rest
  * may still include a queue. */
-static int over_record(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
+static int over_record(struct pass *pass, const void *of, const struct pl_tables *tables, double service)
 {
+    const struct pl_transfer *t = of;
     struct pl_segment part;
     uint64_t at;
     int result = 0;
@@ -113,8 +118,9 @@ static int over_record(struct pass *pass, const struct pl_transfer *t, const str
     return result;
 }
 
-static int over_acks(struct pass *pass, const struct pl_transfer *t, const struct pl_tables *tables, double service)
+static int over_acks(struct pass *pass, const void *of, const struct pl_tables *tables, double service)
 {
+    const struct pl_transfer *t = of;
     struct pl_ack ack;
     int result = 0;
     (void)service;
@@ -127,8 +133,7 @@ static int over_acks(struct pass *pass, const struct pl_transfer *t, const struc
     return result;
 }
 
-/* Sets typical_queue_ns to a high quantile of the queues that parts met, for a path that has changed. */
-static int find_long_queue(struct pl_transfer *t, const struct pl_tables *tables)
+int pl_path_base_long_queue(struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_sample queues = {.given = 0};
     struct pl_segment part;
@@ -143,17 +148,18 @@ static int find_long_queue(struct pl_transfer *t, const struct pl_tables *tables
     return result;
 }
 
-int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, double service)
+int pl_path_base_see(const struct pl_together *of, const struct pl_tables *tables, double service)
 {
+    struct pl_transfer *t = of->whole;
     bool begun_before = !t->flow->side[0].syn && !t->flow->side[1].syn;
     double before_ns = begun_before ? (double)(t->max_delay_ns - t->min_delay_ns) : 0;
     pl_base_free(&t->seen_base);
-    if (find(over_captures, t, tables, service, before_ns, &t->seen_base) < 0)
+    if (find(over_captures, of, tables, service, before_ns, &t->seen_base) < 0)
         return -1;
-    return t->seen_base.levels.n > 1 ? find_long_queue(t, tables) : 0;
+    return t->seen_base.levels.n > 1 ? pl_path_base_long_queue(t, tables) : 0;
 }
 
-static int copy_base(struct pl_base *to, const struct pl_base *from)
+int pl_path_base_copy(struct pl_base *to, const struct pl_base *from)
 {
     int result = 0;
     for (size_t i = 0; result == 0 && i < from->levels.n; i++)
@@ -167,7 +173,7 @@ int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, dou
         return -1;
     if (t->box && find(over_record, t, tables, service, 0, &t->base) < 0)
         return -1;
-    return t->base.levels.n ? 0 : copy_base(&t->base, &t->seen_base);
+    return t->base.levels.n ? 0 : pl_path_base_copy(&t->base, &t->seen_base);
 }
 
 int64_t pl_path_base_wait_ns(const struct pl_segment *segment, int64_t before_exit_ns, double work_ns)

@@ -3,12 +3,18 @@
 #ifndef PL_PATH_BASE_H
 #define PL_PATH_BASE_H
 
-#include "tables.h"
-#include "transfer.h"
+#include "passages.h"
 
-/* Finds seen_base, by the captures alone, and typical_queue_ns, which depends on it. `service`: the bottleneck's time
- * for a byte in ns; 0: not known. Returns 0, or -1 without memory. */
-int pl_path_base_see(struct pl_transfer *t, const struct pl_tables *tables, double service);
+/* Finds seen_base of `whole`, by the captures alone, and typical_queue_ns, which depends on it. `service`: the
+ * bottleneck's time for a byte in ns; 0: not known. Returns 0, or -1 without memory. */
+int pl_path_base_see(const struct pl_together *of, const struct pl_tables *tables, double service);
+
+/* Sets typical_queue_ns, of a path that has changed: the queue that parts met when it was long. Returns 0, or -1 without
+ * memory. */
+int pl_path_base_long_queue(struct pl_transfer *t, const struct pl_tables *tables);
+
+/* Appends the levels of a base to another one. Returns 0, or -1 without memory. */
+int pl_path_base_copy(struct pl_base *to, const struct pl_base *from);
 
 /* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
 int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "aggregate.h"
 #include "arrived.h"
 #include "aside.h"
 #include "feed.h"
@@ -212,6 +213,7 @@ enum pl_status pl_analysis_run(struct pl_analysis *analysis, struct pl_tables *t
         /* pl_others_note is called twice: before read_sender, which needs it for the base delays, and after it, because
          * read_sender counts bytes */
         if (pl_others_note(analysis->transfers, analysis->n, tables) == 0 && find_silences(analysis, tables) == 0 &&
+            pl_aggregates_find(&analysis->aggregates, analysis->transfers, analysis->n, tables) == 0 &&
             read_sender(analysis, tables, error) == 0) {
             pl_passed_on_note(analysis);
             if (pl_others_note(analysis->transfers, analysis->n, tables) == 0)

@@ -4,7 +4,6 @@
 #include "silences.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "outages.h"
 #include "thresholds.h"
@@ -23,10 +22,7 @@ struct group {
  * other way. */
 static bool between(const struct pl_transfer *t, const struct pl_transfer *other, bool back)
 {
-    for (unsigned end = 0; end < 2; end++)
-        if (memcmp(t->flow->side[t->dir ^ end].address, other->flow->side[other->dir ^ end ^ back].address, 16) != 0)
-            return false;
-    return other->ends == PL_BOTH_ENDS;
+    return other->ends == PL_BOTH_ENDS && pl_transfer_same_hosts(t, other, back);
 }
 
 /* Adds the times between arrivals of one connection in which it lost parts. */

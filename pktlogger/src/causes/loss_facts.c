@@ -42,10 +42,13 @@ static double share_from(const struct pl_loss_study *study, double queue_ns)
     return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
 }
 
-/* True when the queue had no room for the lost parts. Needs exact time stamps. */
-static bool had_no_room(const struct pl_loss_facts *f, const struct pl_lost_run *run)
+/* True when the queue had no room for the lost parts. Needs exact time stamps. Parts of several transfers come at any
+ * moment while the line sends a packet, whose rest is no longer in the queue. Parts of one transfer mostly come when a
+ * packet has just left, because its acknowledgements clock them. */
+static bool had_no_room(const struct pl_loss_study *study, const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
-    double parts_ns = (run->n < PL_SUPER_PARTS ? PL_FULL_PARTS : PL_FULL_SUPER_PARTS) * f->part_ns;
+    bool one = run->n < PL_SUPER_PARTS && !study->several;
+    double parts_ns = (one ? PL_FULL_PARTS : PL_FULL_SUPER_PARTS) * f->part_ns;
     return f->longest_ns >= PL_QUEUE_NS && run->left_ns >= f->longest_ns - (f->part_ns > 0 ? parts_ns : f->late_ns);
 }
 
@@ -68,7 +71,7 @@ static void mark_full(struct pl_loss_study *study, struct pl_loss_facts *f)
     f->n = (double)study->runs.n;
     for (size_t i = 0; i < study->runs.n; i++) {
         struct pl_lost_run *run = &study->runs.at[i];
-        run->full = f->exact ? had_no_room(f, run) : seems_full(study, f, run);
+        run->full = f->exact ? had_no_room(study, f, run) : seems_full(study, f, run);
         counted =
             counted && i && run->first_sent_ns - sent_ns <= pl_transfer_rtt_ns(study->t, sent_ns); /* same episode */
         sent_ns = run->first_sent_ns;

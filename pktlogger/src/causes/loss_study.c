@@ -55,16 +55,19 @@ int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *
                          segment->len + PL_HEADERS);
 }
 
-int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment)
+int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment, uint32_t flow)
 {
     struct pl_lost_run *last = study->runs.n ? &study->runs.at[study->runs.n - 1] : NULL;
     if (last && last->place == study->n) {
         last->n++;
+        last->last_flow = flow;
         last->last_seq = segment->seq;
         last->last_sent_ns = segment->t_sent_ns;
         return 0;
     }
     struct pl_lost_run run = {.place = study->n,
+                              .first_flow = flow,
+                              .last_flow = flow,
                               .first_seq = segment->seq,
                               .last_seq = segment->seq,
                               .first_sent_ns = segment->t_sent_ns,
@@ -89,14 +92,22 @@ int pl_loss_study_end(struct pl_loss_study *study)
     return 0;
 }
 
-void pl_loss_study_free(struct pl_loss_study *study)
+void pl_loss_study_keep_runs(struct pl_loss_study *study)
 {
     free(study->queues);
+    study->queues = NULL;
     pl_sample_free(&study->delays);
     pl_sample_free(&study->shortfalls);
     pl_sample_free(&study->own_delays);
     pl_sample_free(&study->moves);
     free(study->gaps.at);
+    study->gaps.at = NULL;
+    study->gaps.n = 0;
+}
+
+void pl_loss_study_free(struct pl_loss_study *study)
+{
+    pl_loss_study_keep_runs(study);
     free(study->runs.at);
     *study = (struct pl_loss_study){.n = 0};
 }

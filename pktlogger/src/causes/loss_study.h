@@ -1,5 +1,5 @@
-/* Infers the cause of each loss from all losses of a transfer together. A full queue loses parts only at its full
- * length; queue management loses them where the queue is long; chance loses them at any length. So the queue at each
+/* Infers the cause of each loss from all losses of a transfer together, or of several that share one queue. A full queue
+ * loses parts only at its full length; queue management loses them where the queue is long; chance loses them at any length. So the queue at each
  * loss is compared with the queues at all places, which are the positions between two arrivals. Where that
  * shows nothing, or where late time stamps hide it, the cause is unknown: a wrong cause is worse.
  * The rules are in FORMAT.md section 4, "Losses". */
@@ -13,6 +13,7 @@
 /* Parts lost in a row, with none between them that arrived. */
 struct pl_lost_run {
     uint64_t place; /* arrivals before it */
+    uint32_t first_flow, last_flow;
     uint64_t first_seq, last_seq;
     int64_t first_sent_ns, last_sent_ns;
     int64_t before_sent_ns, next_sent_ns; /* when the arrivals just before and after were sent; INT64_MIN and INT64_MAX:
@@ -32,7 +33,8 @@ struct pl_gap_seen {
 };
 
 struct pl_loss_study {
-    const struct pl_transfer *t;
+    const struct pl_transfer *t; /* or a sum of several */
+    bool several;
     double service; /* ns a byte; 0: not known */
     struct pl_queues *queues;
     uint64_t n;              /* arrivals */
@@ -59,7 +61,10 @@ int pl_loss_study_begin(struct pl_loss_study *study, const struct pl_transfer *t
 
 /* Take the next part in order of sending: one that arrived, or one that was lost. Return 0, or -1 without memory. */
 int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *segment);
-int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment);
+int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment, uint32_t flow);
+
+/* Frees all but the runs and the results. */
+void pl_loss_study_keep_runs(struct pl_loss_study *study);
 
 /* Finds the queue of each run, and sorts the samples. loss_judge.h has the causes. Returns 0, or -1 without memory. */
 int pl_loss_study_end(struct pl_loss_study *study);

@@ -1,6 +1,7 @@
 /* Implements losses.h. */
 #include "losses.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "service.h"
@@ -45,11 +46,13 @@ static void find_bursts(struct pl_loss_causes *c)
 /* True when a nearby run lost the same octets. Then the contents of the packets decide, not the time. */
 static bool same_octets(const struct pl_loss_causes *c, const struct pl_lost_run *run)
 {
-    size_t first = c->studied > PL_SAME_OCTETS_RUNS ? c->studied - PL_SAME_OCTETS_RUNS : 0;
-    for (size_t i = first; run && i < c->study->runs.n && i <= c->studied + PL_SAME_OCTETS_RUNS; i++) {
+    size_t at = run ? (size_t)(run - c->study->runs.at) : 0,
+           first = at > PL_SAME_OCTETS_RUNS ? at - PL_SAME_OCTETS_RUNS : 0;
+    for (size_t i = first; run && i < c->study->runs.n && i <= at + PL_SAME_OCTETS_RUNS; i++) {
         const struct pl_lost_run *other = &c->study->runs.at[i];
         if (other != run && other->n == run->n && run->first_seq != run->last_seq &&
-            other->first_seq == run->first_seq && other->last_seq == run->last_seq)
+            other->first_flow == run->first_flow && other->first_seq == run->first_seq &&
+            other->last_flow == run->last_flow && other->last_seq == run->last_seq)
             return true;
     }
     return false;
@@ -103,19 +106,11 @@ static void find_silence(struct pl_loss_causes *c, const struct pl_lost_run *run
          (!next->len || pl_outage_shows(c->silent_n, c->silent.t1_ns - c->silent.t0_ns, next->t_sent_ns - from_ns)));
 }
 
-/* The study's result for the parts lost before the next arrival; NULL: none. */
-static const struct pl_lost_run *studied_run(struct pl_loss_causes *c)
-{
-    const struct pl_loss_study *study = c->study;
-    while (c->studied < study->runs.n && study->runs.at[c->studied].place < c->arrived)
-        c->studied++;
-    bool there = c->studied < study->runs.n && study->runs.at[c->studied].place == c->arrived;
-    return there ? &study->runs.at[c->studied] : NULL;
-}
-
 /* The rest of the queue when a part was sent, if nothing had been admitted during the whole run. */
-static double left_ns(const struct pl_loss_causes *c, int64_t t_sent_ns)
+static double left_ns(const struct pl_loss_causes *c, const struct pl_lost_run *run, int64_t t_sent_ns)
 {
+    if (c->study->several)
+        return run ? run->left_ns - (double)(t_sent_ns - run->first_sent_ns) : -INFINITY;
     return (double)(pl_settled_ns(c->t, &c->before) - t_sent_ns) - c->study->base_ns;
 }
 
@@ -149,7 +144,7 @@ static bool went_on(const struct pl_loss_causes *c, const struct pl_lost_run *ru
         (run && run->full && !c->study->managed && drained(c, next, lasted_ns)))
         return true;
     return c->study->drains_show && c->before.len &&
-           left_ns(c, c->silent.t1_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
+           left_ns(c, run, c->silent.t1_ns) + late_ns + services_ns < PL_OUTAGE_LEFT * c->study->longest_ns;
 }
 
 /* The cause that the captures show. Queue management may go on dropping until the queue is empty, and for as long
@@ -162,9 +157,9 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
     if (cause == PL_LOSS_POLICER || !silent || !went_on(c, run, next, row) || c->t->ruled_out & 1U << PL_LOSS_OUTAGE)
         return cause;
     if (c->study->managed && !c->both_ways)
-        return c->study->drains_show && left_ns(c, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
-                                                                                            : PL_LOSS_UNKNOWN;
-    bool full_still = left_ns(c, row->t_sent_ns) + c->study->alike_ns >= c->study->longest_ns;
+        return c->study->drains_show && left_ns(c, run, c->last_lost_ns) > -c->study->longest_ns ? PL_LOSS_AQM
+                                                                                                 : PL_LOSS_UNKNOWN;
+    bool full_still = left_ns(c, run, row->t_sent_ns) + c->study->alike_ns >= c->study->longest_ns;
     return cause == PL_LOSS_TAIL_DROP && full_still ? PL_LOSS_TAIL_DROP : PL_LOSS_OUTAGE;
 }
 
@@ -219,22 +214,40 @@ static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_s
     return longer_ns >= 0 ? longer_ns : seen_ns;
 }
 
+/* The study's run of a waiting row; NULL: none. */
+static const struct pl_lost_run *studied_run(const struct pl_loss_causes *c, const struct pl_loss *row)
+{
+    return row->run == PL_NO_LOST_RUN ? NULL : &c->study->runs.at[row->run];
+}
+
+/* Whether a part arrived near the run: of the transfer itself, or of any that shares the queue. */
+static bool has_near(const struct pl_loss_causes *c, const struct pl_lost_run *run, bool own, int64_t near_ns)
+{
+    if (!c->study->several)
+        return own;
+    return (run->before_sent_ns != INT64_MIN && run->first_sent_ns - run->before_sent_ns <= near_ns) ||
+           (run->next_sent_ns != INT64_MAX && run->next_sent_ns - run->last_sent_ns <= near_ns);
+}
+
 /* Reports the parts lost before `next` arrived (len 0: nothing arrived). In the rows kept until now, `cause` holds the
- * box's fate, and spacing_ns the time when the part left the bottleneck. */
+ * box's fate, `run` the number of the study's run, and spacing_ns the time when the part left the bottleneck. */
 static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
 {
-    const struct pl_lost_run *run = studied_run(c);
+    for (size_t i = 0; !c->near && i < c->run.n; i++)
+        c->near = studied_run(c, &c->run.at[i]);
     int64_t rtt_ns = pl_transfer_rtt_ns(c->t, c->first_lost_ns);
     int64_t near_ns = rtt_ns > PL_OUTAGE_NS ? rtt_ns : PL_OUTAGE_NS;
     bool before = c->before.len && c->first_lost_ns - c->before.t_sent_ns <= near_ns;
     bool after = next->len && next->t_sent_ns - c->last_lost_ns <= near_ns;
     int64_t down_ns = -1, last_ns = -1;
     static const struct pl_segment none = {.len = 0};
-    find_silence(c, run, next);
+    find_silence(c, c->near, next);
     for (size_t i = 0; i < c->run.n; i++) {
         struct pl_loss row = c->run.at[i], told = row;
+        const struct pl_lost_run *own = studied_run(c, &row), *run = own || c->study->several ? own : c->near;
+        bool known = run && has_near(c, run, before || after, near_ns);
         row.run = (uint32_t)c->run.n;
-        row.queue_ns = run && (before || after) ? (run->queue_ns > 0 ? (int64_t)run->queue_ns : 0) : -1;
+        row.queue_ns = known ? (run->queue_ns > 0 ? (int64_t)run->queue_ns : 0) : -1;
         row.service_ns = (int64_t)(c->study->service * (row.len + PL_HEADERS));
         row.spacing_ns = before && after ? pl_settled_ns(c->t, next) - pl_settled_ns(c->t, &c->before) : -1;
         enum pl_loss_cause seen = told.cause == FATE_UNSEEN       ? PL_LOSS_CAPTURE
@@ -257,8 +270,10 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
 
 int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segment)
 {
-    if (pl_lost(c->t, segment) || (segment->unseen && c->t->ends == PL_BOTH_ENDS)) {
+    bool lost = pl_lost(c->t, segment);
+    if (lost || (segment->unseen && c->t->ends == PL_BOTH_ENDS)) {
         struct pl_loss row = {.flow = c->t->number,
+                              .run = lost ? c->t->lost_runs.at[c->lost++] : PL_NO_LOST_RUN,
                               .len = segment->len,
                               .seq = segment->seq,
                               .t_sent_ns = segment->t_sent_ns,
@@ -278,7 +293,7 @@ int pl_loss_causes_add(struct pl_loss_causes *c, const struct pl_segment *segmen
     if (c->run.n && end_run(c, segment) < 0)
         return -1;
     c->before = *segment;
-    c->arrived++;
+    c->near = NULL;
     return 0;
 }
 

@@ -17,10 +17,10 @@ struct pl_loss_causes {
     const struct pl_loss_study *study;
     pl_loss_sink *sink;
     void *context;
-    PL_VECTOR(struct pl_loss) run; /* parts lost since the last arrival */
-    struct pl_segment before;      /* the last part that arrived; len 0: none yet */
-    uint64_t arrived;              /* parts */
-    size_t studied;                /* number of the study's runs before the next part */
+    PL_VECTOR(struct pl_loss) run;  /* parts lost since the last arrival */
+    struct pl_segment before;       /* the last part that arrived; len 0: none yet */
+    size_t lost;                    /* parts: so many of t->lost_runs are taken */
+    const struct pl_lost_run *near; /* the study's run of a part lost since the last arrival; NULL: none */
     int64_t first_lost_ns, last_lost_ns;
     struct pl_time_span silent; /* while nothing passed: when the first and the last lost part were sent */
     size_t silent_n;            /* number of parts lost in `silent` */

@@ -56,7 +56,7 @@ static void gather(struct trial *trial)
         struct pl_loss_study *study = &trial->study;
         int64_t ack_ns = part.t_sent_ns + (int64_t)(way_ms * MS);
         if (trial->lost[0][i])
-            CHECK_EQ(pl_loss_study_loss(study, &part), 0);
+            CHECK_EQ(pl_loss_study_loss(study, &part, 0), 0);
         else
             CHECK_EQ(pl_loss_study_arrival(study, &part), 0);
         if (trial->lost[0][i]) /* nothing is acknowledged */

@@ -155,10 +155,13 @@ static void judge(struct path *path)
     service_ns = pl_service_end(&service);
     CHECK_EQ(pl_loss_study_begin(&study, &path->t, service_ns), 0);
     study.uneven = service.slow > PL_VARIES * service_ns;
-    for (size_t i = 0; i < path->n; i++)
-        CHECK_EQ(path->parts[i].t_received_ns < 0 ? pl_loss_study_loss(&study, &path->parts[i])
-                                                  : pl_loss_study_arrival(&study, &path->parts[i]),
+    for (size_t i = 0; i < path->n; i++) {
+        bool lost = path->parts[i].t_received_ns < 0;
+        CHECK_EQ(lost ? pl_loss_study_loss(&study, &path->parts[i], 0) : pl_loss_study_arrival(&study, &path->parts[i]),
                  0);
+        if (lost)
+            CHECK_EQ(PL_APPEND(&path->t.lost_runs, (uint32_t)study.runs.n - 1), 0);
+    }
     CHECK_EQ(pl_loss_judge(&study), 0);
     pl_time_spans_free(&path->down);
     pl_loss_causes_begin(&causes, &path->t, &study, &path->down, keep, path);
@@ -166,6 +169,8 @@ static void judge(struct path *path)
         CHECK_EQ(pl_loss_causes_add(&causes, &path->parts[i]), 0);
     CHECK_EQ(pl_loss_causes_end(&causes), 0);
     pl_loss_study_free(&study);
+    free(path->t.lost_runs.at);
+    path->t.lost_runs.at = NULL;
 }
 
 /* At most 5 % of the losses have a wrong cause, and at least `least` % the right one. */
