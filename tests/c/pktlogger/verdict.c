@@ -216,7 +216,7 @@ static void a_control_that_sets_a_rate_is_not_advised_to_become_one(void)
         t.sets_rate = i % 2;
         struct pl_verdict v = pl_verdict_of(&t);
         says(&v, rows[i / 2].text, !t.sets_rate);
-        says(&v, "TCP of the Reno kind", !t.sets_rate);
+        says(&v, "TCP Reno reaches", !t.sets_rate);
     }
 }
 
