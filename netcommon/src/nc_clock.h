@@ -1,6 +1,6 @@
 /* Clocks. Everything inside the tools is CLOCK_MONOTONIC nanoseconds: all namespaces of a machine share it, so
  * two-ended timelines need no offset estimation. Captures carry CLOCK_REALTIME; a pair of both clocks, read together,
- * converts between them. Protocol and queueing code never calls this: it takes `now` as an argument. */
+ * converts between them. Protocol and queueing code never reads a clock: it takes `now` as an argument. */
 #ifndef NC_CLOCK_H
 #define NC_CLOCK_H
 
@@ -18,8 +18,8 @@ struct nc_clock_pair {
 /* CLOCK_MONOTONIC, nanoseconds. */
 uint64_t nc_now_ns(void);
 
-/* Both clocks, read together. Two monotonic readings bracket the realtime one; of a few tries the one with the
- * narrowest bracket is kept, and the middle of the bracket is its monotonic time. */
+/* Both clocks, read together. The realtime clock is read between two readings of the monotonic one. Of a few tries the
+ * one with the smallest interval counts, and its middle is the monotonic time. */
 struct nc_clock_pair nc_clock_pair_read(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* One option: a row with name, default, range, unit and help, and how a value gets into the caller's settings.
- * nc_options.h makes command lines of such rows; a control socket sets single ones. */
+/* One option: a row with name, default, range, unit and help, and the way in which its value gets into the caller's
+ * settings. nc_options.h parses command lines by such rows; a control socket sets single ones. */
 #ifndef NC_OPTION_H
 #define NC_OPTION_H
 
@@ -18,7 +18,7 @@ enum nc_option_kind {
     NC_OPT_QUANTITY,   /* uint64_t in the base unit of .unit, within min … max */
     NC_OPT_QUANTITIES, /* struct nc_quantities: the same, may be given several times */
     NC_OPT_LIST,       /* struct nc_strings: may be given several times */
-    NC_OPT_SECTION,    /* a heading in --help; has no value, and is the last kind */
+    NC_OPT_SECTION,    /* a heading in --help, without a value; the last kind */
 };
 
 #define NC_STRINGS_MAX 16
@@ -27,7 +27,7 @@ struct nc_strings {
     const char *at[NC_STRINGS_MAX];
 };
 
-/* Without a value from the user the default is the only one. */
+/* The values of an option that may be repeated; without a value from the user, the default. */
 struct nc_quantities {
     size_t n;
     bool given;

@@ -9,10 +9,10 @@
  *        "default_text": "50us", "minimum": 0, "minimum_text": "0ns", "maximum": 10000000, "maximum_text": "10ms",
  *        "choices": null, "metavar": "DURATION", "help": "…"}, …]}
  *
- * A quantity's default and bounds are integers in its base unit, and text as a user would type it. `verb` is null for a
- * tool without verbs, `letter`, `unit`, `choices` and `metavar` where the option has none, `default` where nothing is
- * set unless the user sets it, `maximum` where there is no upper bound. Scenario validation, manual pages and shell
- * completion are derived from this output or tested against it (netcommon/options.py). */
+ * A quantity's default and bounds are integers in its base unit, and text as a user would type it. These are null:
+ * `verb` for a tool without verbs; `letter`, `unit`, `choices` and `metavar` if the option has none; `default` if there
+ * is none; `maximum` if there is no upper bound. Scenario validation, manual pages and shell completion are derived
+ * from this output or tested against it (netcommon/options.py). */
 #ifndef NC_OPTIONS_H
 #define NC_OPTIONS_H
 
@@ -25,10 +25,10 @@ struct nc_usage {
 };
 
 /* Fills `settings` with the defaults, then with argv[1…]. argv[0] is the program's name or, for a verb, the verb's.
- * Prints and exits with status 0 on --help, -h and --options-json. On a bad value it dies (nc_die, status 2) with one
- * line that names the option, the value and what is allowed. Returns the index of the first positional argument (GNU
- * permutation applies). `given`, when not NULL, has a bool for each row: whether the user set it. A mistake in the
- * table (a duplicate name, a bad default) is our bug and asserts. */
+ * Prints and exits with status 0 on --help, -h and --options-json. On a bad value it ends the program (nc_die, status
+ * 2) with one line that names the option, the value and what is allowed. Returns the index of the first positional
+ * argument (GNU permutation applies). `given`, when not NULL, has a bool for each row: whether the user set it. A
+ * mistake in the table (a duplicate name, a bad default) is our bug and asserts. */
 int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_usage *usage, void *settings, bool *given,
                      int argc, char **argv);
 

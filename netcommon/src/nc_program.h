@@ -1,4 +1,4 @@
-/* The frame of every tool's main: a table of verbs, `--help`, `--version`, and how the process meets its surroundings
+/* The common part of every tool's main: a table of verbs, `--help`, `--version`, and the set-up of the process
  * (signals, parent, descriptors). A tool provides only the table of its verbs.
  *
  * `--verbs-json` is a hidden option of every tool. It prints {"tool":"rttcp","verbs":[{"name":null,"help":"…"},
@@ -19,7 +19,7 @@ struct nc_verb {
 struct nc_program {
     const char *name;
     const char *purpose;               /* one sentence */
-    int (*run)(int argc, char **argv); /* for a command line without a verb; NULL: the tool wants a verb */
+    int (*run)(int argc, char **argv); /* for a command line without a verb; NULL: the tool requires a verb */
     const struct nc_verb *verbs;
     size_t verbs_n;
 };
@@ -31,14 +31,14 @@ int nc_program_main(const struct nc_program *program, int argc, char **argv);
 /* Whether stdout gets text for people: `--human` was given, or stdout is a terminal and `--json` was not given. */
 bool nc_program_is_human(bool human, bool json);
 
-/* SIGINT and SIGTERM arrive at the descriptor returned (signalfd, non-blocking) and nowhere else, also in threads
- * started later. -1 with errno. */
+/* Directs SIGINT and SIGTERM to the descriptor that it returns (signalfd, non-blocking) and blocks them in this and all
+ * later threads. -1 with errno. */
 int nc_program_open_signals(void);
 
-/* Whether such a signal has arrived and waits to be read: a loop over something long ends then. */
+/* Whether such a signal has arrived and is not read yet; long loops check this. */
 bool nc_program_end_waits(void);
 
-/* Forgets the signals that have arrived and closes the descriptor. The next signal ends the process at once. */
+/* Discards the signals that have arrived and closes the descriptor. The next signal ends the process at once. */
 void nc_program_close_signals(int fd);
 
 /* `--parent-death`: the process gets SIGTERM when its parent ends. */

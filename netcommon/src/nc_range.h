@@ -1,4 +1,4 @@
-/* The smaller and the larger of two numbers. C has neither, and a macro would evaluate an argument twice. */
+/* The smaller and the larger of two numbers, as functions, because macros would evaluate an argument twice. */
 #ifndef NC_RANGE_H
 #define NC_RANGE_H
 

@@ -1,6 +1,6 @@
-/* Connects an algorithm to a kernel socket. BPF (bpf/world.h) and the built-in module (kernel/tcp_lfp.c) include the
- * same text and define LFP_CALLBACK, LFP_STATE, LFP_TCP and LFP_IS_CWND_LIMITED first. Callbacks are macros over the
- * algorithm's name, because C has no other way to write them once. */
+/* Connects an algorithm to a kernel socket. BPF (bpf/world.h) and the built-in module (kernel/tcp_lfp.c) define
+ * LFP_CALLBACK, LFP_STATE, LFP_TCP and LFP_IS_CWND_LIMITED and then include this file. Callbacks are macros with the
+ * algorithm's name as argument, because C has no other way to write them once. */
 #ifndef TCP_GLUE_H
 #define TCP_GLUE_H
 
@@ -22,7 +22,7 @@ LFP_INLINE void lfp_window_store(struct tcp_sock *tp, const struct lfp_window *w
     tp->snd_ssthresh = w->ssthresh;
 }
 
-/* A window that is not used must not grow. The rule is that of the kernel's tcp_is_cwnd_limited(). */
+/* True when the window may grow: it must be in use, by the rule of the kernel's tcp_is_cwnd_limited(). */
 LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
 {
     if (LFP_IS_CWND_LIMITED(tp))
@@ -77,9 +77,9 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
         }                                                                                                              \
     }
 
-/* The callbacks of lfp_xys alone. Every ACK counts for s. A gap after idleness does not: it ends with a start of
- * transmission while nothing is outstanding. That must be checked, because the kernel also reports a retransmission
- * after a time-out as a start. The includer defines the type of the event. */
+/* The callbacks of lfp_xys only. Every ACK counts for s. A gap in which the connection was idle does not count: it ends
+ * with a start of transmission while nothing is outstanding. The latter must be checked, because the kernel also
+ * reports a retransmission after a time-out as a start. The includer defines the type of the event. */
 #ifndef LFP_EVENT
 #define LFP_EVENT enum tcp_ca_event
 #endif

@@ -1,8 +1,8 @@
-/* How the box speaks with sch_comet, the same box as a queueing discipline of the kernel of virtual time
- * (scenarios/virtual/comet). A file of /proc is one box: it lives from open to close, takes packed parameters
- * (models_packed.h), and returns each direction's counters (struct direction_view). Disciplines are put on the
- * interfaces of the box by rtnetlink; their options name the open file. Both sides run on one machine and are built
- * from one version. */
+/* The interface to sch_comet, the same box as a queueing discipline of the virtual-time kernel
+ * (scenarios/virtual/comet). An open file of /proc is one box: it exists until the file is closed, takes packed
+ * parameters (models_packed.h), and returns each direction's counters (struct direction_view). Disciplines are attached
+ * to the interfaces of the box by rtnetlink; their options name the open file. Both sides run on one machine and are
+ * built from one version. */
 #ifndef COMET_KERNEL_CALLS_H
 #define COMET_KERNEL_CALLS_H
 
@@ -13,14 +13,14 @@
 #define COMET_KERNEL_DISCIPLINE "comet"
 
 /* Properties of the box that never change. `record`: the memory of a record file (0: none) that this process has
- * mapped, with the places of each direction's ring and slots in it. */
+ * mapped, with the offsets of each direction's ring and slots in it. */
 struct comet_kernel_open {
     __u64 seed, granularity_ns, memory_bytes;
     __u64 view_bytes; /* sizeof(struct direction_view): differs when the other side was built from other sources */
     __u64 record, record_bytes, ring_at[2], slots_at[2], slots_n, header_bytes;
 };
 
-/* A packed block for each direction, in force from `now_ns` on; 0: from now on. */
+/* A packed block for each direction, which applies from `now_ns` on; 0: from now on. */
 struct comet_kernel_set {
     __u64 now_ns, block[2], len[2];
 };

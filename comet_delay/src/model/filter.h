@@ -1,7 +1,7 @@
-/* Which wire packets the models of harm concern: loss, duplication, corruption, reordering and jitter. Delay, rate and
- * queue concern all packets, because they share the line.
+/* The filter of wire packets to which impairments apply: loss, duplication, corruption, forgery, reordering and jitter.
+ * Delay, rate and queue apply to all packets, because they share the line.
  *
- * Text: `all`, or terms between commas that must all hold; `!` in front of a term negates it.
+ * Text: `all`, or terms separated by commas that must all match; `!` before a term negates it.
  *   tcp, udp               by transport
  *   syn, fin, rst          TCP with that flag
  *   data                   TCP or UDP with payload
@@ -10,11 +10,11 @@
  *   src=ADDR[/LEN], dst=ADDR[/LEN]       IPv4 or IPv6
  *   min-size=1000, max-size=100          bytes from the link header on, as captures count them
  *
- * A term about a field that the packet does not have matches neither plain nor negated. Such fields are those of the
- * transport header in later fragments, and in packets whose headers are cut off or inconsistent. If a negated term
- * matched there, `!dport=22` would harm the fragments of that very flow.
- * Rejected: BPF programs, as tcpdump's filters. They see super-packets, not the wire packets that the box decides
- * about, and no control socket should take programs. */
+ * A term about a field that the packet does not have matches neither plain nor negated. Later fragments, and packets
+ * whose headers are cut off or inconsistent, do not have the fields of the transport header. If a negated term matched
+ * there, `!dport=22` would apply to fragments of that very flow.
+ * Rejected: BPF programs like tcpdump's filters. They see super-packets, not the wire packets that the box decides
+ * about, and a control socket should not accept programs. */
 #ifndef COMET_FILTER_H
 #define COMET_FILTER_H
 
@@ -49,7 +49,7 @@ struct filter_packet {
     uint16_t tcp_flags; /* nc_tcp_flag bits */
 };
 
-/* Fills *filter from text. Returns 0, or -1 with the error; *filter is then as it was. */
+/* Fills *filter from text. Returns 0, or -1 with the error; *filter is then unchanged. */
 int filter_parse(const char *text, struct filter *filter, struct nc_error *error);
 
 /* Writes a text that parses to the same filter; FILTER_TEXT_MAX bytes are always enough. Returns buf. */

@@ -1,15 +1,15 @@
-/* A table row for each kind of term, for those who read terms and those who match packets. Transport terms are sets of
- * classes, so that terms which exclude each other are found where the text is read. */
+/* One table row for each kind of term, for parsing terms and for matching packets. Transport terms are sets of classes,
+ * so that the parser detects terms that exclude each other. */
 #ifndef COMET_FILTER_TERMS_H
 #define COMET_FILTER_TERMS_H
 
 #include "filter.h"
 
-/* A TCP or UDP packet is of exactly one class, any other of none. */
+/* A TCP or UDP packet belongs to exactly one class, any other packet to none. */
 enum {
     TCP_DATA = 1,   /* with payload */
     TCP_ACK = 2,    /* without, and ACK alone */
-    TCP_OTHER = 4,  /* without, and SYN, FIN or RST, or no ACK */
+    TCP_OTHER = 4,  /* TCP without payload and with SYN, FIN or RST, or without ACK */
     UDP_DATA = 8,   /* with payload */
     UDP_EMPTY = 16, /* without */
     TCP = TCP_DATA | TCP_ACK | TCP_OTHER,
@@ -21,7 +21,7 @@ enum filter_kind { TRANSPORT, FLAG, SPORT, DPORT, SRC, DST, MIN_SIZE, MAX_SIZE }
 struct filter_row {
     const char *name; /* ends in = where a value follows */
     enum filter_kind kind;
-    uint8_t classes; /* classes of packets that it can match; 0: any packet */
+    uint8_t classes; /* classes of packets that the term can match; 0: any packet */
     uint16_t flag;
     uint32_t low, high; /* what the number may be */
 };

@@ -5,8 +5,8 @@
 
 #include "random.h"
 
-/* Mean and standard deviation of s^(-1/3), and the deviation of 1/4 z + s^(-1/3), for uniform s and its normal score z.
- * The first deviation is the root of 3/4; the second comes from numerical integration. */
+/* Mean and standard deviation of s^(-1/3), and the standard deviation of 1/4 z + s^(-1/3), for uniform s and its normal
+ * score z. The first one is the square root of 3/4; the second comes from numerical integration. */
 static const double pareto_mean = 1.5, pareto_sd = 0.86602540378443865, paretonormal_sd = 1.05177724554164;
 
 static const double two_pi = 6.283185307179586;

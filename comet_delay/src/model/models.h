@@ -1,5 +1,5 @@
-/* What the texts among the parameters mean. They are parsed once, when they are set, so that a wrong one is refused as
- * a whole and the packet path never sees a text. */
+/* The models that the texts among the parameters describe. The texts are parsed once, when they are set, so that a
+ * wrong one is refused as a whole and the packet path never handles a text. */
 #ifndef COMET_MODELS_H
 #define COMET_MODELS_H
 
@@ -15,18 +15,18 @@ struct models {
     struct loss_model loss, loss_after;
     struct aqm_params aqm;
     struct jitter_model jitter;
-    struct rate_trace rate; /* of --rate where there is no trace */
+    struct rate_trace rate; /* the value of --rate if there is no trace */
 };
 
 /* True when there is a bottleneck. */
 bool models_limit_rate(const struct models *models);
 
-/* Whether packets meet the bottleneck: a policer needs no rate behind it. */
+/* Whether packets pass the bottleneck: with a rate, or with a policer, which needs no rate after it. */
 bool models_use_bottleneck(const struct models *models);
 
 /* The most bytes that the path can hold: for each channel the highest rate times the longest delay, plus the queue.
  * Without a rate 10 Gbit/s is assumed, which only decides how much memory is touched in advance. Distributions without
- * an upper end count up to four standard deviations. */
+ * an upper bound count up to four standard deviations. */
 struct models_held {
     uint64_t bytes, channels, rate_bps, jitter_ns; /* rate_bps: of a channel */
 };
@@ -36,13 +36,13 @@ struct models_held models_held(const struct params *params, const struct models 
 int models_build(const struct params *params, struct models *models, struct nc_error *error);
 
 /* Like models_build, but reuses every model of `had` (built from `old`) whose text has not changed: solving for a
- * correlation takes a millisecond, and a file may be gone by now. */
+ * correlation takes a millisecond, and a file may no longer exist. */
 int models_rebuild(const struct params *params, const struct params *old, const struct models *had,
                    struct models *models, struct nc_error *error);
 void models_free(struct models *models);
 
-/* {"jitter","rate","aqm","only","loss","loss_after"}: what each text means, in its full form with all defaults
- * filled in, and {"loss_mean","loss_after_mean"}: the share of packets lost in the long run, null for lists. */
+/* {"jitter","rate","aqm","only","loss","loss_after"}: each model in its full text form, with all defaults filled in,
+ * and {"loss_mean","loss_after_mean"}: the long-run loss ratios, null for lists. */
 json_t *models_json(const struct models *models);
 
 #endif

@@ -7,7 +7,7 @@ enum { TABLES = 4 };
 
 struct head {
     uint64_t params_bytes, models_bytes;
-    uint64_t values[TABLES]; /* of each table; 0: there is none */
+    uint64_t values[TABLES]; /* lengths of the tables; 0: there is no table */
 };
 
 /* The tables that the models own, in the order of the block. */
@@ -45,7 +45,7 @@ void *models_pack(const struct params *params, const struct models *models, size
     return block;
 }
 
-/* Whether the lengths at the head of a block add up to its size. */
+/* Checks that the lengths at the head of a block add up to its size. */
 static bool fits(const struct head *head, size_t len)
 {
     uint64_t left = len - sizeof *head;

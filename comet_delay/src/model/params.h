@@ -1,6 +1,6 @@
-/* What a user can set of one direction of the box. Each parameter is one row of a table, from which the command line,
- * the control socket's `set` and `show`, and the manual take names, units and ranges. Every parameter can be changed
- * while packets flow. */
+/* The parameters of one direction of the box. Each is one row of a table, from which the command line, the control
+ * socket's `set` and `show`, and the manual take names, units and ranges. Every parameter can be changed while packets
+ * flow. */
 #ifndef COMET_PARAMS_H
 #define COMET_PARAMS_H
 
@@ -9,9 +9,9 @@
 
 #include "nc_options.h"
 
-/* Which bytes of a packet occupy the line. */
+/* Which bytes of a packet count on the line. */
 enum framing {
-    FRAMING_L2,       /* link header and up, without FCS: what tc and captures count */
+    FRAMING_L2,       /* from the link header on, without FCS, as in tc and captures */
     FRAMING_ETHERNET, /* plus 24 bytes: preamble 8, FCS 4, inter-frame gap 12 */
     FRAMING_IP,       /* IP header and up */
 };
@@ -22,7 +22,7 @@ enum queue_drop { QUEUE_DROP_TAIL, QUEUE_DROP_HEAD };
 /* Whether packets with less jitter overtake earlier ones. */
 enum jitter_order { JITTER_KEEPS_ORDER, JITTER_REORDERS };
 
-/* How packets are shared out among the channels. */
+/* How packets are distributed to the channels. */
 enum balance { BALANCE_FLOW, BALANCE_PACKET };
 
 enum { PARAM_TEXT = 1024, PARAM_FILTER = 256, CHANNELS_MAX = 16 };
@@ -32,8 +32,8 @@ struct params {
     char jitter[PARAM_TEXT];     /* jitter_model.h */
     int jitter_order;            /* enum jitter_order */
     uint64_t rate_bps;           /* 0: no bottleneck */
-    char rate_trace[PARAM_TEXT]; /* rate_trace.h; in place of rate_bps unless "none" */
-    uint64_t channels;           /* of the bottleneck, each with this rate and queue of its own; 0: as 1 */
+    char rate_trace[PARAM_TEXT]; /* rate_trace.h; instead of rate_bps unless "none" */
+    uint64_t channels;           /* channels of the bottleneck, each with this rate and its own queue; 0: as 1 */
     int balance;                 /* enum balance */
     uint64_t queue_bytes;        /* bound on the queue of the bottleneck; 0: no bound */
     uint64_t queue_packets;      /* the same in packets */
@@ -44,19 +44,19 @@ struct params {
     char loss[PARAM_TEXT];       /* before the bottleneck: loss_model.h */
     char loss_after[PARAM_TEXT];
     uint64_t duplicate_ppb; /* sent twice */
-    uint64_t corrupt_ppb;   /* one bit flipped, for the checksum to see */
-    uint64_t forge_ppb;     /* one bit flipped and the checksum made to fit */
-    uint64_t reorder_ppb;   /* share of packets that is delayed by reorder_by_ns while others go on */
+    uint64_t corrupt_ppb;   /* one bit flipped, which the checksum detects */
+    uint64_t forge_ppb;     /* one bit flipped and the checksum adjusted to match */
+    uint64_t reorder_ppb;   /* share of packets that is delayed by reorder_by_ns while others pass */
     uint64_t reorder_by_ns;
     uint64_t bunch_ns;      /* between the openings of the buncher; 0: none */
-    uint64_t bunch_packets; /* packets that one opening lets through; 0: no bound */
-    uint64_t pace_bps;      /* of the pacer in front of the receiver; 0: none */
+    uint64_t bunch_packets; /* most packets that pass at one opening; 0: no bound */
+    uint64_t pace_bps;      /* of the pacer before the receiver; 0: none */
     uint64_t pace_packets;  /* packets/s; 0: none */
     uint64_t pace_buffer_bytes;
     uint64_t drain_rate_bps; /* of the receiver's bus; 0: none */
     uint64_t drain_buffer_bytes;
     uint64_t harmonize_bps;   /* of all flows together; 0: none */
-    uint64_t access_rate_bps; /* of the line that packets come in on; 0: none */
+    uint64_t access_rate_bps; /* of the line on which packets arrive; 0: none */
     int framing;              /* enum framing */
 };
 

@@ -5,7 +5,8 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
-/* Bytes of an opportunity, overhead of a packet, and whether a packet must arrive before the opportunity. */
+/* Bytes of an opportunity, overhead of a packet, and whether a packet that arrives at the time of an opportunity misses
+ * it. */
 static const struct {
     uint32_t bytes, header_bytes;
     bool before;
@@ -57,7 +58,7 @@ uint32_t rate_trace_bytes(const struct rate_trace *trace, uint32_t line_bytes, u
     return header_bytes ? ip_bytes + header_bytes : line_bytes;
 }
 
-/* The rate that holds at `now_ns` and when it ends. */
+/* The rate at `now_ns` and when it ends. */
 static uint64_t rate_at(struct rate_trace_state *state, const struct rate_trace *trace, uint64_t now_ns,
                         uint64_t *until_ns)
 {
@@ -111,7 +112,7 @@ static uint64_t seek(const struct rate_trace_state *state, const struct table *t
     return cycle * table->n + low;
 }
 
-/* When the last byte leaves of a packet that starts at the line's exit or, if that is later, at its arrival. */
+/* When the last byte of a packet leaves that starts at the line's exit or, if later, at its arrival. */
 static uint64_t opportunities_exit(struct rate_trace_state *state, const struct rate_trace *trace, uint64_t arrival_ns,
                                    uint64_t bytes)
 {

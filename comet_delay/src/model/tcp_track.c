@@ -9,7 +9,7 @@ static uint32_t tick(struct tcp_track *track)
     return track->uses;
 }
 
-/* The flow's entry, or the entry that it may take over, which is empty or has another ->flow. */
+/* The flow's entry, or the entry that it may replace, which is empty or has another ->flow. */
 static struct tcp_track_flow *find_flow(struct tcp_track *track, uint64_t flow)
 {
     struct tcp_track_flow *set = &track->flows[random_mix(flow) % (TCP_TRACK_FLOWS / TCP_TRACK_WAYS) * TCP_TRACK_WAYS];
@@ -43,7 +43,7 @@ bool tcp_track_see(struct tcp_track *track, const struct loss_tcp *packet, struc
         return false;
     struct tcp_track_flow *flow = find_flow(track, packet->flow);
     bool known = flow->used && flow->flow == packet->flow;
-    if (!known || (packet->syn && packet->seq != flow->base)) /* a SYN with another number: the ports are used again */
+    if (!known || (packet->syn && packet->seq != flow->base)) /* a SYN with another number: the ports are reused */
         *flow = (struct tcp_track_flow){
             .flow = packet->flow, .base = packet->syn ? packet->seq : packet->seq - 1, .next = packet->syn ? 0 : 1};
     flow->used = tick(track);

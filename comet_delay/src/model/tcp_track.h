@@ -1,9 +1,9 @@
-/* Says for each wire packet of TCP which bytes of the flow it carries, and whether they pass here for the first, second
- * or a later time. It watches one direction only and needs no ACKs. Its memory is bounded: it remembers the flows and
- * the retransmitted segments used last. A segment whose first byte lies below the highest byte seen is a
- * retransmission. Transmissions are counted by that first byte, so a sender that cuts its retransmission elsewhere
- * starts at 2 again. Packets that were reordered before they come here look like retransmissions, as to any observer in
- * the middle. Sequence numbers are relative, as in pktlogger and Wireshark: the SYN is 0 and the first byte of data is
+/* Determines for each TCP wire packet which bytes of the flow it carries, and whether they pass for the first, second
+ * or a later time. It watches one direction only and needs no ACKs. Its memory is bounded: it remembers the most recent
+ * flows and retransmitted segments. A segment whose first byte lies below the highest byte seen is a retransmission.
+ * Transmissions are counted by that first byte, so if a retransmission begins at another byte, the count starts at 2
+ * again. Packets that were reordered earlier look like retransmissions, as to any observer in the middle. Sequence
+ * numbers are relative, as in pktlogger and Wireshark: the SYN is 0 and the first byte of data is
  * 1. In a flow whose SYN was not seen, the first byte seen is 1. */
 #ifndef COMET_TCP_TRACK_H
 #define COMET_TCP_TRACK_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a caller knows from the headers. */
+/* The caller's information from the headers. */
 struct loss_tcp {
     uint64_t flow; /* hash of addresses and ports */
     uint32_t seq;  /* as on the wire */
@@ -29,8 +29,8 @@ enum { TCP_TRACK_WAYS = 4, TCP_TRACK_FLOWS = 64, TCP_TRACK_SEGMENTS = 4096 };
 struct tcp_track {
     uint32_t uses; /* counts uses, so that the least recently used entry can be replaced */
     struct tcp_track_flow {
-        uint64_t flow, next; /* next: relative number behind the highest seen */
-        uint32_t base;       /* number on the wire of relative 0 */
+        uint64_t flow, next; /* next: relative number after the highest seen */
+        uint32_t base;       /* wire number of relative number 0 */
         uint32_t used;       /* 0: empty */
     } flows[TCP_TRACK_FLOWS];
     struct tcp_track_segment {
@@ -39,9 +39,8 @@ struct tcp_track {
     } segments[TCP_TRACK_SEGMENTS];
 };
 
-/* Takes note of the packet and fills in *seen. False, with *seen as it was, when the packet carries nothing that could
- * be lost and sent again: it is a pure ACK, or has data from before the first packet seen. A track starts as all
- * zero. */
+/* Records the packet and fills in *seen. Returns false with *seen unchanged when the packet has nothing that could be
+ * retransmitted: it is a pure ACK, or its data are older than the first packet seen. A track starts as all zero. */
 bool tcp_track_see(struct tcp_track *track, const struct loss_tcp *packet, struct tcp_seen *seen);
 
 #endif

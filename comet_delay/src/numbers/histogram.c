@@ -1,7 +1,7 @@
 #include "histogram.h"
 
-/* Each value below 4 has a bucket of its own. Above, the two bits behind the leading one choose a quarter of the
- * octave. */
+/* Each value below 4 has a bucket of its own. For larger values the two bits after the leading one choose a quarter of
+ * the octave. */
 static unsigned bucket_of(uint64_t value)
 {
     if (value < 4)

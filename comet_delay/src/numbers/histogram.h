@@ -1,4 +1,4 @@
-/* A histogram of durations with four buckets an octave, so that any percentile is right within 19 %. */
+/* A histogram of durations with four buckets per octave, so that any percentile is accurate to 19 %. */
 #ifndef COMET_HISTOGRAM_H
 #define COMET_HISTOGRAM_H
 

@@ -1,5 +1,5 @@
-/* Counter-based randomness: a pure function of (seed, direction, stage, packet number). So what happens to a packet
- * depends neither on how packets were batched nor on what any other stage drew.
+/* Counter-based random numbers: a pure function of (seed, direction, stage, packet number). So a packet's fate depends
+ * neither on how packets were batched nor on other stages' random numbers.
  * The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood 2014) over a Weyl sequence, keyed by the same mixer. */
 #ifndef COMET_RANDOM_H
 #define COMET_RANDOM_H

@@ -47,7 +47,7 @@ double sample_stats_autocorrelation(const struct sample_stats *m)
 int64_t sample_stats_quantile(const struct sample_stats *m, double share)
 {
     double below = (double)m->below.count, rank = share * (double)m->n;
-    if (rank < below) /* the most negative come first, and they are the largest there */
+    if (rank < below) /* the most negative values come first; they are the largest of that histogram */
         return -(int64_t)histogram_percentile(&m->below, 1 - rank / below);
     return m->above.count ? (int64_t)histogram_percentile(&m->above, (rank - below) / (double)m->above.count) : m->max;
 }

@@ -67,7 +67,7 @@ void table_sort_pairs(struct table *table)
 
 bool table_pairs_overlap(const struct table *table, uint64_t from, uint64_t to)
 {
-    /* the first pair that ends behind `from` is the only one that matters */
+    /* only the first pair that ends after `from` matters */
     size_t low = 0, high = table->n / 2;
     while (low < high) {
         size_t middle = (low + high) / 2;

@@ -1,6 +1,6 @@
 /* An immutable column of 64-bit numbers on the heap, for what a model needs beyond plain fields (drop lists, empirical
  * delays, rate schedules). It is built once, when parameters are set, and then only read, so copies of a model share
- * it. References are counted without locks: only the thread that changes parameters shares and releases. Pairs [from,
+ * it. Reference counts need no locks: only the thread that changes parameters shares and releases tables. Pairs [from,
  * to) are two neighbouring numbers each; they are sorted and do not touch. Signed values are stored as their two's
  * complement.
  * Rejected: a type for each model. It would be the same forty lines four times. */
@@ -40,14 +40,14 @@ bool table_pairs_overlap(const struct table *table, uint64_t from, uint64_t to);
 enum table_content {
     TABLE_DURATIONS,    /* 12.5ms, -3us, 0.0125 (seconds): int64 ns, at most an hour either way */
     TABLE_NETEM,        /* whole numbers of -32768 … 32767 as in tc's .dist files: int64 */
-    TABLE_MILLISECONDS, /* whole ms that never fall, the last above 0, as Mahimahi has them: uint64 ns */
+    TABLE_MILLISECONDS, /* whole ms that never decrease, the last above 0, as in Mahimahi's traces: uint64 ns */
 };
 
-/* Reads numbers with white space between them; `#` begins a comment to the end of the line. NULL with an error
+/* Parses numbers separated by white space; `#` begins a comment to the end of the line. Returns NULL with an error
  * "NAME:LINE: …". */
 struct table *table_parse(const char *name, const char *data, size_t len, enum table_content content,
                           struct nc_error *error);
-/* Reads the same from a regular file of at most TABLE_FILE_BYTES_MAX, and sets ->source. */
+/* The same for a regular file of at most TABLE_FILE_BYTES_MAX; sets ->source. */
 struct table *table_read(const char *path, enum table_content content, struct nc_error *error);
 
 #endif

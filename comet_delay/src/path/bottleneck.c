@@ -19,7 +19,7 @@ struct waiting {
 
 struct waiting_chunk {
     struct waiting_chunk *next;
-    uint32_t used; /* the first so many have been in use */
+    uint32_t used; /* packets of this chunk that have been in use */
     struct waiting packets[CHUNK];
 };
 
@@ -79,7 +79,7 @@ static struct queue_settings settings_of(const struct bottleneck *b, const struc
                                    .drop_head = params->queue_drop == QUEUE_DROP_HEAD};
 }
 
-/* Sees to it that the queue has the discipline that is set. */
+/* Gives the queue the configured discipline if it has another one. */
 static void follow(struct bottleneck *b, const struct queue_settings *settings)
 {
     if (b->queue.discipline && b->queue.algorithm == settings->aqm->algorithm)
@@ -146,7 +146,7 @@ static uint64_t line_exit(struct serial_line *line, struct rate_trace_state *tra
 }
 
 /* Puts a packet on the line if its last bit is out by `latest_ns`; otherwise returns false. The packet's time becomes
- * the time when its last bit leaves; without a rate, the time of its turn. */
+ * when its last bit leaves; without a rate, when its turn comes. */
 static bool put_on_line(struct bottleneck *b, const struct models *models, struct queued *queued, uint64_t turn_ns,
                         uint64_t latest_ns)
 {
@@ -163,7 +163,7 @@ static bool put_on_line(struct bottleneck *b, const struct models *models, struc
     return true;
 }
 
-/* The packet as it goes on, whatever its fate. */
+/* Returns the packet for the next stage, whatever its fate. */
 static void copy_out(const struct queued *queued, struct wire_packet *packet)
 {
     *packet = ((const struct waiting *)queued)->packet;
@@ -171,7 +171,7 @@ static void copy_out(const struct queued *queued, struct wire_packet *packet)
         packet->edits |= EDIT_CE;
 }
 
-/* Lets go of a packet that the queue dropped. The line goes on with the next one at once. */
+/* Releases a packet that the queue dropped. The line continues with the next packet at once. */
 static void drop(struct bottleneck *b, struct queued *queued, struct wire_packet *packet)
 {
     copy_out(queued, packet);
@@ -179,7 +179,7 @@ static void drop(struct bottleneck *b, struct queued *queued, struct wire_packet
     give_back(b, queued);
 }
 
-/* A packet that was put on the line. */
+/* Returns a packet that was put on the line. */
 static void send(struct bottleneck *b, struct queued *queued, struct wire_packet *packet)
 {
     copy_out(queued, packet);

@@ -1,12 +1,12 @@
-/* The bottleneck as several channels, as the three lines of 45 Mbit/s that carried 155 Mbit/s in lfp-1995. Each channel
- * is a bottleneck of its own, with its queue, its active queue management and its line. Balance by flow keeps the
- * packets of a flow in one channel. Balance by packet gives the channels packets in turn, so that packets overtake one
- * another where one channel's queue is longer.
+/* The bottleneck as several channels, like the three lines of 45 Mbit/s that carried 155 Mbit/s in lfp-1995. Each
+ * channel is a bottleneck with its own queue, active queue management and line. Balance by flow keeps the packets of a
+ * flow in one channel. Balance by packet uses the channels in turn, so that packets overtake one another if one
+ * channel's queue is longer.
  *
- * With one channel a packet goes on as soon as it is decided. With several it goes on at its exit: only then is it
- * certain that no other channel lets a packet out before it. Of each channel one packet waits for its exit in `first`,
- * and the others stay in the channel's ring. Channels that are taken away send what they hold.
- * Rejected: one bottleneck with several lines. Its queue would be one, and a flow could not fill the queue of its
+ * With one channel a packet continues in the pipeline as soon as it is decided. With several it continues at its exit:
+ * only then is it certain that no packet of another channel leaves before it. One packet of each channel waits for its
+ * exit in `first`, and the others stay in the channel's queue. A channel that is removed still sends its packets.
+ * Rejected: one bottleneck with several lines. It would have only one queue, and a flow could not fill the queue of its
  * channel alone. */
 #ifndef COMET_CHANNELS_H
 #define COMET_CHANNELS_H
@@ -25,11 +25,11 @@ struct channels {
 void channels_init(struct channels *channels, uint64_t aqm_key);
 void channels_free(struct channels *channels);
 
-/* Rates that follow a trace begin again at `now_ns`, and the counts of what the lines have sent at 0. */
+/* Rates that follow a trace restart at `now_ns`, and the lines' counts restart at 0. */
 void channels_restart_trace(struct channels *channels, uint64_t now_ns);
 void channels_count_anew(struct channels *channels);
 
-/* As the functions of one bottleneck (bottleneck.h), for the packet's channel and for all of them. The turn is when
+/* The functions of a bottleneck (bottleneck.h), for the packet's channel or for all channels. channels_turn_ns: when
  * channels_next has something to do. */
 enum fate channels_offer(struct channels *channels, const struct params *params, const struct models *models,
                          const struct wire_packet *packet);
@@ -41,10 +41,10 @@ uint64_t channels_occupancy(struct channels *channels, uint64_t now_ns);
 /* When the last bit of the last packet is out. */
 uint64_t channels_exit_ns(const struct channels *channels);
 
-/* What all lines have sent together. */
+/* The count of all lines together. */
 struct line_count channels_sent(const struct channels *channels);
 
-/* Whether the balance looks at flows. */
+/* Whether the balance depends on flows. */
 static inline bool channels_by_flow(const struct params *params)
 {
     return params->channels > 1 && params->balance == BALANCE_FLOW;

@@ -50,9 +50,9 @@ static void count_anew(struct direction *d, const struct params *params)
 
 void direction_set(struct direction *d, const struct params *params, const struct models *models, uint64_t now_ns)
 {
-    pipeline_advance(d, now_ns); /* what is on the line by now was sent at the old rate */
+    pipeline_advance(d, now_ns); /* packets already on the line are sent at the old rate */
     count_anew(d, params);
-    /* a model keeps its memory while its text stays, so that changing one parameter does not disturb another */
+    /* a model keeps its state if its text is unchanged, so that a change of one parameter does not affect another */
     if (strcmp(params->loss, d->params.loss) != 0)
         loss_state_restart(&d->loss, now_ns);
     if (strcmp(params->loss_after, d->params.loss_after) != 0)
@@ -112,7 +112,7 @@ void direction_take(struct direction *d, struct packet_buffer *buffer, uint32_t 
     }
     buffer->len = len;
     buffer->recorded = d->recorder && recorder_frame(d->recorder, buffer->data, &super, d->stats.in_packets, now_ns);
-    packet_pool_commit(&d->pool, buffer, super.parts + 1); /* + 1: it lives until all parts are offered */
+    packet_pool_commit(&d->pool, buffer, super.parts + 1); /* + 1: kept until all parts are offered */
     offer_parts(d, &super, buffer, now_ns);
     packet_pool_release(&d->pool, buffer, 1);
 }
@@ -142,7 +142,7 @@ const struct due *direction_due(struct direction *d, uint64_t now_ns, struct nc_
         return NULL;
     struct nc_super super;
     enum nc_super_status status = nc_super_read(due->buffer->data, due->buffer->len, &super);
-    assert(status == NC_SUPER_OK); /* it was valid when it came in */
+    assert(status == NC_SUPER_OK); /* it was valid when it arrived */
     nc_super_run(&super, due->buffer->data + NC_VNET_LEN, due->first, due->parts, run);
     d->due_bytes = run->head_len + run->payload_len - NC_VNET_LEN + (uint64_t)super.header_len * (due->parts - 1);
     if (due->edits)

@@ -1,4 +1,4 @@
-/* What one direction of the box consists of. direction.h has its functions, pipeline.h those of its stages. */
+/* The state of one direction of the box. direction.h has its functions, pipeline.h those of its stages. */
 #ifndef COMET_DIRECTION_STATE_H
 #define COMET_DIRECTION_STATE_H
 
@@ -18,7 +18,7 @@
 /* A super-packet with a 1-byte MSS would have 65,535 parts. One with more than this counts as malformed. */
 enum { DIRECTION_PARTS_MAX = 4096, DIRECTION_FRAME_MAX = 65536 + 256 };
 
-/* What draws random numbers. A number keeps its meaning for ever: seeds in published runs depend on it. */
+/* The users of random numbers. The values must never change, because seeds in published runs depend on them. */
 enum random_stage {
     RANDOM_LOSS_BEFORE,
     RANDOM_LOSS_AFTER,
@@ -33,13 +33,14 @@ enum random_stage {
 };
 
 struct direction_stats {
-    uint64_t in_packets, in_bytes, in_frames; /* wire packets; their bytes, link header and up; frames at the port */
+    uint64_t in_packets, in_bytes, in_frames; /* wire packets; their bytes, from the link header on; frames at the
+                                               * port */
     uint64_t out_packets, out_bytes, out_frames;
     uint64_t duplicated, corrupted, forged, reordered, marked; /* wire packets */
     uint64_t drops[FATE_N];                                    /* wire packets */
     uint64_t drops_malformed;                                  /* frames */
     uint64_t first_in_ns, last_out_ns;
-    struct histogram lateness; /* of wire packets, behind their theoretical time */
+    struct histogram lateness; /* of wire packets, after their theoretical time */
 };
 
 struct direction {
@@ -61,8 +62,8 @@ struct direction {
     struct schedule schedule;
     struct recorder *recorder;            /* NULL: nothing is recorded */
     uint64_t trace_origin_ns;             /* time 0 of the rate trace */
-    uint64_t due_bytes;                   /* on the wire, of the run that direction_due built last */
-    uint8_t scratch[DIRECTION_FRAME_MAX]; /* its frame, where it was edited */
+    uint64_t due_bytes;                   /* bytes on the wire of the last run that direction_due built */
+    uint8_t scratch[DIRECTION_FRAME_MAX]; /* its frame, if it was edited */
     struct direction_stats stats;
 };
 

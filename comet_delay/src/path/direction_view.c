@@ -15,7 +15,7 @@ static void view_queue(const struct queue *queue, struct direction_queue *view)
 
 void direction_view(struct direction *d, uint64_t now_ns, struct direction_view *view)
 {
-    memset(view, 0, sizeof *view); /* member by member: a kernel's stack has no room for a second one */
+    memset(view, 0, sizeof *view); /* member by member: a kernel's stack has no room for a second struct */
     view->stats = d->stats;
     view->sent = channels_sent(&d->channels);
     view->loss = d->loss.count;

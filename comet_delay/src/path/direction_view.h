@@ -1,4 +1,4 @@
-/* What a direction has counted and what state it is in, as plain data: the same from a box and from a kernel. */
+/* A direction's counts and state as plain data, the same in the process and in the kernel. */
 #ifndef COMET_DIRECTION_VIEW_H
 #define COMET_DIRECTION_VIEW_H
 
@@ -22,7 +22,7 @@ struct direction_view {
     uint64_t jitter_clamped;
     uint64_t queue_bytes, queue_peak_bytes, held_bytes, held_peak_bytes;
     uint64_t channels;
-    struct direction_queue queues[CHANNELS_MAX]; /* of each channel: what its discipline says of itself */
+    struct direction_queue queues[CHANNELS_MAX]; /* of each channel: the figures of its discipline */
 };
 
 void direction_view(struct direction *direction, uint64_t now_ns, struct direction_view *view);

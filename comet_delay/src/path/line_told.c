@@ -5,7 +5,7 @@
 
 enum { LINK_HEADER = 14, ETHERNET_OVERHEAD = 24, TUN_HEADER = 4 };
 
-/* A packet's overhead on the line: all bytes except its IP packet. */
+/* A packet's overhead on the line: all bytes outside its IP packet. */
 static uint32_t overhead_bytes(const struct params *params, const struct models *models)
 {
     if (models->rate.kind == RATE_MM_LINK)

@@ -1,4 +1,4 @@
-/* The rate that a direction lets through, for the record (RECORD.md, LINE): that of the slowest stage. */
+/* The rate of a direction for the record (RECORD.md, LINE): the rate of its slowest stage. */
 #ifndef COMET_LINE_TOLD_H
 #define COMET_LINE_TOLD_H
 

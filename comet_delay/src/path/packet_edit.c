@@ -4,7 +4,7 @@
 #include <linux/virtio_net.h>
 #include <string.h>
 
-/* The run's frame in one piece, which may be written to. */
+/* Copies the run's frame into one writable piece. */
 struct whole {
     uint8_t *frame;
     uint32_t len;
@@ -35,7 +35,8 @@ static void mark_ce(const struct nc_packet *packet, struct whole whole)
     memcpy(ip + 10, &sum, 2);
 }
 
-/* Fills in the transport checksum that the sender left to the hardware, and says so in the vnet header. */
+/* Completes the transport checksum that the sender left to the hardware, and marks it as complete in the vnet
+ * header. */
 static void complete_checksum(const struct nc_super *super, struct whole whole, struct nc_run *run)
 {
     uint32_t start = super->vnet.csum_start, at = start + super->vnet.csum_offset;
@@ -48,7 +49,7 @@ static void complete_checksum(const struct nc_super *super, struct whole whole, 
     nc_vnet_write(&(struct nc_vnet){.gso_type = VIRTIO_NET_HDR_GSO_NONE}, run->head);
 }
 
-/* Flips one bit of the payload, which is what lies behind the decoded headers. */
+/* Flips one bit of the payload, that is, of the bytes after the decoded headers. */
 static void flip(const struct nc_super *super, uint64_t random, struct whole whole)
 {
     uint32_t begin = super->packet.payload_offset, end = begin + super->packet.payload_len; /* Ethernet may pad */
@@ -60,8 +61,8 @@ static void flip(const struct nc_super *super, uint64_t random, struct whole who
     whole.frame[begin + bit / 8] ^= (uint8_t)(1u << (bit % 8));
 }
 
-/* Flips a bit and makes the checksum fit. A complete checksum is corrected by the difference of the two 16-bit words
- * (RFC 1624). */
+/* Flips a bit and adjusts the checksum to match. A complete checksum is corrected by the difference of the two 16-bit
+ * words (RFC 1624). */
 static void forge(const struct nc_super *super, uint64_t random, struct whole whole, struct nc_run *run)
 {
     bool partial = run->head[0] & VIRTIO_NET_HDR_F_NEEDS_CSUM;

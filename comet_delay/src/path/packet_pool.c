@@ -34,7 +34,7 @@ int packet_pool_init(struct packet_pool *pool, size_t bytes, size_t prefault)
         mmap(NULL, chunks * POOL_CHUNK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pool->memory == MAP_FAILED)
         return -1;
-    madvise(pool->memory, chunks * POOL_CHUNK, MADV_HUGEPAGE); /* only asked for: 4 KB pages work too */
+    madvise(pool->memory, chunks * POOL_CHUNK, MADV_HUGEPAGE); /* only a request: 4 KB pages work, too */
     return touch(pool, nc_min((prefault + POOL_CHUNK - 1) / POOL_CHUNK, chunks));
 }
 
@@ -113,7 +113,7 @@ void packet_pool_release(struct packet_pool *pool, struct packet_buffer *packet,
     if (--chunk->live > 0)
         return;
     if (chunk == pool->filling)
-        chunk->used = sizeof *chunk; /* empty: start again at the warm front */
+        chunk->used = sizeof *chunk; /* empty: start again at the front, which is in the cache */
     else
         give_chunk(pool, chunk);
 }

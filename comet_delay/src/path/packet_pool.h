@@ -1,9 +1,8 @@
-/* Memory for the packets that are on their way. It consists of 2 MB chunks that are filled front to back; a chunk is
- * reused when the last packet in it is gone. Packets leave nearly in the order in which they came, so at any moment few
- * chunks are half empty. The chunk used last is reused first: a box that holds 20 MB cycles through 20 MB of
- * cache-warm, mapped pages, however large the bound is.
- * Rejected: a ring sized for the worst case. It walks through all of its memory for ever, and touching memory is what
- * costs most. */
+/* Memory for the packets in a direction. It consists of 2 MB chunks that are filled front to back; a chunk is reused
+ * when the last packet in it is gone. Packets leave nearly in the order in which they arrived, so at any moment few
+ * chunks are half empty. The chunk used last is reused first: a box that holds 20 MB uses 20 MB of mapped, cached pages
+ * again and again, however large the bound is.
+ * Rejected: a ring sized for the worst case. It cycles through all of its memory, and touching memory costs most. */
 #ifndef COMET_PACKET_POOL_H
 #define COMET_PACKET_POOL_H
 
@@ -18,8 +17,8 @@ struct chunk;
 struct packet_buffer {
     struct chunk *chunk;
     uint32_t len : 31;
-    uint32_t recorded : 1; /* the record has its frame, and must get the fates of its wire packets */
-    uint32_t refs;         /* wire packets in it that are still on their way */
+    uint32_t recorded : 1; /* its frame is recorded, so the fates of its wire packets must be, too */
+    uint32_t refs;         /* its wire packets that have not left yet */
     uint8_t data[];
 };
 
@@ -32,17 +31,17 @@ struct packet_pool {
     uint64_t held_bytes, held_peak_bytes; /* packet bytes */
 };
 
-/* Reserves address space for `bytes` and touches the first `prefault` of them, fewer when the process has been asked to
- * end. Returns 0, or -1 with errno. */
+/* Reserves address space for `bytes` and touches the first `prefault` of them, fewer when the process is asked to end
+ * meanwhile. Returns 0, or -1 with errno. */
 int packet_pool_init(struct packet_pool *pool, size_t bytes, size_t prefault);
 void packet_pool_free(struct packet_pool *pool);
 
-/* Room for a packet of up to `len` bytes, or NULL when the bound is reached. The room is not taken before
- * packet_pool_commit, and is lost as soon as any packet is released. */
+/* Room for a packet of up to `len` bytes, or NULL when the bound is reached. The room is reserved only by
+ * packet_pool_commit; until then the release of any packet invalidates it. */
 struct packet_buffer *packet_pool_reserve(struct packet_pool *pool, size_t len);
 
 /* packet_pool_commit keeps the packet just reserved, whose length is set, until all its references are released: `refs`
- * of them (> 0), and one for each packet_pool_retain. packet_pool_release gives back `n` of them. */
+ * (> 0), and one for each packet_pool_retain. packet_pool_release releases `n` references. */
 void packet_pool_commit(struct packet_pool *pool, struct packet_buffer *packet, uint32_t refs);
 void packet_pool_retain(struct packet_pool *pool, struct packet_buffer *packet);
 void packet_pool_release(struct packet_pool *pool, struct packet_buffer *packet, uint32_t n);

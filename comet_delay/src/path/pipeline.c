@@ -7,10 +7,10 @@
 #include "nc_range.h"
 #include "random.h"
 
-/* A flow that has been silent for so long has no share of the harmonizer's rate. */
+/* A flow that has been silent for this time has no share of the harmonizer's rate. */
 #define HARMONIZER_ACTIVE_NS (100 * NC_NS_PER_MS)
 
-/* One stage: moves the packet's time on, marks the packet, or returns why it is dropped. */
+/* One stage: advances the packet's time, marks the packet, or returns why it is dropped. */
 typedef enum fate stage_function(struct direction *d, struct wire_packet *packet);
 
 static bool chance(const struct direction *d, enum random_stage stage, const struct wire_packet *packet, uint64_t ppb)
@@ -54,14 +54,14 @@ uint64_t pipeline_flow(const struct nc_packet *p)
     return hash;
 }
 
-/* Payload bytes of one part. In a packet that is not divided, Ethernet's padding does not count. */
+/* Payload bytes of one part. In a packet of one part, Ethernet's padding does not count. */
 static uint32_t payload_of(const struct nc_super *super, uint32_t part)
 {
     return super->parts == 1 ? super->packet.payload_len
                              : nc_super_wire_len(super, part) - super->packet.payload_offset;
 }
 
-/* TCP flags of one part: FIN is the last one's. */
+/* TCP flags of one part: only the last part has FIN. */
 static uint16_t flags_of(const struct nc_super *super, uint32_t part)
 {
     uint16_t flags = super->packet.tcp.flags;
@@ -95,7 +95,7 @@ bool pipeline_exempts(const struct filter *only, const struct nc_super *super, u
     return !filter_matches(only, &packet);
 }
 
-/* Whether a loss model takes the packet. Its headers are read again for the few models that look at TCP. */
+/* Whether a loss model drops the packet. Its headers are decoded again for the few models that depend on TCP. */
 static bool is_lost(struct loss_state *state, const struct loss_model *model, uint64_t key,
                     const struct wire_packet *packet)
 {
@@ -115,19 +115,20 @@ static bool is_lost(struct loss_state *state, const struct loss_model *model, ui
     return loss_model_hit(state, model, key, &offered);
 }
 
-/* The line that packets come in on: serialises, never drops. */
+/* The line on which packets arrive: serialises, never drops. */
 static enum fate access_line(struct direction *d, struct wire_packet *packet)
 {
     uint64_t rate_bps = d->params.access_rate_bps;
     if (rate_bps)
         packet->time_ns =
             serial_line_send(&d->access, rate_bps, packet->time_ns, wire_packet_line_bytes(packet, &d->params));
-    else /* packets from before the rate was taken away go first */
+    else /* packets from before the rate was set to 0 go first */
         packet->time_ns = nc_max(packet->time_ns, d->access.exit_ns);
     return FATE_PASS;
 }
 
-/* A model with a filter is no outage: the path stays up for the packets that the filter excludes. */
+/* The fate by this model. With a filter it is not an outage: the path stays up for the packets that the filter
+ * excludes. */
 static enum fate lost_by(const struct direction *d, const struct loss_model *model)
 {
     return loss_model_is_outage(model) && !d->models.only.n ? FATE_OUTAGE : FATE_LOSS;
@@ -139,10 +140,10 @@ static enum fate lose_before(struct direction *d, struct wire_packet *packet)
                                                                                    : FATE_PASS;
 }
 
-/* The conversion between LAN and WAN PHY, which lets packets go on in bunches. */
+/* The conversion between LAN and WAN PHY, which releases packets in bunches. */
 static enum fate bunch(struct direction *d, struct wire_packet *packet)
 {
-    if (!d->params.bunch_ns && !d->buncher.opening_ns) /* off, and never was on: costs one comparison */
+    if (!d->params.bunch_ns && !d->buncher.opening_ns) /* off, and has always been off: costs one comparison */
         return FATE_PASS;
     const struct buncher_params bunching = {.period_ns = d->params.bunch_ns, .packets = d->params.bunch_packets};
     packet->time_ns = buncher_send(&d->buncher, &bunching, packet->time_ns);
@@ -156,7 +157,7 @@ static enum fate lose_behind(struct direction *d, struct wire_packet *packet)
                : FATE_PASS;
 }
 
-/* Propagation delay and jitter. Jitter that may let packets overtake is put off: see wire_packet.h. */
+/* Propagation delay and jitter. Jitter that may let packets overtake is added later: see wire_packet.h. */
 static enum fate delay(struct direction *d, struct wire_packet *packet)
 {
     uint64_t delay_ns = d->params.delay_ns, arrival_ns = packet->time_ns;
@@ -166,14 +167,14 @@ static enum fate delay(struct direction *d, struct wire_packet *packet)
     }
     int64_t jitter = jitter_ns(&d->jitter, &d->models.jitter, d->keys[RANDOM_JITTER], packet->number, delay_ns);
     bool overtake = d->params.jitter_order == JITTER_REORDERS;
-    packet->overtake_ns = overtake ? (uint64_t)jitter : 0; /* may wrap below 0: the delay is larger than that */
+    packet->overtake_ns = overtake ? (uint64_t)jitter : 0; /* may wrap below 0; the sum with the delay does not */
     packet->time_ns = delay_line_send(&d->delay, delay_ns + (overtake ? 0 : (uint64_t)jitter), arrival_ns);
     jitter_added(&d->jitter, &d->models.jitter, packet->number,
                  (int64_t)(packet->time_ns + packet->overtake_ns - arrival_ns - delay_ns));
     return FATE_PASS;
 }
 
-/* The pacer in front of the receiver drops what its buffer has no room for. */
+/* The pacer before the receiver drops packets for which its buffer has no room. */
 static enum fate pace(struct direction *d, struct wire_packet *packet)
 {
     bool by_packets = d->params.pace_packets > 0;
@@ -184,7 +185,7 @@ static enum fate pace(struct direction *d, struct wire_packet *packet)
     return pacer_send(&d->pacer, &pacing, packet->time_ns, bytes, &packet->time_ns) ? FATE_PASS : FATE_PACE;
 }
 
-/* The receiver's bus drops what the buffer of its NIC has no room for. */
+/* The receiver's NIC drops packets for which its buffer has no room. */
 static enum fate drain(struct direction *d, struct wire_packet *packet)
 {
     if (!d->params.drain_rate_bps && !d->drain.bus.exit_ns) /* off, and never was on */
@@ -285,7 +286,7 @@ void pipeline_offer(struct direction *d, struct wire_packet *packet)
     }
     pipeline_advance(d, packet->time_ns);
     if (!models_use_bottleneck(&d->models) && channels_turn_ns(&d->channels) == UINT64_MAX) {
-        /* packets from before the rate was taken away go first */
+        /* packets from before the rate was set to 0 go first */
         packet->time_ns = nc_max(packet->time_ns, channels_exit_ns(&d->channels));
         leave_bottleneck(d, packet);
         return;

@@ -19,18 +19,18 @@ static uint64_t room(const struct recorder *r)
     return r->n - (r->head - r->tail);
 }
 
-/* Whether `slots` are free. It looks at the reader's progress only when it must. */
+/* Whether `slots` are free. It reads the reader's tail only when necessary. */
 static bool has_room(struct recorder *r, uint64_t slots)
 {
     if (room(r) >= slots)
         return true;
     r->tail = atomic_load_explicit(&r->shared->tail, memory_order_acquire);
-    if (r->head - r->tail > r->n) /* only a faulty reader can have written that */
+    if (r->head - r->tail > r->n) /* only a faulty reader can have written this value */
         r->tail = r->head - r->n;
     return room(r) >= slots;
 }
 
-/* Takes `slots` at the head, which do not cross the ring's end. */
+/* Takes consecutive `slots` at the head, which do not cross the ring's end. */
 static struct comet_record_slot *claim(struct recorder *r, uint8_t slots, enum comet_record_type type)
 {
     struct comet_record_slot *slot = &r->slots[r->index];
@@ -117,8 +117,8 @@ void recorder_line(struct recorder *r, uint64_t t_ns, const struct comet_record_
     r->line.line = *line;
 }
 
-/* Bytes kept of a frame. A super-packet's headers are kept whole, because those of its parts are made from them. TCP
- * payload is not kept, because nobody looks at it. Of all other frames `header_bytes` are kept. */
+/* Bytes kept of a frame. A super-packet's headers are kept completely, because the headers of its parts are derived
+ * from them. TCP payload is not kept, because nothing uses it. Of all other frames `header_bytes` are kept. */
 static uint32_t captured_of(const struct recorder *r, const struct nc_super *super)
 {
     if (super->part_len)
@@ -133,7 +133,8 @@ bool recorder_frame(struct recorder *r, const uint8_t *data, const struct nc_sup
     uint32_t captured = captured_of(r, super);
     uint32_t bytes = COMET_RECORD_DATA_AT + NC_VNET_LEN + captured;
     uint8_t slots = (uint8_t)((bytes + COMET_RECORD_SLOT - 1) / COMET_RECORD_SLOT);
-    /* room for a GAP and a LINE record, for a pad in front of the ring's end, for the frame, and two records for each packet */
+    /* room for a GAP and a LINE record, for a pad before the ring's end, for the frame, and two records for each
+     * packet */
     if (super->parts > COMET_RECORD_PARTS_MAX ||
         !has_room(r, r->reserved + 1 + r->line.waits + 2 * slots + 2 * (uint64_t)super->parts)) {
         skip(r, super->parts, number, arrival_ns);
@@ -158,7 +159,7 @@ bool recorder_frame(struct recorder *r, const uint8_t *data, const struct nc_sup
     return true;
 }
 
-/* Whether the packet continues the open run: all is the same but for a step in time. */
+/* Whether the packet continues the open run: everything is equal except for a step in time. */
 static bool extends(const struct recorder *r, const struct comet_record_slot *run, uint64_t number, uint64_t exit_ns,
                     uint64_t t_ns, enum fate fate, uint8_t edits, bool copy)
 {
@@ -168,7 +169,7 @@ static bool extends(const struct recorder *r, const struct comet_record_slot *ru
            same_lag && fate == (enum fate)run->decided.fate && edits == run->decided.edits && copy == run->decided.copy;
 }
 
-/* Adds a step to the open run. False when the step needs another slot and the next one is not free or not adjacent. */
+/* Adds a step to the open run. False when the step needs another slot and the next slot is not free or not adjacent. */
 static bool extend(struct recorder *r, struct comet_record_slot *run, uint64_t t_ns)
 {
     uint32_t held = STEPS_FIRST + (run->slots - 1u) * STEPS_MORE;

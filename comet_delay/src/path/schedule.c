@@ -7,7 +7,7 @@
 
 enum { RING_FIRST = 8192, HEAP_FIRST = 256 };
 
-/* A run out of order. Runs that are due at the same time leave in the order in which they were added. */
+/* A run out of order, in the heap. Runs that are due at the same time leave in the order in which they were added. */
 struct late_due {
     struct due due;
     uint64_t order;

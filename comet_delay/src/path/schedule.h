@@ -1,8 +1,8 @@
-/* What leaves when: runs of wire packets, each with the time at which its last bit is due at the far end. Nearly all
- * runs are added in the order in which they leave, so they lie in a growing ring. A packet that is due before the last
- * run of the ring (it overtakes, or is a duplicate) goes to a heap beside the ring; the heap is empty unless the path
- * reorders. Neighbours of one super-packet that are due within `granularity_ns` of the first are one run, which leaves
- * at the time of its last packet. */
+/* The schedule of departures: runs of wire packets, each with the time at which its last bit is due at the far end.
+ * Nearly all runs are added in the order in which they leave, so they are in a growing ring. A packet that is due
+ * before the last run of the ring (it overtakes, or is a duplicate) goes into a separate heap, which is empty unless
+ * the path reorders. Consecutive packets of a super-packet that are due within `granularity_ns` of the first are one
+ * run, which leaves at the time of its last packet. */
 #ifndef COMET_SCHEDULE_H
 #define COMET_SCHEDULE_H
 

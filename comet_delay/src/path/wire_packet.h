@@ -14,18 +14,18 @@ struct wire_packet {
     uint64_t number;  /* of this direction, from 0 */
     uint64_t time_ns; /* where its last bit is now, in theory */
     struct packet_buffer *buffer;
-    uint64_t flow;        /* hash of addresses and ports; 0 where no stage asks for it */
+    uint64_t flow;        /* hash of addresses and ports; 0 if no stage needs it */
     uint64_t overtake_ns; /* jitter that may let it be overtaken: added only after the stages that need packets in
                            * order */
-    uint32_t part;        /* which part of the super-packet in the buffer */
+    uint32_t part;        /* index of the part in the buffer's super-packet */
     uint32_t l2_bytes;
     uint32_t ip_bytes;
     uint32_t ack;
     uint8_t edits; /* enum packet_edit */
     bool ect;      /* ECN-capable transport: may be marked instead of dropped */
     bool ect1;     /* ECT(1) or CE */
-    bool ack_only; /* TCP that says nothing but `ack` */
-    bool exempt;   /* the models of harm do not concern it (filter.h) */
+    bool ack_only; /* TCP with no information except `ack` */
+    bool exempt;   /* impairments do not apply to it (filter.h) */
 };
 
 /* IEEE 802.3: frames are padded to 64 bytes with their check sequence. Preamble, check sequence and gap are 24. */

@@ -1,7 +1,8 @@
-/* Controlled Delay (RFC 8289, 5). The RFC's dequeue loops over the packets of one time; here each call is one turn of
- * that loop, and `dropped` carries what the loop still has to do after a drop. A packet is dropped only when more than
- * one packet's bytes stay behind it, so the RFC's case of a queue emptied by a drop cannot happen. The RFC leaves marks
- * open: here a marked packet is delivered and the next signal is scheduled at once, as in Linux. */
+/* Controlled Delay (RFC 8289, 5). The RFC's dequeue loops over several packets at one time; here each call is one
+ * iteration of that loop, and `dropped` records what the loop still has to do after a drop. A packet is dropped only
+ * when more than one packet's bytes remain in the queue, so the RFC's case of a queue emptied by a drop cannot happen.
+ * The RFC does not specify marks: here a marked packet is delivered and the next signal is scheduled at once, as in
+ * Linux. */
 #include "plain.h"
 #include "laws.h"
 #include "nc_range.h"
@@ -39,7 +40,7 @@ static void schedule_next(struct codel_state *codel, const struct codel_params *
     codel->drop_next_ns += control_law(params->interval_ns, codel->count);
 }
 
-/* Starts at the rate that held the queue down in the last cycle, if that cycle was not long ago. */
+/* Starts at the drop rate that controlled the queue in the last cycle, if that cycle was recent. */
 static void start_dropping(struct codel_state *codel, const struct codel_params *params, uint64_t now_ns)
 {
     uint32_t delta = codel->count - codel->last_count;

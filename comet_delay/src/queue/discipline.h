@@ -1,17 +1,19 @@
 /* A queue discipline: which packets wait at the bottleneck, and which of them goes next, is marked (ECN) or is dropped.
- * A discipline is one file that owns the packets it holds, in one list or in many (queued_list.h):
- * aqm_params.h lists them with the specifications that they follow.
+ * A discipline is one file that owns its packets, in one list or in many (queued_list.h). aqm_params.h lists the
+ * disciplines with their specifications.
  *
- * The code is pure and is built into a kernel, too (scenarios/virtual/comet): time is passed in, chance is drawn from
- * (key, packet number), the caller allocates packets and the discipline's own memory, and nothing here parses, prints or
- * calls libm. RED and PIE compute in double precision, which user-mode Linux can. There are no timers: PIE's periodic updates are made up
- * for at the next call, exactly as a timer would have made them, because nothing they depend on changes between calls.
- * Invariants for the caller: calls come in the order of time. After a packet that dequeue drops, the caller calls
- * dequeue again at the same time. The settings come with each call, because they may change between any two.
- * Rejected: disciplines that judge a queue which the bottleneck owns, as it was. One queue cannot be 1,024 of them.
+ * The code is pure and is built into a kernel, too (scenarios/virtual/comet): time is passed in, random numbers depend
+ * on (key, packet number), the caller allocates packets and the discipline's own memory, and nothing here parses,
+ * prints or calls libm. RED and PIE compute in double precision, which user-mode Linux supports. There are no timers:
+ * PIE's overdue periodic updates are made at the next call, with the same result as by a timer, because nothing they
+ * depend on changes between calls. Invariants for the caller: calls are in the order of time. After dequeue has dropped
+ * a packet, the caller calls dequeue again at the same time. Settings are passed with each call, because they may
+ * change between any two.
+ * Rejected: a queue that the bottleneck owns and disciplines only judge, as in an earlier version; FQ-CoDel needs 1,024
+ * queues.
  *
- * ECN: with `ecn` on, an ECN-capable packet is marked where another packet would be dropped. Beyond RED's upper end and
- * above PIE's threshold it is dropped all the same, as RFC 3168, 7 and RFC 8033, 5.1 require. */
+ * ECN: with `ecn` on, an ECN-capable packet is marked instead of dropped. Beyond RED's upper end and above PIE's
+ * threshold it is dropped nevertheless, as RFC 3168, 7 and RFC 8033, 5.1 require. */
 #ifndef COMET_DISCIPLINE_H
 #define COMET_DISCIPLINE_H
 
@@ -21,16 +23,16 @@
 #include "fate.h"
 #include "queued_list.h"
 
-/* Each bound covers the packets that wait and those on the line together; 0: no bound. A packet that finds both empty
- * is always taken. */
+/* Each bound covers waiting packets and packets on the line together; 0: no bound. A packet that finds both empty is
+ * always accepted. */
 struct queue_settings {
     const struct aqm_params *aqm;
     uint64_t bytes_max, packets_max;
     uint64_t key;   /* from random_key */
-    bool drop_head; /* a full queue drops the oldest packet, where the discipline leaves the choice open */
+    bool drop_head; /* a full queue drops the oldest packet, if the discipline leaves the choice open */
 };
 
-/* Starts as all zero, without a discipline. */
+/* A queue starts as all zero, without a discipline. */
 struct queue {
     const struct discipline *discipline;
     int algorithm;                     /* enum aqm_algorithm, of the discipline */
@@ -42,7 +44,7 @@ struct queue {
 };
 
 /* What dequeue would return next. `time_ns`: the earliest time; UINT64_MAX: nothing waits. `certain`: the next packet,
- * if no later arrival or delay can change it (except a drop at the head); otherwise NULL. */
+ * if neither later arrivals nor delay can change that (except a drop at the head); otherwise NULL. */
 struct queue_next {
     uint64_t time_ns;
     struct queued *certain;
@@ -57,19 +59,19 @@ enum { QUEUE_FACTS_MAX = 8 };
 
 struct discipline {
     size_t own_bytes; /* size of the memory that it needs, zeroed at first */
-    bool by_flow;     /* looks at the flows of packets */
-    /* Offers a packet at its arrival. FATE_PASS: it waits now, perhaps marked. Otherwise it is dropped, and the
-     * caller's. */
+    bool by_flow;     /* depends on the flows of packets */
+    /* Offers a packet at its arrival. FATE_PASS: it waits now, perhaps marked. Otherwise it is dropped, and the caller
+     * owns it. */
     enum fate (*enqueue)(struct queue *queue, const struct queue_settings *settings, struct queued *packet);
-    /* The line is free at `now_ns`: the packet that goes next, perhaps marked, with FATE_PASS, or one that is dropped
-     * now, with its fate. NULL: nothing waits. The packet is the caller's. */
+    /* The line is free at `now_ns`: returns the next packet, perhaps marked, with FATE_PASS, or a packet that is
+     * dropped now, with its fate. NULL: nothing waits. The caller then owns the packet. */
     struct queued *(*dequeue)(struct queue *queue, const struct queue_settings *settings, uint64_t now_ns,
                               enum fate *fate);
     struct queue_next (*next)(const struct queue *queue);
-    /* Writes up to QUEUE_FACTS_MAX figures and returns how many. NULL: it has none. */
+    /* Writes up to QUEUE_FACTS_MAX figures and returns their number. NULL: the discipline has none. */
     size_t (*state)(const struct queue *queue, struct queue_fact *facts);
-    /* When the discipline changes: `leave` moves all packets to the list, in the order in which it would have sent
-     * them, and `start` takes them from it. Neither judges them or counts them. */
+    /* When the discipline changes: `leave` of the old one moves all packets to the list, in the order in which it would
+     * have sent them, and `start` of the new one takes them from it. Neither judges nor counts them. */
     void (*start)(struct queue *queue, const struct queue_settings *settings, struct queued_list *waiting);
     void (*leave)(struct queue *queue, struct queued_list *waiting);
 };
@@ -80,17 +82,17 @@ AQM_DISCIPLINES(AQM_EXTERN)
 /* The discipline of an algorithm. */
 const struct discipline *discipline_of(int algorithm);
 
-/* Gives the queue the discipline of settings->aqm, with `own` for its memory: own_bytes, all zero. Waiting packets stay
- * in the queue. Returns the memory of the discipline before it, or NULL. */
+/* Gives the queue the discipline of settings->aqm. `own`: its memory, own_bytes of zeros. Waiting packets stay in the
+ * queue. Returns the memory of the previous discipline, or NULL. */
 void *queue_change(struct queue *queue, const struct queue_settings *settings, void *own);
 
-/* What waits and what is on the line. */
+/* The bytes that wait or are on the line. */
 static inline uint64_t queue_backlog_bytes(const struct queue *queue)
 {
     return queue->bytes + queue->line_bytes;
 }
 
-/* Whether a packet of `bytes` keeps within the bounds. */
+/* Whether the queue stays within the bounds with another packet of `bytes`. */
 static inline bool queue_fits(const struct queue *queue, const struct queue_settings *settings, uint32_t bytes)
 {
     uint64_t packets = queue->packets + queue->line_packets;

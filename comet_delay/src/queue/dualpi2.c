@@ -1,20 +1,20 @@
 /* DualPI2 (RFC 9332, appendix A, with the second pass for overload; names in brackets are the RFC's): a queue for L4S
- * packets [lq] and one for all others [cq], with one base probability p' for both. It follows the delay of the queue that
- * waits longer. Classic packets are hit with p'^2 [p_C], L4S packets are marked with k p' [p_CL], or all of them while
- * more than one waits and the packet has waited longer than the step. L4S goes first; while classic packets wait, too,
- * they get `classic_ppb` of the bytes [WRR].
+ * packets [lq] and one for all others [cq], with one base probability p' for both. p' follows the larger of the two
+ * queues' delays. Classic packets are hit (marked or dropped) with probability p'^2 [p_C]. L4S packets are marked with
+ * probability k p' [p_CL]; a packet that has waited longer than the step is always marked while more than one waits.
+ * L4S has priority; while both wait, classic packets get the share `classic_ppb` of the bytes [WRR].
  * Overload: from k p' = 100 % on (p' = 50 %, p_C = 25 % with k = 2) [p_Lmax, p_Cmax] marks are not enough. Then both
- * queues drop with p_C, and what is left of L4S is marked.
- * What the RFC leaves open: hits are spread evenly, as its recur() does, so nothing is drawn. The step is one threshold,
- * as in Linux, and not a ramp. The target, Tupdate, alpha and beta of the text form are Linux's; the RFC's formulas give
- * 15 ms, 15 ms, 0.15 and 3. All arithmetic is in integers: probabilities are in units of 2^-32. */
+ * queues drop with probability p_C, and the remaining L4S packets are marked.
+ * Choices that the RFC leaves open: hits are spread evenly by its recur(), without random numbers. The step is one
+ * threshold, as in Linux, and not a ramp. The defaults of target, Tupdate, alpha and beta are Linux's; the RFC's
+ * formulas give 15 ms, 15 ms, 0.15 and 3. All arithmetic is in integers: probabilities are in units of 2^-32. */
 #include "plain.h"
 #include "laws.h"
 #include "nc_clock.h"
 #include "nc_range.h"
 
-/* At most so many updates are made up for after a silence in which something waits. With nothing waiting, one step does
- * for any number. */
+/* The most overdue updates that are made at once while packets wait. When nothing waits, one step replaces any number
+ * of updates. */
 enum { CATCH_UP_MAX = 2000 };
 
 #define ONE (UINT64_C(1) << 32)
@@ -30,7 +30,7 @@ struct dualpi2 {
     uint64_t base, coupled, squared; /* p', p_CL, p_C */
     uint64_t delay_ns;               /* [prevq] */
     uint64_t next_update_ns;
-    int64_t credit; /* of L4S: whose turn it is when both wait */
+    int64_t credit; /* credit of L4S, which decides whose turn it is when both wait */
     uint64_t step_marks;
     bool started;
 };
@@ -56,7 +56,8 @@ static struct queued *take(struct side *side)
     return packet;
 }
 
-/* gain * time in units of 2^-32, rounded down, and no more than 4: gains are 1e-9 / s. In parts that fit into 64 bits. */
+/* gain * time in units of 2^-32, rounded down, at most 4; gains are in 1e-9 / s. Computed in parts that fit into 64
+ * bits. */
 static uint64_t scaled(uint64_t gain_per_1e9_s, uint64_t ns)
 {
     unsigned __int128 product = (unsigned __int128)gain_per_1e9_s * ns;
@@ -73,7 +74,7 @@ static uint64_t moved(uint64_t from, uint64_t up, uint64_t down)
     return to > ONE ? ONE : to;
 }
 
-/* How long the first packet of a side has waited. */
+/* How long the first packet of one queue has waited. */
 static uint64_t waited_ns(const struct side *side, uint64_t now_ns)
 {
     const struct queued *head = side->list.head;
@@ -94,7 +95,8 @@ static void update(struct dualpi2 *dual, const struct dualpi2_params *params, ui
     dual->delay_ns = delay;
 }
 
-/* Makes all updates that are due by now, as a timer would have: between calls the queues do not change. */
+/* Makes all updates that are due by now, with the same result as by a timer, because between calls the queues do not
+ * change. */
 static void catch_up(struct dualpi2 *dual, const struct dualpi2_params *params, uint64_t now_ns)
 {
     if (!dual->started) {
@@ -159,7 +161,7 @@ static enum aqm_verdict classic_leaves(struct dualpi2 *dual, const struct queued
     return packet->ect && !is_overloaded(dual) ? AQM_MARK : AQM_DROP;
 }
 
-/* The side whose turn it is, or NULL when nothing waits. A side that waits alone accumulates no credit. */
+/* The queue whose turn it is, or NULL when nothing waits. A queue that waits alone accumulates no credit. */
 static struct side *turn(struct dualpi2 *dual)
 {
     if (dual->l4s.packets && dual->classic.packets)
@@ -168,7 +170,7 @@ static struct side *turn(struct dualpi2 *dual)
     return dual->l4s.packets ? &dual->l4s : dual->classic.packets ? &dual->classic : NULL;
 }
 
-/* Counts a packet that was sent while both sides waited, in 1e-9 bytes. */
+/* Counts a packet that was sent while both queues waited, in 1e-9 bytes. */
 static void count_turn(struct dualpi2 *dual, const struct dualpi2_params *params, const struct side *side,
                        uint64_t bytes)
 {
@@ -242,7 +244,7 @@ static void start(struct queue *queue, const struct queue_settings *settings, st
         add(queue->own, &settings->aqm->dualpi2, packet);
 }
 
-/* In the order of arrival, which is what another discipline would have seen. */
+/* Merges the queues in the order of arrival, for another discipline. */
 static void leave(struct queue *queue, struct queued_list *waiting)
 {
     struct dualpi2 *dual = queue->own;

@@ -1,13 +1,13 @@
 /* FQ-CoDel (RFC 8290): a queue for each flow, served in turn by deficit round robin with a list of new flows that goes
- * first, and CoDel in each queue. What the RFC leaves open is here as in Linux: flows are hashed to 1,024 queues by
- * addresses, protocol and ports, perturbed by the seed; a queue that is full drops from the head of its fattest flow,
- * half of what the flow holds and at most 64 packets at a time. A packet that is marked or dropped by CoDel is chosen
- * as in codel.c. Two parts of CAKE (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", LANMAN 2018) are options. With
- * `ways` the hash names a set of queues, and a flow gets one of them that no other flow has, as long as there is one.
- * With `ack_filter` an acknowledgement that says nothing but a number is dropped when the packet behind it in its queue
- * is another of the same flow with a later number; CAKE looks for it when the later one comes, with the same outcome
- * for what is sent. A packet with SACK blocks, ECN flags or data is never dropped in this way. The bounds of the box
- * (--queue, --queue-packets) hold as well as those of the text. */
+ * first, and CoDel in each queue. Choices that the RFC leaves open are as in Linux: flows are hashed to 1,024 queues by
+ * addresses, protocol and ports, perturbed by the seed; when the limit is reached, packets are dropped from the head of
+ * the flow with the most bytes, half of its bytes and at most 64 packets at a time. CoDel chooses the packets to mark
+ * or drop as in codel.c. Two parts of CAKE (Høiland-Jørgensen, Täht, Morton, "Piece of CAKE", LANMAN 2018) are options.
+ * With `ways` the hash selects a set of queues, and a flow gets a queue of the set that no other flow uses, if there is
+ * one. With `ack_filter` a pure acknowledgement is dropped when the next packet in its queue is one of the same flow
+ * with a later number; CAKE decides this when the later one arrives, with the same packets sent. A packet with SACK
+ * blocks, ECN flags or data is never dropped in this way. The bounds of the box (--queue, --queue-packets) apply in
+ * addition to those of the text. */
 #include "laws.h"
 #include "nc_range.h"
 
@@ -16,7 +16,7 @@ enum { FLOWS = 1024, DROP_BATCH = 64 };
 struct flow {
     struct queued_list list;
     struct flow *next; /* in a list of flows, when `listed` */
-    int64_t credits;   /* bytes that it may still send before the next flow's turn */
+    int64_t credits;   /* bytes that the flow may still send before the next flow's turn */
     struct codel_state law;
     bool listed;
     uint32_t tag; /* hash of the flow that this queue is assigned to */
@@ -27,10 +27,11 @@ struct flow_list {
 };
 
 struct fq_codel {
-    struct flow_list fresh, old; /* the RFC's new and old queues */
+    struct flow_list fresh, old; /* the RFC's lists of new and old queues */
     uint64_t quantum_bytes, since_ns, overlimit, acks_filtered, collisions;
     uint32_t largest_bytes;
-    uint64_t backlog_bytes[FLOWS]; /* apart from the flows, so that the fattest is found in few cache lines */
+    uint64_t backlog_bytes[FLOWS]; /* separate from the flows, so that the search for the largest reads few cache
+                                    * lines */
     struct flow flows[FLOWS];
 };
 
@@ -44,7 +45,7 @@ static void list_push(struct flow_list *list, struct flow *flow)
     list->tail = flow;
 }
 
-/* Returns the queue for a packet's flow: the flow's own, a free one of its set, or one that another flow has. */
+/* Returns the queue for a packet's flow: the flow's own, a free one of its set, or one that another flow uses. */
 static struct flow *flow_of(struct fq_codel *fq, const struct queue_settings *settings, const struct queued *packet)
 {
     uint64_t hash = random_mix(packet->flow ^ settings->key), ways = nc_max(settings->aqm->fq_codel.ways, 1);
@@ -104,7 +105,7 @@ static struct flow *turn(struct fq_codel *fq)
             flow->listed = false;
             continue;
         }
-        list_push(&fq->old, flow); /* an empty new flow, too: it may not come back as new at once (4.2) */
+        list_push(&fq->old, flow); /* also an empty new flow, so that it cannot become new again at once (4.2) */
     }
 }
 
@@ -148,7 +149,7 @@ static enum fate enqueue(struct queue *queue, const struct queue_settings *setti
     return FATE_PASS;
 }
 
-/* Whether the packet behind an acknowledgement says all that it says, and more. */
+/* Whether the packet after an acknowledgement supersedes it. */
 static bool is_replaced(const struct queued *packet, const struct queued *behind)
 {
     return packet->ack_only && behind && behind->ack_only && behind->flow == packet->flow &&
@@ -180,7 +181,7 @@ static struct queued *dequeue(struct queue *queue, const struct queue_settings *
     return packet;
 }
 
-/* While packets wait, the line is busy until after the last of them arrived, unless only one waits. */
+/* If more than one packet waits, the line stays busy until after the last of them has arrived. */
 static struct queue_next next(const struct queue *queue)
 {
     const struct fq_codel *fq = queue->own;

@@ -1,6 +1,6 @@
-/* What disciplines decide of one packet, apart from the queue in which it waits: the state of a law is plain data, and
- * a call says whether a packet passes, is marked or is dropped. So FQ-CoDel has CoDel's law a thousand times, and tests
- * work laws out by hand. */
+/* The laws of disciplines: their decisions about one packet, separate from the queue in which it waits. The state of a
+ * law is plain data, and a call returns whether a packet passes, is marked or is dropped. So FQ-CoDel can have a
+ * thousand states of CoDel's law, and tests can compute laws by hand. */
 #ifndef COMET_LAWS_H
 #define COMET_LAWS_H
 
@@ -9,17 +9,18 @@
 
 enum aqm_verdict { AQM_PASS, AQM_MARK, AQM_DROP };
 
-/* A packet as a law sees it. Most laws look at a few members only. */
+/* The input of a law about a packet. Most laws use only a few members. */
 struct aqm_packet {
     uint64_t now_ns, sojourn_ns;
-    uint64_t backlog_bytes; /* backlog without this packet: what it finds on arrival, what remains when it leaves */
+    uint64_t backlog_bytes; /* backlog without this packet: on arrival before it, on departure after it */
     uint32_t bytes;
-    uint32_t largest_bytes; /* of all seen, this one included: the "MTU" of safeguards for almost empty queues */
+    uint32_t largest_bytes; /* of all packets so far, including this one: the "MTU" of safeguards for almost empty
+                             * queues */
     bool ect;
     uint64_t key, number;
 };
 
-/* All states start as all zero. A change of the parameters does not start them again. */
+/* All states start as all zero. A change of the parameters does not reset them. */
 struct red_state {
     double average_bytes;
     uint64_t idle_since_ns; /* meaningful when `idle` */
@@ -27,11 +28,12 @@ struct red_state {
     bool idle, counting;
 };
 struct codel_state {
-    uint64_t first_above_ns; /* when the sojourn time will have been above target for an interval; 0: it is below */
+    uint64_t first_above_ns; /* when the sojourn time will have been above target for an interval; 0: it is below
+                              * target */
     uint64_t drop_next_ns;
     uint32_t count, last_count;
     bool dropping;
-    bool dropped; /* the packet before was dropped at this same time: the next drop is still to be scheduled */
+    bool dropped; /* the previous packet was dropped at this time, and the next drop is not scheduled yet */
 };
 struct pie_state {
     uint64_t next_update_ns, delay_ns, delay_old_ns, burst_ns;
@@ -39,7 +41,7 @@ struct pie_state {
     bool started;
 };
 
-/* Called for a packet that arrives, and for one that leaves the queue for the line. */
+/* *_comes is called for an arriving packet, *_leaves for a packet that leaves the queue for the line. */
 enum aqm_verdict red_comes(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet);
 void red_leaves(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet);
 enum aqm_verdict codel_leaves(struct codel_state *codel, const struct codel_params *params, bool ecn,
@@ -58,7 +60,7 @@ static inline struct aqm_packet aqm_coming(const struct queue *queue, const stru
                                .number = packet->number};
 }
 
-/* The same for a packet that has already left the queue. Nothing is on the line at its turn. */
+/* The same for a packet that has already left the queue, when nothing is on the line. */
 static inline struct aqm_packet aqm_leaving(const struct queue *queue, const struct queue_settings *settings,
                                             const struct queued *packet, uint64_t now_ns)
 {
@@ -79,7 +81,7 @@ static inline enum fate aqm_fate(struct queued *packet, enum aqm_verdict verdict
     return verdict == AQM_DROP ? FATE_AQM : FATE_PASS;
 }
 
-/* How the sender of this packet learns of congestion. */
+/* How to signal congestion to this packet's sender: mark or drop. */
 static inline enum aqm_verdict aqm_signal(bool ecn, const struct aqm_packet *packet)
 {
     return ecn && packet->ect ? AQM_MARK : AQM_DROP;

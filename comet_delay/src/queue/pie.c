@@ -1,15 +1,15 @@
 /* Proportional Integral controller Enhanced (RFC 8033; names in brackets are the RFC's). The RFC leaves two choices
- * open. The delay [current_qdelay] is here the sojourn time of the packet that left last, and 0 when the queue was
- * empty behind it. MEAN_PKTSIZE of the safeguard is the largest packet seen, so that the safeguard holds for jumbo
- * frames too. */
+ * open. Here the delay [current_qdelay] is the sojourn time of the packet that left last, and 0 if that packet left the
+ * queue empty. MEAN_PKTSIZE of the safeguard is the largest packet seen, so that the safeguard also works for jumbo
+ * frames. */
 #include "plain.h"
 #include "laws.h"
 #include "nc_clock.h"
 #include "nc_range.h"
 
-/* At most so many updates are made up for after a silence, which is what a packet can cost. The state settles in
- * fewer: in an empty queue a probability of 1 falls to 0.98 of itself each time (4.2) and by alpha * target / 2048, and
- * so to 0 in 1,700 updates with the smallest alpha and the default target. */
+/* The most overdue updates that are made at once, which bounds the cost of a packet. The state converges in fewer: in
+ * an empty queue each update multiplies the probability by 0.98 (4.2) and subtracts alpha * target / 2048, so it falls
+ * from 1 to 0 in 1,700 updates with the smallest alpha and the default target. */
 enum { CATCH_UP_MAX = 2000 };
 
 static double seconds(uint64_t ns)
@@ -62,7 +62,7 @@ static void catch_up(struct pie_state *pie, const struct pie_params *params, uin
         update(pie, params);
         if (before.probability == pie->probability && before.burst_ns == pie->burst_ns &&
             before.delay_old_ns == pie->delay_old_ns)
-            break; /* it has settled: further updates change nothing */
+            break; /* it has converged: further updates change nothing */
     }
 }
 

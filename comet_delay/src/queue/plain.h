@@ -1,5 +1,5 @@
-/* One list of packets in the order in which they came, within the queue's bounds: what disciplines with one queue
- * share. The list is the first member of their own memory. */
+/* One list of packets in the order of arrival, within the queue's bounds: the common part of disciplines with one
+ * queue. The list is the first member of their own memory. */
 #ifndef COMET_PLAIN_H
 #define COMET_PLAIN_H
 
@@ -18,8 +18,7 @@ static inline struct queued *plain_take(struct queue *queue)
     return packet;
 }
 
-/* Adds a packet, in the place of the oldest that wait where the queue drops at its head. FATE_QUEUE: it finds no
- * room. */
+/* Adds a packet; with drop-head it drops the oldest waiting packets to make room. FATE_QUEUE: there is no room. */
 static inline enum fate plain_add(struct queue *queue, const struct queue_settings *settings, struct queued *packet)
 {
     while (settings->drop_head && queue->packets && !queue_fits(queue, settings, packet->bytes)) {

@@ -1,8 +1,9 @@
-/* A token-bucket policer in front of a queue with one list: a packet for which the bucket has too few tokens is over the
- * rate. It is dropped, or with ECN marked and let in where it is ECN-capable; neither takes tokens. As in RFC 2697 with
- * one bucket, and in tc's police: the bucket is full at first, fills at the rate up to its depth, and a packet takes its
- * own bytes, as the framing counts them.
- * The state is what the bucket lacks, in units of 1e-9 bit, so that it starts as zero and nothing is ever rounded. */
+/* A token-bucket policer before a queue with one list: a packet for which the bucket has too few tokens exceeds the
+ * rate. It is dropped or, with ECN and if it is ECN-capable, marked and accepted; in neither case it takes tokens. As
+ * in RFC 2697 with one bucket, and in tc's police, the bucket is full at first, fills at the rate up to its depth, and
+ * a packet takes its own bytes, as the framing counts them.
+ * The state is the bucket's deficit (depth minus tokens) in units of 1e-9 bit, so that it starts as zero and nothing is
+ * ever rounded. */
 #include "plain.h"
 #include "nc_clock.h"
 
@@ -19,7 +20,8 @@ static scaled scale(uint64_t bytes)
     return (scaled)bytes * 8 * NC_NS_PER_S;
 }
 
-/* True for a packet within the rate, which takes its tokens. A bucket that was made smaller is at most empty. */
+/* True for a packet within the rate, which takes its tokens. When the depth is reduced, the deficit is at most the new
+ * depth. */
 static bool conforms(struct policer *policer, const struct policer_params *params, const struct queued *packet)
 {
     scaled depth = scale(params->burst_bytes), bytes = scale(packet->bytes);

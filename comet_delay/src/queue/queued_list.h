@@ -1,5 +1,5 @@
-/* A packet that waits in a queue, and lists of them, first in, first out. The packet's owner allocates it, with
- * whatever else it knows of the packet behind this part; disciplines move it from list to list and never copy it. */
+/* A packet that waits in a queue, and first-in, first-out lists of such packets. The packet's owner allocates it, with
+ * its own data after this struct; disciplines move it from list to list and never copy it. */
 #ifndef COMET_QUEUED_LIST_H
 #define COMET_QUEUED_LIST_H
 
@@ -10,15 +10,15 @@
 struct queued {
     struct queued *next;
     uint64_t arrival_ns;
-    uint64_t number; /* of its direction: what chance is drawn from */
-    uint64_t flow;   /* hash of addresses and ports; 0 where no discipline asks for it */
+    uint64_t number; /* in its direction; random numbers depend on it */
+    uint64_t flow;   /* hash of addresses and ports; 0 if no discipline needs it */
     uint32_t bytes;  /* on the line */
-    uint32_t ack;    /* of one that is `ack_only` */
+    uint32_t ack;    /* of a packet that is `ack_only` */
     bool ect;        /* ECN-capable transport: may be marked instead of dropped */
-    bool ect1;       /* ECT(1) or CE: of an L4S flow (RFC 9331) */
+    bool ect1;       /* ECT(1) or CE: a packet of an L4S flow (RFC 9331) */
     bool ack_only;   /* plain acknowledgement: TCP without data, SACK or other flags */
     bool marked;
-    uint8_t fate; /* enum fate, of one in the list of those dropped */
+    uint8_t fate; /* enum fate, of a packet in the list of dropped ones */
 };
 
 struct queued_list {

@@ -1,7 +1,7 @@
-/* Random Early Detection (Floyd, Jacobson 1993; names in brackets are the paper's). The average [avg] is of bytes. A
- * packet's chance p_b of being hit grows with its size, and with the bytes since the last hit [count], so that the gaps
- * between hits are spread evenly and not geometrically. For packets of the usual size the gaps are uniform over
- * 1 … 1/p_b - 1, which makes 2 p_b the share of hits. This is the paper's own recurrence, taken as printed. */
+/* Random Early Detection (Floyd, Jacobson 1993; names in brackets are the paper's). The average [avg] is in bytes. A
+ * packet's probability p_b of being hit (marked or dropped) grows with its size and with the bytes since the last hit
+ * [count], so that the gaps between hits are uniformly and not geometrically distributed. For packets of the usual size
+ * the gaps are uniform over 1 … 1/p_b - 1, so the share of hits is 2 p_b. This is the paper's recurrence as printed. */
 #include "plain.h"
 #include "laws.h"
 #include "nc_clock.h"
@@ -21,8 +21,8 @@ static double share(uint64_t ppb)
     return (double)ppb / NC_RATIO_ONE;
 }
 
-/* Updates the average at an arrival. After an idle time it assumes that as many packets of the usual size as could have
- * been sent in it [m] found the queue empty. */
+/* Updates the average at an arrival. After an idle time it assumes that m packets of the usual size found the queue
+ * empty, as many as could have been sent in that time [m]. */
 static void average(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet)
 {
     double weight = share(params->red.weight_ppb);
@@ -36,7 +36,7 @@ static void average(struct red_state *red, const struct aqm_params *params, cons
     red->idle_since_ns = packet->now_ns;
 }
 
-/* Share of usual packets to hit [p_b] at this average. 1: every packet, without chance. */
+/* The share of packets of the usual size to hit [p_b] at this average. 1: every packet. */
 static double curve(const struct red_params *red, double average_bytes)
 {
     double min = (double)red->min_bytes, max = (double)red->max_bytes, p = share(red->p_ppb);
@@ -59,7 +59,7 @@ enum aqm_verdict red_comes(struct red_state *red, const struct aqm_params *param
     red->counting = true;
     if (p >= 1) {
         red->since_bytes = 0;
-        return AQM_DROP; /* beyond the upper end marks are too late */
+        return AQM_DROP; /* beyond the upper end a mark is not enough */
     }
     double usual = (double)params->red.packet_bytes, spread = 1 - (double)red->since_bytes / usual * p;
     p *= (double)packet->bytes / usual;
@@ -72,7 +72,7 @@ enum aqm_verdict red_comes(struct red_state *red, const struct aqm_params *param
 void red_leaves(struct red_state *red, const struct aqm_params *params, const struct aqm_packet *packet)
 {
     red->idle = packet->backlog_bytes == 0;
-    red->idle_since_ns = packet->now_ns; /* with a rate: when this packet will be out */
+    red->idle_since_ns = packet->now_ns; /* with a rate: when the packet's last bit will be out */
     if (params->link_rate_bps)
         red->idle_since_ns += (uint64_t)packet->bytes * 8 * NC_NS_PER_S / params->link_rate_bps;
 }

@@ -1,7 +1,8 @@
-/* ECN as data centres set it (RFC 8257, section 3.1; Alizadeh and others, "Data Center TCP", SIGCOMM 2010): a packet
- * that finds K packets or bytes at the bottleneck, those on the line included, is marked. There is no average and no
- * chance. One that is not ECN-capable is dropped there, as switches with WRED do, or waits as if the step were not there.
- * RED cannot be set to this: it needs min below max, and beyond max it drops what it could mark. */
+/* ECN as in data centres (RFC 8257, section 3.1; Alizadeh and others, "Data Center TCP", SIGCOMM 2010): a packet is
+ * marked when it finds K packets or bytes at the bottleneck, including those on the line. There is no average and no
+ * randomness. A packet that is not ECN-capable is dropped then, as by switches with WRED, or waits as if there were no
+ * step. RED cannot be configured for this: it needs min below max, and beyond max it drops packets that it could
+ * mark. */
 #include "plain.h"
 #include "laws.h"
 

@@ -11,7 +11,7 @@ static uint64_t first_opening(uint64_t period_ns, uint64_t time_ns)
 
 uint64_t buncher_send(struct buncher *b, const struct buncher_params *params, uint64_t arrival_ns)
 {
-    if (!params->period_ns) /* packets from before the period was taken away go first */
+    if (!params->period_ns) /* packets from before the period was set to 0 go first */
         return nc_max(arrival_ns, b->opening_ns);
     uint64_t opening_ns = nc_max(first_opening(params->period_ns, arrival_ns), b->opening_ns);
     if (opening_ns == b->opening_ns && params->packets && b->through >= params->packets)

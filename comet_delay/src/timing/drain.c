@@ -14,7 +14,7 @@ bool drain_send(struct drain *d, const struct drain_params *params, uint64_t arr
                 uint64_t *departure_ns)
 {
     assert(bytes < 1u << 30);
-    if (!params->rate_bps) { /* packets from before the rate was taken away go first */
+    if (!params->rate_bps) { /* packets from before the rate was set to 0 go first */
         *departure_ns = nc_max(arrival_ns, d->bus.exit_ns);
         return true;
     }

@@ -1,11 +1,11 @@
-/* A receiver whose I/O bus is slower than its line (lsr-2007, cause 7; tgnle-2006, fig4). The NIC keeps what arrives in
- * a small buffer, and the bus takes it out at its rate. A packet that finds the buffer full is lost, although no line
- * and no switch of the path was ever full.
+/* A receiver whose I/O bus is slower than its line (lsr-2007, cause 7; tgnle-2006, fig4). The NIC keeps arriving
+ * packets in a small buffer, and the bus takes them out at its rate. A packet that finds the buffer full is lost,
+ * although no line and no switch of the path is full.
  *
  * The bus takes packets one after the other: a packet has crossed it at max(arrival, exit of the one before) +
- * bits / rate. The packet takes room in the buffer until then, so the buffer counts the packet on the bus, too. A
- * buffer smaller than a packet lets nothing through. Rejected: the pacer with a small buffer. It lets the first packet
- * of a burst go at once and needs no room for it, as a pacer does that stands in the network. */
+ * bits / rate. The packet takes room in the buffer until then, so the buffer includes the packet on the bus. If the
+ * buffer is smaller than a packet, nothing passes. Rejected: the pacer with a small buffer. Like a pacer in the
+ * network, it releases the first packet of a burst at once, which takes no room in the buffer. */
 #ifndef COMET_DRAIN_H
 #define COMET_DRAIN_H
 
@@ -29,9 +29,9 @@ struct drain {
 /* Frees its memory and leaves it as all zero. */
 void drain_free(struct drain *drain);
 
-/* A packet of `bytes` (below 1 GiB) arrives; arrivals never fall. True with the time when it has crossed the bus, or
- * false when it is dropped, because the buffer is full or there is no memory. Departures never fall, whatever
- * changes. */
+/* A packet of `bytes` (below 1 GiB) arrives; arrivals must never decrease. Returns true with the time when it has
+ * crossed the bus, or false when it is dropped, because the buffer is full or there is no memory. Departures never
+ * decrease, whatever parameters change. */
 bool drain_send(struct drain *drain, const struct drain_params *params, uint64_t arrival_ns, uint32_t bytes,
                 uint64_t *departure_ns);
 

@@ -19,7 +19,7 @@ uint64_t fifo_held(struct fifo *f, uint64_t now_ns)
     return f->bytes;
 }
 
-/* Room for one more entry, doubling when there is none. */
+/* Makes room for one more entry; doubles the ring when it is full. */
 static bool reserve(struct fifo *f)
 {
     if (f->head - f->tail < f->size)

@@ -9,7 +9,7 @@
 _Static_assert(UINT64_MAX / HARMONIZER_PACKET_MAX / 8 / NC_NS_PER_S > HARMONIZER_FLOWS, "a packet's cost fits 64 bits");
 _Static_assert(HARMONIZER_FLOWS < UINT16_MAX, "places are 16 bits");
 
-/* The bucket of a hash. The hash is mixed again, because the caller's may be poor. */
+/* The bucket of a hash. The hash is mixed again, because the caller's may be weak. */
 static uint16_t *bucket(struct harmonizer *h, uint64_t hash)
 {
     return &h->buckets[random_mix(hash) % HARMONIZER_BUCKETS];
@@ -26,7 +26,7 @@ static void deactivate(struct harmonizer *h, uint16_t place)
     h->active--;
 }
 
-/* Takes their share from flows that have been silent for long enough. */
+/* Removes the share of flows that have been silent for long enough. */
 static void expire(struct harmonizer *h, uint64_t active_ns, uint64_t now_ns)
 {
     while (h->oldest_active && now_ns - h->flows[h->oldest_active].seen_ns >= active_ns)
@@ -61,7 +61,7 @@ static uint16_t find(struct harmonizer *h, uint64_t hash)
     return place;
 }
 
-/* Takes the place of the flow seen least recently. */
+/* Replaces the flow seen least recently. */
 static uint16_t evict(struct harmonizer *h)
 {
     uint16_t place = h->oldest, *link;
@@ -85,7 +85,7 @@ static uint16_t insert(struct harmonizer *h, uint64_t hash)
     return place;
 }
 
-/* The flow of a packet that arrives: now the newest, and active. */
+/* The flow of an arriving packet, which becomes the newest, and active. */
 static struct harmonizer_flow *arrive(struct harmonizer *h, uint64_t hash, uint64_t now_ns)
 {
     uint16_t place = find(h, hash);
@@ -109,7 +109,7 @@ uint64_t harmonizer_send(struct harmonizer *h, const struct harmonizer_params *p
     uint64_t departure = spacing_departure(&flow->spacing, arrival_ns);
     if (params->rate_bps)
         spacing_take(&flow->spacing, arrival_ns, (uint64_t)bytes * 8 * NC_NS_PER_S * h->active, params->rate_bps);
-    else /* the rate was taken away: packets from before go first */
+    else /* the rate was set to 0: earlier packets go first */
         departure = nc_max(arrival_ns, flow->departure_ns);
     flow->departure_ns = departure;
     return departure;

@@ -15,7 +15,7 @@ uint64_t pacer_waiting(struct pacer *pacer, uint64_t now_ns)
     return fifo_held(&pacer->buffer, now_ns);
 }
 
-/* Packets per second and bits per second have fractions of different sizes even at the same number. */
+/* Packets per second and bits per second have different fractions even at equal rates. */
 static void change_unit(struct pacer *p, int unit)
 {
     p->spacing.next_ns += p->spacing.fraction > 0;

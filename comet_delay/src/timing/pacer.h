@@ -1,11 +1,10 @@
-/* Pacing in front of a receiver, as TRC-TCP does it (tgnle-2006). A receiver that is limited by its I/O bus loses many
- * packets as soon as they come a little faster than it can take them. A pacer in front of it lets packets out at a
- * steady rate, in packets per second (fig4: best at 69,500) or in bits per second, and holds the rest in a buffer.
+/* Pacing before a receiver, as in TRC-TCP (tgnle-2006). A receiver that is limited by its I/O bus loses many packets as
+ * soon as they arrive slightly faster than it can take them. A pacer before it releases packets at a steady rate, in
+ * packets per second (fig4: best at 69,500) or in bits per second, and holds the rest in a buffer.
  *
  * Packet k leaves at max(arrival, departure of k-1 + cost of k-1), where the cost is 1 / rate or bits / rate. So the
  * bits (packets) that leave in any window are at most rate × window, to the nanosecond of the clock, plus one packet. A
- * packet that need not wait is not delayed and needs no buffer. A packet that must wait and finds no room is
- * dropped. */
+ * packet that need not wait takes no room in the buffer. A packet that must wait is dropped when there is no room. */
 #ifndef COMET_PACER_H
 #define COMET_PACER_H
 
@@ -32,8 +31,9 @@ struct pacer {
 /* A pacer starts as all zero. This frees its memory and leaves it as all zero. */
 void pacer_free(struct pacer *pacer);
 
-/* A packet of `bytes` (below 1 GiB) arrives; arrivals never fall. True with its departure, or false when it is dropped,
- * because the buffer is full or there is no memory. Departures never fall, whatever changes. */
+/* A packet of `bytes` (below 1 GiB) arrives; arrivals must never decrease. Returns true with its departure, or false
+ * when it is dropped, because the buffer is full or there is no memory. Departures never decrease, whatever parameters
+ * change. */
 bool pacer_send(struct pacer *pacer, const struct pacer_params *params, uint64_t arrival_ns, uint32_t bytes,
                 uint64_t *departure_ns);
 

@@ -1,7 +1,7 @@
 /* The earliest time at which the next packet may leave, with the fraction of a nanosecond that rounding would lose. A
  * departure is rounded up to a whole nanosecond, never down, and the next one is counted from the exact time. So no
  * packet is early and the average is exact. The pacer and the harmonizer use it. Unlike a serial line (lines.h) it adds
- * no time of its own: a packet that comes late enough leaves as it comes. */
+ * no transmission time: a packet that arrives late enough leaves at its arrival. */
 #ifndef COMET_SPACING_H
 #define COMET_SPACING_H
 
@@ -20,7 +20,7 @@ static inline uint64_t spacing_departure(const struct spacing *spacing, uint64_t
     return arrival_ns > earliest_ns ? arrival_ns : earliest_ns;
 }
 
-/* Lets the packet go: the next one may follow `cost` / `rate` ns later (rate > 0). */
+/* Records that the packet leaves: the next one may follow `cost` / `rate` ns later (rate > 0). */
 static inline void spacing_take(struct spacing *spacing, uint64_t arrival_ns, uint64_t cost, uint64_t rate)
 {
     if (spacing->rate != rate) {

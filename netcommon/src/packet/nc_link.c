@@ -34,7 +34,7 @@ static enum nc_decoded read_cooked(const struct bytes *bytes, bool second, struc
     return NC_DECODED;
 }
 
-/* The family is in the byte order of the capturing machine, and IPv6 has a number of its own in each system. */
+/* The family is in the byte order of the capturing machine, and each system has its own number for IPv6. */
 static enum nc_decoded read_loopback(const struct bytes *bytes, struct nc_link_header *out)
 {
     enum nc_decoded status = need(bytes, 4);
@@ -48,7 +48,7 @@ static enum nc_decoded read_loopback(const struct bytes *bytes, struct nc_link_h
     return NC_DECODED;
 }
 
-/* The protocol field of PPP at `at` is one octet long where it is odd (RFC 1661, 6.5). */
+/* The protocol field of PPP at `at` is one octet long if that octet is odd (RFC 1661, 6.5). */
 static enum nc_decoded read_ppp_protocol(const struct bytes *bytes, size_t at, struct nc_link_header *out)
 {
     enum nc_decoded status = need(bytes, at + 1);

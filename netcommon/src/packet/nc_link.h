@@ -1,4 +1,4 @@
-/* Link headers of captures other than Ethernet's. Each is read without looking at what is behind it.
+/* Decodes link headers of captures other than Ethernet's, without looking at what follows them.
  * Sources: the list of link types of tcpdump.org (LINKTYPE_LINUX_SLL, LINUX_SLL2, NULL, LOOP, PPP, PPP_HDLC, PPP_ETHER,
  * ERF, C_HDLC); RFC 1661, 1662, 2516; Endace's Extensible Record Format. */
 #ifndef NC_LINK_H
@@ -40,8 +40,8 @@ struct nc_link_header {
     uint16_t ether_type; /* 0 where the link has none */
 };
 
-/* NC_TRUNCATED where `captured` ends inside the header, NC_MALFORMED where the packet itself (`end`) does or a field
- * contradicts itself. */
+/* Returns NC_TRUNCATED if `captured` ends inside the header, NC_MALFORMED if the packet itself (`end`) does or a field
+ * contradicts another. */
 enum nc_decoded nc_link_read(enum nc_link link, const uint8_t *frame, size_t captured, size_t end,
                              struct nc_link_header *out);
 

@@ -1,4 +1,4 @@
-/* One function a layer: it checks that the header is there, fills in its part of the result and calls the next
+/* One function per layer: it checks that the header is complete, fills in its part of the result and calls the next
  * layer. */
 #include "nc_packet.h"
 
@@ -20,7 +20,7 @@ enum {
     TCPOPT_ACCECN1 = 174
 };
 
-/* Invariant: at <= captured and at <= end; a header is read only after need() has said yes to its length. */
+/* Invariant: at <= captured and at <= end; a header is read only after need() has accepted its length. */
 struct walk {
     const uint8_t *frame;
     size_t at;       /* where the next header begins */
@@ -35,7 +35,7 @@ static enum nc_decoded need(const struct walk *walk, size_t len)
     return len > walk->captured - walk->at ? NC_TRUNCATED : NC_DECODED;
 }
 
-/* Passes the `len` bytes of a header that need() has allowed; the payload begins behind them. */
+/* Skips the `len` bytes of a header that need() has accepted; the payload begins after them. */
 static void pass(struct walk *walk, size_t len, struct nc_packet *out)
 {
     walk->at += len;
@@ -43,7 +43,7 @@ static void pass(struct walk *walk, size_t len, struct nc_packet *out)
     out->payload_len = (uint32_t)(walk->end - walk->at);
 }
 
-/* Makes the walk end where the packet's own length says, which also excludes padding. */
+/* Ends the decoding where the packet's own length says, which also excludes padding. */
 static enum nc_decoded limit(struct walk *walk, size_t len)
 {
     if (len > walk->end - walk->at)
@@ -93,7 +93,7 @@ static void read_tcp_option(const uint8_t *option, uint8_t len, struct nc_tcp *t
     }
 }
 
-/* As hosts do (RFC 9293, 3.1): options behind one with an impossible length are ignored, and the segment counts. */
+/* As hosts do (RFC 9293, 3.1), ignores all options after one with an impossible length, and accepts the segment. */
 static void read_tcp_options(const uint8_t *at, const uint8_t *end, struct nc_tcp *tcp)
 {
     while (at < end && *at != TCPOPT_EOL) {
@@ -144,7 +144,7 @@ static enum nc_decoded read_udp(struct walk *walk, struct nc_packet *out)
         return status;
     const uint8_t *header = walk->frame + walk->at;
     size_t len = nc_get16(header + 4);
-    /* 0: a jumbogram (RFC 2675, 4). The first fragment of many gives the length of the whole datagram. */
+    /* 0: a jumbogram (RFC 2675, 4). In the first of several fragments this is the length of the whole datagram. */
     if (len != 0 && !out->fragment && (len < 8 || limit(walk, len) != NC_DECODED))
         return NC_MALFORMED;
     out->l4 = NC_L4_UDP;
@@ -218,7 +218,7 @@ static bool is_extension(uint8_t proto)
            proto == IPPROTO_FRAGMENT || proto == IPPROTO_AH;
 }
 
-/* Length of an extension header whose first 8 bytes are there (RFC 8200, 4; RFC 4302, 2.2). */
+/* Length of an extension header of which at least 8 bytes were captured (RFC 8200, 4; RFC 4302, 2.2). */
 static size_t extension_len(uint8_t proto, const uint8_t *header)
 {
     if (proto == IPPROTO_FRAGMENT)
@@ -226,8 +226,8 @@ static size_t extension_len(uint8_t proto, const uint8_t *header)
     return proto == IPPROTO_AH ? ((size_t)header[1] + 2) * 4 : ((size_t)header[1] + 1) * 8;
 }
 
-/* The final destination of a packet that is still on its way to it (RFC 8200, 8.1): the first entry of the list of
- * segment routing (type 4, RFC 8754, 2) and of mobile IPv6 (2, RFC 6275), the last one of type 0 (RFC 2460). */
+/* The final destination of a packet that has not reached it yet (RFC 8200, 8.1): the first entry of the list for
+ * segment routing (type 4, RFC 8754, 2) and mobile IPv6 (type 2, RFC 6275), the last entry for type 0 (RFC 2460). */
 static void read_routing(const uint8_t *header, size_t len, struct nc_packet *out)
 {
     enum { TYPE_SOURCE = 0, TYPE_HOME = 2, TYPE_SEGMENT = 4 };
@@ -239,7 +239,7 @@ static void read_routing(const uint8_t *header, size_t len, struct nc_packet *ou
         memcpy(out->dst, header + len - 16, 16);
 }
 
-/* Passes the extension headers. What follows the first IPV6_EXTENSIONS_MAX of them counts as an unknown transport. */
+/* Skips the extension headers. After IPV6_EXTENSIONS_MAX of them the rest counts as an unknown transport. */
 static enum nc_decoded read_extensions(struct walk *walk, struct nc_packet *out)
 {
     for (int i = 0; i < IPV6_EXTENSIONS_MAX && is_extension(out->ip_proto); i++) {
@@ -293,7 +293,7 @@ static bool is_tag(uint16_t ether_type)
     return ether_type == ETHERTYPE_VLAN || ether_type == ETHERTYPE_8021AD || ether_type == ETHERTYPE_QINQ_OLD;
 }
 
-/* Passes VLAN tags and reads the network layer behind them. */
+/* Skips VLAN tags and decodes the network layer after them. */
 static enum nc_decoded read_ether_type(struct walk *walk, struct nc_packet *out)
 {
     enum nc_decoded status = NC_DECODED;
@@ -313,7 +313,7 @@ static enum nc_decoded read_ether_type(struct walk *walk, struct nc_packet *out)
     return out->ether_type == ETHERTYPE_IPV6 ? read_ipv6(walk, out) : NC_DECODED;
 }
 
-/* l3_offset stays 0 when not even addresses and type are there. */
+/* l3_offset stays 0 when not even addresses and type were captured. */
 static enum nc_decoded read_ethernet(struct walk *walk, struct nc_packet *out)
 {
     enum nc_decoded status = need(walk, ETHER_HDR_LEN);
@@ -334,8 +334,8 @@ static enum nc_decoded read_raw_ip(struct walk *walk, struct nc_packet *out)
     return walk->frame[walk->at] >> 4 == 6 ? read_ipv6(walk, out) : read_ipv4(walk, out);
 }
 
-/* How Linux captures a cooked packet with two tags: the header names the protocol after the tags, and the last four
- * octets of the tags precede that protocol's packet. */
+/* Linux captures a cooked packet with two tags in this way: the header names the protocol after the tags, and the last
+ * four octets of the tags precede that protocol's packet. */
 static void pass_stray_tag(struct walk *walk, struct nc_packet *out)
 {
     unsigned version = out->ether_type == ETHERTYPE_IP ? 4 : 6;

@@ -1,6 +1,6 @@
 /* Bounds-checked decoding of Ethernet and the other links of nc_link.h, VLAN tags (802.1Q, 802.1ad, 0x9100), IPv4 with
  * options, IPv6 with extension headers, TCP with options, UDP and ESP. The decoder takes cursor and end, never reads
- * beyond the end, and copies what it finds into a host struct. A capture may hold less than the packet had, so lengths
+ * beyond the end, and copies the fields into a host struct. A capture may contain only a part of the packet, so lengths
  * come from the headers. A truncated header ends the decoding at the layer before it, with NC_TRUNCATED. A header that
  * contradicts the lengths around it ends the decoding with NC_MALFORMED.
  * Sources: RFC 791, 8200, 9293, 7323, 2018, 3168, 9768, 768, 4303; IEEE 802.1Q. */
@@ -51,7 +51,7 @@ struct nc_tcp {
     uint32_t tsval, tsecr;
     uint8_t sack_n;
     struct nc_sack sack[NC_SACK_MAX];
-    uint8_t options_len;       /* length in the header, even where less was captured */
+    uint8_t options_len;       /* length in the header, even if less was captured */
     bool cut;                  /* the capture ends within the options; the complete ones were read */
     bool has_accecn;           /* the option, perhaps without counters */
     uint8_t accecn;            /* nc_accecn bits */
@@ -62,7 +62,7 @@ struct nc_tcp {
 
 struct nc_packet {
     uint32_t if_index;          /* of SLL2's header; 0: not known */
-    uint16_t ether_type;        /* innermost, host order; 0 on links that have no such type */
+    uint16_t ether_type;        /* of the innermost header, host order; 0 on links that have no such type */
     uint16_t vlan[NC_VLAN_MAX]; /* tag control information, outermost first */
     uint8_t vlan_n;
     uint8_t ip_version; /* 4, 6, or 0: not IP */
@@ -80,17 +80,17 @@ struct nc_packet {
     /* Offsets from the start of the frame; 0 when that layer was not reached. l3_offset is where the network layer
      * begins, whatever its protocol, so it is the length of the link header. */
     uint32_t l3_offset, l4_offset, payload_offset;
-    /* Payload bytes above the innermost decoded header, by the lengths in the headers: without padding, and with what
-     * the capture cut off. `wire` decides where the headers have no length: in a super-packet (RFC 2675 jumbogram, with
-     * an IPv4 total length or IPv6 payload length of 0) and in other protocols. */
+    /* Payload bytes after the innermost decoded header, by the lengths in the headers: without padding, but with bytes
+     * that the capture cut off. If the headers have no length, `wire` decides: in a super-packet (RFC 2675 jumbogram,
+     * with an IPv4 total length or IPv6 payload length of 0) and in other protocols. */
     uint32_t payload_len;
 };
 
 /* Decodes the frame at [frame, frame + captured), which had `wire` bytes on the wire (or `captured`, if that is more).
- * All of *out is set, up to the last good layer. TCP options behind an impossible one are not read, and the packet
- * still counts as decoded. Where a capture ends within the options, the result is NC_TRUNCATED, but the layer is set all
- * the same, with tcp.cut; payload_offset is where the capture ends, and payload_len is that of the headers. In a
- * fragment the lengths above IP are not checked. */
+ * *out is set up to the last good layer. TCP options after an impossible one are not read, and the packet still counts
+ * as decoded. If a capture ends within the options, the result is NC_TRUNCATED, but the layer is set, with tcp.cut;
+ * payload_offset is then the end of the capture, and payload_len comes from the headers. In a fragment the lengths
+ * above IP are not checked. */
 enum nc_decoded nc_packet_decode(enum nc_link link, const uint8_t *frame, size_t captured, size_t wire,
                                  struct nc_packet *out);
 

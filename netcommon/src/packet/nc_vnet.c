@@ -1,8 +1,8 @@
-/* Segmentation as arithmetic on headers, after tcp_gso_segment() and __udp_gso_segment() of Linux. In a packet without
- * a computed checksum, the checksum field holds the folded sum of the pseudo-header, not complemented. Between a
- * super-packet and its runs only the length in that sum differs, so the sum is corrected by the difference of lengths
- * (RFC 1624). Rejected: building the sum again. It covers the final address, which behind a routing header is not the
- * header's. */
+/* Segmentation as arithmetic on headers, as in tcp_gso_segment() and __udp_gso_segment() of Linux. In a packet whose
+ * checksum is not computed yet, the checksum field holds the folded sum of the pseudo-header, not complemented. Between
+ * a super-packet and its runs only the length in that sum differs, so the sum is corrected by the difference of lengths
+ * (RFC 1624). Rejected: computing the sum from the header's addresses; with a routing header the sum covers the final
+ * address instead. */
 #include "nc_vnet.h"
 
 #include <assert.h>
@@ -17,7 +17,7 @@ _Static_assert(sizeof(struct virtio_net_hdr_mrg_rxbuf) == NC_VNET_LEN, "the head
 
 enum { TCP_CHECKSUM_AT = 16, UDP_CHECKSUM_AT = 6 };
 
-/* TAP and AF_PACKET use host byte order unless told otherwise. */
+/* TAP and AF_PACKET use host byte order by default. */
 static void vnet_read(const uint8_t *buf, struct nc_vnet *out)
 {
     struct virtio_net_hdr_mrg_rxbuf wire;
@@ -40,7 +40,7 @@ void nc_vnet_write(const struct nc_vnet *vnet, uint8_t *out)
     memcpy(out, &wire, sizeof wire);
 }
 
-/* Whether the packet is of the protocol that gso_type says, and its checksum is where that protocol has it. */
+/* Whether the packet has the protocol of gso_type, and its checksum offset is that protocol's. */
 static bool gso_protocol_fits(const struct nc_vnet *vnet, const struct nc_packet *packet)
 {
     switch (vnet->gso_type & ~(VIRTIO_NET_HDR_GSO_ECN | NC_VNET_GSO_ACCECN)) {
@@ -50,14 +50,14 @@ static bool gso_protocol_fits(const struct nc_vnet *vnet, const struct nc_packet
         return packet->ip_version == 6 && packet->l4 == NC_L4_TCP && vnet->csum_offset == TCP_CHECKSUM_AT;
     case NC_VNET_GSO_UDP_L4:
         return packet->l4 == NC_L4_UDP && vnet->csum_offset == UDP_CHECKSUM_AT;
-    default: /* among them GSO_UDP: IP fragments, which this kernel no longer makes */
+    default: /* this includes GSO_UDP (IP fragments), which current kernels do not make */
         return false;
     }
 }
 
 static bool gso_fits(const struct nc_vnet *vnet, const struct nc_packet *packet, uint32_t frame_len)
 {
-    /* above the 16-bit length field (BIG TCP) segmentation would have to remove headers too */
+    /* beyond the 16-bit length field (BIG TCP) segmentation would also have to remove headers */
     uint32_t ip_len_max = UINT16_MAX + (packet->ip_version == 6 ? 40 : 0);
     return gso_protocol_fits(vnet, packet) && !packet->fragment && vnet->gso_size > 0 &&
            (vnet->flags & VIRTIO_NET_HDR_F_NEEDS_CSUM) && vnet->csum_start == packet->l4_offset &&
@@ -88,7 +88,7 @@ enum nc_super_status nc_super_read(const uint8_t *buf, size_t len, struct nc_sup
     return NC_SUPER_OK;
 }
 
-/* Payload bytes of parts [first, first + n): all full except the last of the packet. */
+/* Payload bytes of parts [first, first + n): all parts are full except the last of the packet. */
 static uint32_t run_payload(const struct nc_super *super, uint32_t first, uint32_t n)
 {
     assert(n >= 1 && first < super->parts && n <= super->parts - first);
@@ -123,7 +123,7 @@ static void set_ip(uint8_t *frame, const struct nc_super *super, uint32_t first,
     memcpy(ip + 10, &sum, sizeof sum);
 }
 
-/* FIN and PSH belong to the last part, CWR to the first: the receiver answers it once. */
+/* FIN and PSH belong to the last part. CWR belongs to the first, because the receiver must react to it once. */
 static uint16_t run_flags(const struct nc_super *super, uint32_t first, uint32_t n)
 {
     uint16_t flags = super->packet.tcp.flags;
@@ -140,7 +140,7 @@ static void set_tcp(uint8_t *tcp, const struct nc_super *super, uint32_t first, 
     nc_put16(tcp + 12, (uint16_t)((nc_get16(tcp + 12) & 0xfe00) | run_flags(super, first, n)));
 }
 
-/* Replaces the super-packet's transport length in the sum by the run's. */
+/* Replaces the super-packet's transport length in the checksum by the run's. */
 static void set_checksum_seed(uint8_t *at, uint32_t old_len, uint32_t new_len)
 {
     uint64_t sum = (uint64_t)nc_get16(at) + (uint16_t)~old_len + new_len;

@@ -1,11 +1,11 @@
-/* The virtio-net header that TAP and AF_PACKET put before a packet, and what a super-packet consists of.
+/* The virtio-net header that TAP and AF_PACKET put before a packet, and the wire packets of a super-packet.
  *
  * A super-packet (TSO/USO/GRO) stands for `parts` wire packets: its headers, repeated before every `gso_size` bytes of
  * payload. A model of a network counts wire packets, so everything here is arithmetic on parts. A packet is split only
- * where its parts meet different fates. Parts are then written as runs: fresh headers in a small buffer, and the
- * payload where it lies, by writev. Payload is never copied. The headers follow the kernel's own segmentation: FIN and
- * PSH on the last part only, CWR on the first part only (or on every part under ACCECN), and an IPv4 id that counts up
- * by one a part. */
+ * where the model treats its parts differently. Parts are then written as runs by writev: new headers in a small
+ * buffer, and the payload in its original place. Payload is never copied. The headers follow the kernel's own
+ * segmentation: FIN and PSH on the last part only, CWR on the first part only (or on every part under ACCECN), and an
+ * IPv4 id that increases by one per part. */
 #ifndef NC_VNET_H
 #define NC_VNET_H
 
@@ -20,22 +20,22 @@
 
 /* GSO types that older <linux/virtio_net.h> lack (virtio 1.3, 5.1.6). */
 #define NC_VNET_GSO_UDP_L4 5    /* UDP segmentation (USO) */
-#define NC_VNET_GSO_ACCECN 0x10 /* bit: the CWR flag is part of a counter (RFC 9768), repeat it in every part */
+#define NC_VNET_GSO_ACCECN 0x10 /* bit: the CWR flag is part of a counter (RFC 9768), so it is repeated in every part */
 
-/* Host-order reading of the header. num_buffers is neither read nor used: 0 when written. */
+/* The header in host byte order. num_buffers is not read, and written as 0. */
 struct nc_vnet {
     uint8_t flags, gso_type; /* VIRTIO_NET_HDR_F_*, VIRTIO_NET_HDR_GSO_* (linux/virtio_net.h) */
     uint16_t hdr_len, gso_size, csum_start, csum_offset;
 };
 
-/* A packet as it was read from a TAP or packet socket: what a model needs to know of it, computed once. */
+/* What a model needs to know of a packet that was read from a TAP or packet socket, computed once. */
 struct nc_super {
     struct nc_vnet vnet;
     struct nc_packet packet;
     uint32_t frame_len;   /* bytes after the vnet header */
     uint32_t header_len;  /* bytes repeated in every part; the whole frame of a packet without GSO */
     uint32_t payload_len; /* frame_len - header_len */
-    uint32_t part_len;    /* payload bytes a part (gso_size); payload_len when not GSO */
+    uint32_t part_len;    /* payload bytes per part (gso_size); payload_len when not GSO */
     uint32_t parts;       /* >= 1 */
 };
 
@@ -45,15 +45,16 @@ enum nc_super_status {
     NC_SUPER_BAD_GSO, /* the gso fields contradict the packet */
 };
 
-/* Reads vnet header and frame at [buf, buf + len). A packet without GSO is accepted whatever it holds (ARP, LLDP,
- * broken IP). A packet with GSO must be whole TCP or UDP of the type it says, unfragmented, must fill the frame to its
- * end, and must still want its checksum (NEEDS_CSUM), where that protocol has it. vnet.hdr_len is not trusted. */
+/* Reads vnet header and frame at [buf, buf + len). A packet without GSO is accepted whatever it contains (ARP, LLDP,
+ * broken IP). A packet with GSO must be a complete, unfragmented TCP or UDP packet of its stated type, must fill the
+ * frame to its end, and must still need its checksum (NEEDS_CSUM) at that protocol's offset. vnet.hdr_len is not
+ * trusted. */
 enum nc_super_status nc_super_read(const uint8_t *buf, size_t len, struct nc_super *out);
 
-/* Length on the wire (link header and up, without preamble, padding and FCS) of part i. */
+/* Length of part i on the wire (from the link header on, without preamble, padding and FCS). */
 uint32_t nc_super_wire_len(const struct nc_super *super, uint32_t part);
 
-/* Length of part i behind the link header. */
+/* Length of part i after the link header. */
 uint32_t nc_super_ip_len(const struct nc_super *super, uint32_t part);
 
 /* A run of parts as a packet of its own: head, then payload. */

@@ -1,8 +1,8 @@
-/* What every congestion control here computes with: the window it changes, and fractions of a segment.
+/* The common part of the congestion controls: the window that they change, and arithmetic with fractions of a segment.
  *
  * The algorithms are plain arithmetic over a small state, so that one header serves three purposes: a BPF program
  * (bpf/), a built-in kernel module (kernel/tcp_lfp.c) and a unit test in virtual time. The includer defines u32, u64,
- * LFP_DIV(a, b) (u64 by u64, b > 0) and LFP_INLINE. The headers use nothing else of the includer, no signed division
+ * LFP_DIV(a, b) (u64 by u64, b > 0) and LFP_INLINE. The headers use nothing else from the includer, no signed division
  * (BPF of clang 14 has none), and no floating point at run time.
  *
  * Windows are in segments. `_q16` and `_q32` are fixed-point numbers with 16 and 32 fraction bits. Rejected: the
@@ -18,7 +18,7 @@
 #define LFP_PARAM_FIELD(field, value, least, most, help) u32 field;
 #define LFP_PARAM_DEFAULT(field, value, least, most, help) .field = LFP_Q16(value),
 
-/* The present state of the connection. `cwnd` and `ssthresh` are written back. */
+/* The current state of the connection. `cwnd` and `ssthresh` are written back. */
 struct lfp_window {
     u32 cwnd, ssthresh; /* segments */
     u32 mss_bytes;
@@ -52,7 +52,7 @@ LFP_INLINE u32 lfp_slow_start(struct lfp_window *w, u32 acked)
     return acked - used;
 }
 
-/* Raises the window by amount_q32 segments; *fraction_q32 keeps what is less than one segment. */
+/* Raises the window by amount_q32 segments; *fraction_q32 keeps the fraction of a segment. */
 LFP_INLINE void lfp_raise(struct lfp_window *w, u32 *fraction_q32, u64 amount_q32)
 {
     u64 sum = *fraction_q32 + amount_q32;
@@ -60,8 +60,8 @@ LFP_INLINE void lfp_raise(struct lfp_window *w, u32 *fraction_q32, u64 amount_q3
     *fraction_q32 = (u32)sum;
 }
 
-/* Grows by per_rtt_q16 segments in a round trip: each of the `acked` segments adds per_rtt / cwnd. A segment never adds
- * more than one, which is the pace of slow start and keeps the product within 64 bits. */
+/* Grows by per_rtt_q16 segments in a round trip: each of the `acked` segments adds per_rtt / cwnd. Each segment adds at
+ * most one segment, as in slow start, which also keeps the product within 64 bits. */
 LFP_INLINE void lfp_grow(struct lfp_window *w, u32 *fraction_q32, u32 acked, u64 per_rtt_q16)
 {
     u64 cwnd = lfp_max(w->cwnd, 1), most_q16 = cwnd << 16;
@@ -70,7 +70,7 @@ LFP_INLINE void lfp_grow(struct lfp_window *w, u32 *fraction_q32, u32 acked, u64
     lfp_raise(w, fraction_q32, acked * LFP_DIV(per_rtt_q16 << 16, cwnd));
 }
 
-/* The window after a loss that keeps the share share_q16 of it; never below two segments (RFC 5681, 3.1). */
+/* The window after a loss: the share share_q16 of the window before, but at least two segments (RFC 5681, 3.1). */
 LFP_INLINE u32 lfp_keep(u32 cwnd, u32 share_q16)
 {
     return lfp_max((u32)lfp_scale(cwnd, share_q16), 2);

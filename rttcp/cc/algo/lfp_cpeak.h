@@ -5,9 +5,9 @@
  *          floor
  *
  * A is small just after the loss, and B is small near c_peak. So growth is slow at first, then fast, slow near c_peak,
- * and fast again beyond it. D is the standard's segment a round trip, so growth never stops. Before the first loss
- * there is no peak, and only D remains. At and above c_peak/2 A and B are at most 1; below it, which happens after an
- * idle time, they are limited to 1. */
+ * and fast again beyond it. D is the standard increase of one segment per round trip, so growth never stops. Before the
+ * first loss there is no peak, and only D remains. At and above c_peak/2 A and B are at most 1; below it, which happens
+ * after an idle time, they are limited to 1. */
 #ifndef LFP_CPEAK_H
 #define LFP_CPEAK_H
 
@@ -33,7 +33,7 @@ LFP_INLINE void lfp_cpeak_start(struct lfp_cpeak *s)
     s->fraction_q32 = 0;
 }
 
-/* ABC + D at a window of window_q8 segments, in segments a round trip, Q16. The window has a fraction, because near
+/* ABC + D at a window of window_q8 segments, in segments per round trip, Q16. The window has a fraction, because near
  * c_peak/2, where A is nearly 0, half a segment decides when the fast part begins. */
 LFP_INLINE u64 lfp_cpeak_growth_q16(const struct lfp_cpeak *s, const struct lfp_cpeak_params *p, u64 window_q8)
 {

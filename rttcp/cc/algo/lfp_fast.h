@@ -42,7 +42,7 @@ LFP_INLINE void lfp_fast_rtt(struct lfp_fast *s, u32 rtt_us)
     s->samples++;
 }
 
-/* The next window in Q16, from the present one in Q16 and the time of this round trip. */
+/* The next window in Q16, from the current one in Q16 and the time of this round trip. */
 LFP_INLINE u64 lfp_fast_next_q16(const struct lfp_fast *s, const struct lfp_fast_params *p, u64 window_q16, u32 rtt_us)
 {
     u64 share_q16 = LFP_DIV((u64)s->base_us << 16, lfp_max(rtt_us, 1));
@@ -74,7 +74,7 @@ LFP_INLINE void lfp_fast_acked(struct lfp_fast *s, const struct lfp_fast_params 
     }
     u64 next_q16 = lfp_fast_next_q16(s, p, ((u64)w->cwnd << 16) + s->fraction_q16, rtt_us);
     w->cwnd = lfp_max((u32)(next_q16 >> 16), 2);
-    w->ssthresh = lfp_min(w->ssthresh, w->cwnd); /* a window that shrinks is not back in slow start */
+    w->ssthresh = lfp_min(w->ssthresh, w->cwnd); /* a window that shrinks must not return to slow start */
     s->fraction_q16 = next_q16 & 0xffff;
 }
 

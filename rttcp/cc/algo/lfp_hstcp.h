@@ -5,14 +5,14 @@
  *   b(w) = (0.1 - 0.5) (ln w - ln 38) / (ln 83000 - ln 38) + 0.5,   a(w) = w^2 p(w) 2 b(w) / (2 - b(w)),   p(w) =
  *                                                                   0.078 / w^1.2
  *
- * The table has the windows at which a(w) passes 1, 2, 3 …, and b there. A window between two rows uses the upper
- * row, as in the kernel's own module. At 38 segments and below it is standard TCP. The growth counts ACKs, as the RFC
- * says: with delayed ACKs w grows by a(w)/2 a round trip, and by less where the receiver's offload joins segments.
- * `per_segment` counts segments instead (RFC 3465), so that w grows by a(w) a round trip whatever the receiver does.
+ * The table has the windows at which a(w) passes 1, 2, 3 …, and the values of b there. A window between two rows uses
+ * the upper row, as in the kernel's own module. Up to 38 segments it is standard TCP. The growth counts ACKs, as the
+ * RFC says: with delayed ACKs w grows by a(w)/2 a round trip, and by less where the receiver's offload joins segments.
+ * `per_segment` counts segments instead (RFC 3465), so that w grows by a(w) per round trip whatever the receiver does.
  *
- * b is taken from the row by which the window grew last. A loss in the first slow start may come at twice the window
- * that the path bears; it halves the window as in standard TCP, here and in the kernel's module.
- * Rejected: b of the present window, with which most of that overshoot would remain. */
+ * b is taken from the row by which the window grew last. A loss in the first slow start may occur at twice the window
+ * that the path can hold; it halves the window as in standard TCP, here and in the kernel's module.
+ * Rejected: b of the current window, with which most of that overshoot would remain. */
 #ifndef LFP_HSTCP_H
 #define LFP_HSTCP_H
 
@@ -53,8 +53,8 @@ LFP_INLINE void lfp_hstcp_start(struct lfp_hstcp *s)
     s->fraction_q32 = s->row = 0;
 }
 
-/* The row of a window: the first one whose window is not below it, else the last one. The bisection covers a power of
- * two of rows, so that BPF's verifier knows the number of steps. */
+/* The row of a window: the first one whose window is not smaller, otherwise the last one. The bisection covers a power
+ * of two of rows, so that BPF's verifier knows the number of steps. */
 LFP_INLINE u32 lfp_hstcp_row(u32 window)
 {
     u32 row = 0;

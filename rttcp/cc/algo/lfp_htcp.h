@@ -3,7 +3,7 @@
  *   RTT:   cwnd += max(2 (1 - beta) f(D), 1),  D: seconds since the last loss
  *          f = 1 up to DL,  1 + 10 (D - DL) + ((D - DL)/2)^2 after it
  *   loss:  cwnd = beta cwnd,  beta = RTTmin / RTTmax within [beta_min, beta_max] while the rate reached differs by
- *          at most `change` from that at the loss before, else beta_min
+ *          at most `change` from the rate at the previous loss, otherwise beta_min
  *
  * Rejected: the draft's optional scaling of alpha with RTT. Alpha would then depend on more than the time since the
  * loss. */
@@ -23,7 +23,7 @@ struct lfp_htcp_params {
 };
 
 struct lfp_htcp {
-    u64 loss_us;  /* time of the last loss; before the first loss, of the start */
+    u64 loss_us;  /* time of the last loss; before the first loss, time of the start */
     u64 round_us; /* start of the round trip whose acknowledged segments are counted */
     u32 round_acked;
     u32 rate, old_rate; /* best rate of a round trip since the loss, and in the epoch before it, in segments per
@@ -42,7 +42,7 @@ LFP_INLINE void lfp_htcp_start(struct lfp_htcp *s, const struct lfp_htcp_params 
     s->fraction_q32 = 0;
 }
 
-/* The growth in segments a round trip, Q16, since_us after the last loss. */
+/* The growth in segments per round trip, Q16, since_us after the last loss. */
 LFP_INLINE u64 lfp_htcp_alpha_q16(const struct lfp_htcp *s, const struct lfp_htcp_params *p, u64 since_us)
 {
     u64 low_us = lfp_scale(1000000, p->delta_low), f_q16 = LFP_ONE;
@@ -56,8 +56,8 @@ LFP_INLINE u64 lfp_htcp_alpha_q16(const struct lfp_htcp *s, const struct lfp_htc
     return alpha_q16 > LFP_ONE ? alpha_q16 : LFP_ONE;
 }
 
-/* Takes a sample of the round-trip time and the segments it acknowledged: updates the extremes and the rate of whole
- * round trips. */
+/* Handles a sample of the round-trip time and the number of acknowledged segments: updates the extremes and the rate of
+ * whole round trips. */
 LFP_INLINE void lfp_htcp_rtt(struct lfp_htcp *s, const struct lfp_window *w, u32 rtt_us, u32 acked)
 {
     if (!s->min_rtt_us || rtt_us < s->min_rtt_us)

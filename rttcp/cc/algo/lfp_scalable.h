@@ -4,7 +4,7 @@
  *   ACK:   cwnd += max(a, 1/cwnd) per acknowledged segment,  a = 0.01
  *   loss:  cwnd -= b cwnd,  b = 1/8
  *
- * Below 1/a segments that is the standard increase, as in the kernel's own module. Above it, the time to recover from a
+ * Below 1/a segments this is the standard increase, as in the kernel's own module. Above it, the time to recover from a
  * loss is log(1/(1-b)) / a round trips for any window. */
 #ifndef LFP_SCALABLE_H
 #define LFP_SCALABLE_H

@@ -1,27 +1,27 @@
 /* The control that lfp-1995 proposed and never measured, with parameters x and y and the share s of time in which
- * sending stood still. Source: lfp-1995, "proposed control"; the standard algorithm of the day is x = 2, y = 8.
+ * sending stopped. Source: lfp-1995, "proposed control"; x = 2, y = 8 is the standard algorithm of that time.
  *
  *   loss:  ssthresh = max(min(cwnd / x, window), 2 MSS);  cwnd = MSS
  *   ACK:   cwnd += MSS                       below ssthresh
  *          cwnd += MSS MSS / cwnd + MSS / y   from there on
  *
- * An ACK here stands for one acknowledged segment, so that growth does not depend on how the receiver delays or joins
- * ACKs. After a time-out the kernel itself sets cwnd to one segment. After fast recovery, which the hosts of the paper
- * did not have, the window continues from ssthresh: the ACKs of the segments in flight would open it that far within
- * a round trip anyway.
+ * An ACK here means one acknowledged segment, so that growth does not depend on how the receiver delays or joins ACKs.
+ * After a time-out the kernel itself sets cwnd to one segment. After fast recovery, which the hosts of the paper did
+ * not have, the window continues from ssthresh: the ACKs of the segments in flight would open it to ssthresh within a
+ * round trip anyway.
  *
  * The adaptive rule (adaptive = 1) works once every `epoch` seconds:
- *   s >= high:  y is raised fourfold, up to y_max; when y is there, x is raised twofold, up to x_max
- *   s <= low:   x and y go half the way back to their initial values
+ *   s >= high:  y is multiplied by 4, up to y_max; when y has reached it, x is doubled, up to x_max
+ *   s <= low:   x and y return half of the way to their initial values
  *   otherwise:  x and y stay
- * "First y", as the paper says, because growth alone may be what overflows the queue. While the receiver's window is at
- * most `small` KB nothing changes. adaptive = 2 is the rule that was tried first, another reading of the same sentence:
- * y is doubled once when s becomes high, and x is raised by one in every further epoch in which s stays high.
- * docs/explanation/xys.md has both.
+ * y comes first, as the paper says, because growth alone may overflow the queue. While the receiver's window is at most
+ * `small` KB nothing changes. adaptive = 2 is an earlier rule, another reading of the same sentence: y is doubled once
+ * when s becomes high, and x is raised by one in every further epoch in which s stays high. docs/explanation/xys.md
+ * describes both.
  *
  * s is a share of the elapsed time: the sum over all gaps between ACKs that exceed two round-trip times, each reduced
- * by one round trip, because the ACK clock runs that much later than the sender. A gap in which there was nothing to
- * send does not count (lfp_xys_restarted). */
+ * by one round trip, because ACKs arrive one round trip after their segments were sent. A gap in which there was
+ * nothing to send does not count (lfp_xys_restarted). */
 #ifndef LFP_XYS_H
 #define LFP_XYS_H
 
@@ -43,7 +43,8 @@ struct lfp_xys_params {
 };
 
 struct lfp_xys {
-    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; time of the last ACK; stopped time since the epoch began */
+    u64 epoch_us, ack_us, stopped_us; /* start of the epoch; time of the last ACK; stopped time since the start of the
+                                       * epoch */
     u32 x_q16, y_q16, s_q16;          /* s of the last complete epoch */
     u32 fraction_q32;
     u32 high_epochs; /* consecutive epochs with s >= high */
@@ -89,7 +90,7 @@ LFP_INLINE void lfp_xys_adapt(struct lfp_xys *s, const struct lfp_xys_params *p)
     }
 }
 
-/* Takes every ACK, in any state of recovery. Returns 1 when an epoch ended with it. */
+/* Handles every ACK, in any state of recovery. Returns 1 when an epoch ended with it. */
 LFP_INLINE u32 lfp_xys_ack(struct lfp_xys *s, const struct lfp_xys_params *p, const struct lfp_window *w)
 {
     u64 gap_us = w->now_us - s->ack_us, rtt_us = w->rtt_us;

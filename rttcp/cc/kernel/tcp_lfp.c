@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The congestion controls of rttcp/cc built into a kernel, with the same algorithm headers and the same glue as the BPF
- * programs. It is for kernels without BPF, user-mode Linux above all.
+ * programs. It is for kernels without BPF, mainly user-mode Linux.
  *
  * To build it in, copy this file, tcp_glue.h and algo/ into net/ipv4 as tcp_lfp.c, tcp_glue.h and algo/, and append
  * `obj-y += tcp_lfp.o` to net/ipv4/Makefile. It has no Kconfig entry, because a user who copies it wants it built in.
@@ -35,7 +35,7 @@
         return name##_set;                                                                                             \
     }
 
-/* A module parameter for each parameter of an algorithm, with the algorithm's name in front. */
+/* Declares a module parameter for each parameter of an algorithm, with the algorithm's name as prefix. */
 #define LFP_MODULE_PARAM(owner, field) module_param_named(owner##_##field, owner##_set.field, uint, 0644)
 #define CPEAK_PARAM(field, value, least, most, help) LFP_MODULE_PARAM(cpeak, field);
 #define FAST_PARAM(field, value, least, most, help) LFP_MODULE_PARAM(fast, field);
@@ -72,7 +72,7 @@ LFP_CALLBACKS(xys, lfp_xys_start(s, p, w))
 LFP_CALLBACK_XYS(xys_in_ack, xys_event)
 
 /* Answers getsockopt(TCP_CC_INFO) for lfp_xys with x, y and s of the last epoch, in 1/65536, as the first three words.
- * It gives nothing to sock_diag, whose attributes belong to other algorithms. BPF has no such callback. */
+ * It reports nothing to sock_diag, whose attributes belong to other algorithms. BPF has no such callback. */
 static size_t lfp_op_xys_info(struct sock *sk, u32 extensions, int *attribute, union tcp_cc_info *info)
 {
     const struct lfp_xys *s = LFP_STATE(lfp_xys, sk);
