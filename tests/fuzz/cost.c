@@ -28,7 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_cov_trace_pc(void);
 
 enum { INPUT_MAX = 1 << 14, SIZES = 4, POOL = 512, BEST = 24, TRIES = 1000 };
-#define WORK_ALL 300000000 /* ends the search, unless SECONDS are given */
+#define WORK_ALL 300000000 /* number of runs that end the search, unless SECONDS are given */
 
 struct input {
     size_t n;
@@ -360,7 +360,7 @@ int main(int argc, char **argv)
     }
     time_t until = argc == 7 ? time(NULL) + atoi(argv[6]) : 0;
     state = until ? (uint64_t)until : 1;
-    for (size_t i = 0; i < search.corpus_n; i++) /* so that what is made only once does not count for an input */
+    for (size_t i = 0; i < search.corpus_n; i++) /* so that objects that are made only once do not count for an input */
         measure(&bound, search.corpus[i].at, search.corpus[i].n);
     bool good = true;
     for (size_t i = 0; good && i < search.corpus_n; i++)

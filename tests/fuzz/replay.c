@@ -1,5 +1,5 @@
-/* Runs a fuzz target over every file of the corpus folder given as the only argument, as libFuzzer does with -runs=0,
- * for builds without libFuzzer. */
+/* Runs a fuzz target over every file of a corpus, for builds without libFuzzer. The only argument is the corpus folder.
+ * It does the same as libFuzzer with -runs=0. */
 #include <dirent.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* lfp-box-frames SEED COUNT A B: sends frames into two interfaces at random times, as input for a delay box between
- * them: super-packets and single packets of TCP, acknowledgements, datagrams, of a few flows, with and without ECN.
+/* lfp-box-frames SEED COUNT A B: input for a delay box between two interfaces. It sends frames into both at random
+ * times: super-packets and single packets of TCP, acknowledgements and datagrams, of a few flows, with and without ECN.
  * Nobody answers them. */
 #include <linux/if_packet.h>
 #include <linux/virtio_net.h>

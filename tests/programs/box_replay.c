@@ -1,6 +1,7 @@
-/* lfp-box-replay RECORD OPTIONS…: passes the arrivals of a record to the delay box's own code again, at the same times,
- * with the options of `comet-delay run` that made the record, and compares the decisions packet by packet. It prints
- * the number of equal packets and the counts as JSON; status 1, with the first difference, if there is one. */
+/* lfp-box-replay RECORD OPTIONS…: repeats the arrivals of a record in the delay box's own code, at the same times and
+ * with the options of `comet-delay run` that made the record. It compares the decisions packet by packet, and prints
+ * the number of equal packets and the counts as JSON. If there is a difference, it prints the first one, with status
+ * 1. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 #include "direction_stats.h"
 #include "settings.h"
 
-/* One wire packet's fate, as a record has it. */
+/* The fate of a wire packet, as a record has it. */
 struct decided {
     uint64_t number, t_ns, exit_ns, fate, edits, copy;
 };
@@ -72,7 +73,7 @@ static struct all fates(const uint8_t *at, const uint8_t *end)
     return all;
 }
 
-/* Lets everything leave that is due by `until_ns`, each packet at its time. */
+/* Sends everything that is due by `until_ns`, each packet at its time. */
 static void run_until(struct direction *d, uint64_t until_ns)
 {
     uint64_t next_ns;

@@ -27,7 +27,7 @@ static void print(const char *what, const uint8_t *at, size_t n)
     fflush(stdout);
 }
 
-/* The octets of a line; 0 when it has none. */
+/* The octets of a line; 0 if it has none. */
 static size_t octets(const char *line, uint8_t *out, size_t room)
 {
     size_t n = 0;

@@ -1,10 +1,10 @@
-/* lfp-noise: a machine that is busy at random, for tests that must not fail because of it. One thread on each
- * processor, at a real-time priority above the delay box's (10), computes for --busy and then sleeps for a random time,
- * exponential, so that it is busy in --busy of every --period on average. It ends after --duration, at a signal, and
- * with its parent.
+/* lfp-noise: a machine that is busy at random, for tests that must not fail because of it. Each processor has one
+ * thread, at a real-time priority above the delay box's (10). It computes for --busy and then sleeps for a random,
+ * exponential time, so that on average it is busy for --busy of every --period. The program ends after --duration, at a
+ * signal, or with its parent.
  *
- * Invariant: what the threads do follows from the seed alone, which is printed. A hypervisor may stop the machine in
- * addition.
+ * Invariant: the threads' times follow from the seed alone, which is printed. In addition a hypervisor may stop the
+ * machine.
  * Rejected: stress-ng, which cannot make short loads at a real-time priority. */
 #include <errno.h>
 #include <inttypes.h>

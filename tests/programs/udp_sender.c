@@ -1,6 +1,6 @@
-/* lfp-udp-sender HOST PORT OCTETS SECONDS [MESSAGE]: the simplest fast sender, to compare `pktlogger push --pps 0`
- * with. It sends the same zeros with sendmmsg, 64 messages per call, for that long, and prints the packets per second.
- * With MESSAGE each message has this many packets, which the kernel splits (UDP_SEGMENT). */
+/* lfp-udp-sender HOST PORT OCTETS SECONDS [MESSAGE]: the simplest fast sender, for comparison with `pktlogger push
+ * --pps 0`. For SECONDS it sends the same zeros with sendmmsg, 64 messages per call, and prints the packets per second.
+ * With MESSAGE each message has this many packets, into which the kernel splits it (UDP_SEGMENT). */
 #include <arpa/inet.h>
 #include <netinet/udp.h>
 #include <stdio.h>

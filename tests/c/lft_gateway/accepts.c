@@ -1,11 +1,11 @@
-/* A gateway without free descriptors: how sources share descriptors, and that the gateway sleeps until one is free. */
+/* A gateway without free descriptors: how sources share the descriptors. The gateway must sleep until one is free. */
 #include <sys/resource.h>
 
 #include "proxied.h"
 
 enum { CLIENTS = 8, OTHERS = 2, ROOM = 5 };
 
-/* Runs the loop as the gateway does, and returns how many turns it made. */
+/* Runs the loop as the gateway does. Returns the number of turns that it made. */
 static unsigned turn(struct loop *loop, struct relay *relay, uint64_t ns)
 {
     unsigned turns = 0;

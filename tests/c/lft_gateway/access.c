@@ -1,5 +1,5 @@
 /* A far gateway connects the peer's clients to other machines. It connects them to its own loopback addresses, to
- * metadata services and the like only where its settings allow it, and never from one of its own addresses. */
+ * metadata services and similar addresses only if its settings allow this, and never from one of its own addresses. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <unistd.h>
@@ -58,8 +58,8 @@ static void loopback_is_for_this_machine(void)
     close(listener);
 }
 
-/* A service on this machine trusts local peers. A peer with the key asks for it with a local source address. (Such
- * requests once reached the service.) */
+/* A service on this machine trusts local clients. A peer with the key asks for this service with a local source
+ * address. (Such requests once reached the service.) */
 static void a_source_of_this_machine_is_nobodys(void)
 {
     static const uint8_t sources[][16] = {{127, 0, 0, 1}, {127, 1, 2, 3}, {0}, {224, 0, 0, 1}, {255, 255, 255, 255}};

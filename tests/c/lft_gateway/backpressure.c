@@ -1,5 +1,5 @@
-/* A client that sends faster than the tunnel takes the data. When its queue is full, the gateway does not read from
- * its socket until half of the queue is free, because each of many small reads would cost an acknowledgement to the
+/* A client sends faster than the tunnel takes the data. When its queue is full, the gateway stops reading from its
+ * socket until half of the queue is free, because each of many small reads would cause an acknowledgement to the
  * client. */
 #include <poll.h>
 #include <string.h>

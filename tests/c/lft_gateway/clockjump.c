@@ -1,6 +1,6 @@
-/* LD_PRELOAD library for tests, which makes clocks jump. $CLOCKJUMP names a file of two native 64-bit numbers:
- * nanoseconds to add to CLOCK_MONOTONIC and to CLOCK_REALTIME from now on. Writing the file makes the program's clocks
- * jump. Sleeps until a time of such a clock are corrected; waits for a duration need no correction. */
+/* An LD_PRELOAD library for tests that makes a program's clocks jump. $CLOCKJUMP names a file with two native 64-bit
+ * numbers: the nanoseconds to add to CLOCK_MONOTONIC and to CLOCK_REALTIME from now on. The clocks jump when the file
+ * is written. Sleeps until a time of such a clock are corrected; waits for a duration need no correction. */
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-/* The TOML file becomes options; errors name the line. The key's file must be private. */
+/* The TOML file becomes options. Errors name the line. The file of the key must be private. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,7 @@ static void test_keys_must_be_private(void)
     }
 }
 
-/* 64 hexadecimal digits and 32 octets are the key itself. A passphrase is stretched, and gives different keys for
+/* A key of 64 hexadecimal digits or 32 octets is used directly. A passphrase is stretched, and gives different keys for
  * different gateway names. */
 static void test_forms_of_a_key(void)
 {

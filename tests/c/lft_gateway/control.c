@@ -1,4 +1,4 @@
-/* When no descriptor is left, one client of the control socket is still served. A second one waits in the kernel's
+/* When no descriptor is left, one client of the control socket is still served. A second client waits in the kernel's
  * queue, and the gateway sleeps. */
 #include <stdio.h>
 #include <string.h>
@@ -87,7 +87,7 @@ static void no_descriptor_is_waited_for(void)
     CHECK(n <= 100);
     CHECK(is_answered(first));
     CHECK(!is_answered(second));
-    close(first); /* the second one gets its descriptor */
+    close(first); /* the second client gets its descriptor */
     bool answered = false;
     for (uint64_t until_ns = nc_now_ns() + 30 * NC_NS_PER_S; !answered && nc_now_ns() < until_ns;) {
         turns(gateway_loop(gateway), 10 * NC_NS_PER_MS);

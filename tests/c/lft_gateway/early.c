@@ -1,4 +1,4 @@
-/* Data that a proxy's client sends after its request while no memory is left: they wait, and are sent when memory
+/* A proxy's client sends data after its request while no memory is left. The data must wait, and be sent when memory
  * becomes free. */
 #include "proxied.h"
 
@@ -11,7 +11,7 @@ static size_t queued(const struct lft_session *session)
     return state.tx_queued_bytes;
 }
 
-/* Opens streams that use up all blocks; returns one of them. */
+/* Opens streams that use up all blocks. Returns one of the streams. */
 static struct lft_stream *exhaust(struct lft_session *session)
 {
     static const uint8_t octets[8000];

@@ -1,4 +1,4 @@
-/* A far gateway's relay and a near session, for tests of what servers do to a relay. The test plays the near
+/* A far gateway's relay and a near session, for tests of how a relay handles servers. The test plays the near
  * gateway. */
 #ifndef FAR_H
 #define FAR_H

@@ -1,5 +1,5 @@
-/* A server sends octets and resets its connection before the far gateway has read them. The gateway must read them all
- * the same, also when a write or the end of connect() shows the reset first. */
+/* A server sends octets and resets its connection before the far gateway has read them. The gateway must still read all
+ * of them, even if a write or the end of connect() reports the reset first. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <linux/sockios.h>
@@ -95,7 +95,7 @@ static void read_to_the_end(struct bench *bench, size_t octets, bool fin)
 }
 
 /* The near side has no room for more, so most of the answer is in the far gateway's kernel when the server resets. Then
- * octets of the client come, and the write fails. */
+ * octets of the client arrive, and writing them fails. */
 static void a_write_shows_the_reset_first(void)
 {
     for (int fin = 0; fin < 2; fin++) {
@@ -120,7 +120,7 @@ static void a_write_shows_the_reset_first(void)
     }
 }
 
-/* A server that is full says so and resets before the far gateway has noticed that it is connected. */
+/* A server that is full reports this and resets before the far gateway has noticed that it is connected. */
 static void connect_shows_the_reset_first(void)
 {
     for (int fin = 0; fin < 2; fin++) {

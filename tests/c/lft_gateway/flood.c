@@ -1,5 +1,5 @@
 /* lft-flood DESTINATION PORT PACKETS-A-SECOND COUNT: sends UDP datagrams with any source address at a set rate, for
- * tests of a gateway's reaction. Standard input says what to send, one datagram per line, used in turn: SOURCE PORT
+ * tests of a gateway's reaction. Standard input lists the datagrams, one per line, which are sent in turn: SOURCE PORT
  * HEX, where SOURCE is an IPv4 address, or * for a new address of 10.99.0.0/16 each time. Prints one JSON line: the
  * number of datagrams and the nanoseconds that they took. It uses a raw socket with its own header, and sendmmsg with a
  * hundred datagrams per system call. */

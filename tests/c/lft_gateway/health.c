@@ -1,4 +1,4 @@
-/* The search for the path MTU and the tunnel's health, in virtual time. */
+/* The search for the path MTU, and the supervision of the tunnel, in virtual time. */
 #include "check.h"
 #include "nc_clock.h"
 #include "pmtu.h"
@@ -30,11 +30,11 @@ static void test_search_finds_what_the_path_takes(void)
         CHECK(found + 16 >= most);
     }
     CHECK_EQ(search(1438, 1438), 1438);
-    CHECK_EQ(search(600, 1438), 1136); /* the base size is used even where it does not pass */
+    CHECK_EQ(search(600, 1438), 1136); /* the base size is used even if it does not pass */
 }
 
-/* A path that shrinks after a search: nothing changes while the size in use is acknowledged. Then a new size is found
- * below it. */
+/* A path whose MTU shrinks after a search. Nothing changes while frames of the size in use are acknowledged. Then a
+ * smaller size is found. */
 static void test_a_doubted_size_is_confirmed_or_given_up(void)
 {
     struct pmtu pmtu;
@@ -59,7 +59,7 @@ static void test_a_doubted_size_is_confirmed_or_given_up(void)
     CHECK(pmtu.good <= 1238 && pmtu.good + 16 >= 1238);
 }
 
-/* Small frames come and go while one of full size is not acknowledged: after a second and four round trips its size is
+/* Small frames are acknowledged while one of full size is not. After a second and four round trips the full size is
  * tested. */
 static void test_a_stuck_frame_shows_among_small_ones(void)
 {
@@ -71,10 +71,10 @@ static void test_a_stuck_frame_shows_among_small_ones(void)
     CHECK_EQ(pmtu_poll(&pmtu, now_ns), 1438);
     CHECK(pmtu_answered(&pmtu, 1438, now_ns));
     for (int second = 0; second < 20; second++, now_ns += NC_NS_PER_S) {
-        bool stuck = second >= 10; /* until then all is well: the oldest number advances */
+        bool stuck = second >= 10; /* until then everything is fine: the oldest outstanding number advances */
         state.next_number += 50;
         state.oldest_number += stuck ? 0 : 50;
-        state.unacknowledged_frames = 1 + (uint64_t)second % 3; /* the stuck one and a few of the small ones */
+        state.unacknowledged_frames = 1 + (uint64_t)second % 3; /* the stuck frame and a few of the small ones */
         stuck_ns = stuck && !stuck_ns ? now_ns : stuck_ns;
         pmtu_watch(&pmtu, &state, now_ns);
         CHECK(!pmtu.trying || stuck);
@@ -85,8 +85,8 @@ static void test_a_stuck_frame_shows_among_small_ones(void)
     CHECK(now_ns - stuck_ns <= 4 * NC_NS_PER_S);
 }
 
-/* The size in use is tested again every ten minutes, even if it is the largest that the device takes. So a path that
- * has shrunk while nothing was sent is noticed. */
+/* The size in use is tested again every ten minutes, even if it is the largest that the device takes. So the gateway
+ * notices a path that has shrunk while nothing was sent. */
 static void test_a_size_at_its_limit_is_confirmed_again(void)
 {
     struct pmtu pmtu;

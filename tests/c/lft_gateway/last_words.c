@@ -39,7 +39,7 @@ struct world {
     struct sockaddr_in proxy_at;
     int listener, client, server; /* -1: none, or closed */
     size_t answered, got;
-    int error; /* the client's errno; 0: it read the end of the data */
+    int error; /* errno that the client got; 0: it read the end of the data */
     bool over;
 };
 

@@ -1,5 +1,5 @@
-/* Look-ups that get no answer do not delay others, and they end at their deadline or when their client has gone. The
- * test is the name server: it answers for names that begin with "known", and is silent for all others. */
+/* Look-ups without an answer must not delay others. They end at their deadline, or when their client has gone. The test
+ * is the name server: it answers for names that begin with "known", and is silent for all others. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
@@ -80,7 +80,8 @@ static void slow_names_hold_up_nobody(void)
     uint64_t began_ns = nc_now_ns();
     while (!known.answers && nc_now_ns() < began_ns + RESOLVER_MOST_NS) {
         loop_turn(loop, nc_now_ns(), nc_now_ns() + 10 * NC_NS_PER_MS);
-        resolver_tick(resolver, nc_now_ns()); /* repeats: the server's queue may have been too short for all */
+        resolver_tick(resolver, nc_now_ns()); /* repeats, because the server's queue may have been too short for all
+                                               * questions */
         serve(fd);
     }
     CHECK(known.answers == 1 && known.known == 1 && known.address.s_addr == htonl(0xc0000207));

@@ -1,4 +1,5 @@
-/* One client has all places for connections: another client still gets one, and the first client gets no more. */
+/* One client has all slots for connections. Another client must still get one, and the first client must get no
+ * more. */
 #include "proxied.h"
 
 enum { PLACES = 20, OTHERS = 8 };

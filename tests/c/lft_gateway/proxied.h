@@ -1,4 +1,4 @@
-/* A relay with one proxy on the near side and without a tunnel, for tests of what a proxy's clients do to it. */
+/* A relay with a proxy on the near side and without a tunnel, for tests of how a proxy handles its clients. */
 #ifndef PROXIED_H
 #define PROXIED_H
 

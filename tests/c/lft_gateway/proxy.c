@@ -1,10 +1,10 @@
-/* What clients of the proxies send, octet by octet. */
+/* Dialogues of clients with the proxies, octet by octet. */
 #include <string.h>
 
 #include "check.h"
 #include "proxy_request.h"
 
-/* Passes in a dialogue one octet at a time; replies are discarded. */
+/* Passes a dialogue on, one octet at a time. Replies are discarded. */
 static enum proxy_parsed feed(struct proxy_request *request, enum proxy_kind kind, const void *at, size_t n)
 {
     enum proxy_parsed parsed = PROXY_MORE;

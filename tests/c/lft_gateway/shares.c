@@ -1,5 +1,5 @@
-/* Which connection that is not yet established makes room for which, and that a port scan does not affect others. Time
- * is an argument here: a scan and working clients are events on one time axis. */
+/* When a new connection needs room, which connection that is not yet established is evicted. A port scan must not
+ * affect other clients. Time is an argument here: a scan and working clients are events on one time axis. */
 #include "../seeded.h"
 #include "check.h"
 #include "shares.h"
@@ -50,7 +50,7 @@ static void the_oldest_of_the_heaviest_makes_room(void)
             }
         }
         if (one->in && !victim && seeded_below(&seeded, 500))
-            continue; /* most stay until they are evicted */
+            continue; /* most entries stay until they are evicted */
         if (one->in) {
             shares_remove(shares, &one->entry);
             one->in = false;
@@ -85,8 +85,8 @@ static void sources_are_addresses_or_networks(void)
 
 enum { LIMIT = 1024, CLIENTS = 100, CLOSED = 10000, SILENT = 1000, SCANS_A_SECOND = 1000 };
 #define RTT_NS (200 * NC_NS_PER_MS)
-#define HOLD_NS (127 * NC_NS_PER_S) /* for this long a client repeats its SYN */
-#define SECOND_SYN_NS NC_NS_PER_S   /* when a client repeats a SYN that was evicted */
+#define HOLD_NS (127 * NC_NS_PER_S) /* a client repeats its SYN for this long */
+#define SECOND_SYN_NS NC_NS_PER_S   /* a client whose SYN was evicted repeats it after this time */
 
 struct attempt {
     struct share_entry entry;
@@ -133,8 +133,8 @@ static void begin(struct scene *scene, unsigned from, uint64_t now_ns, uint64_t 
         scene->longest_ns = takes_ns;
 }
 
-/* Advances a millisecond at a time. The scan goes on at its rate, with silent addresses that come again and again;
- * every client has a connect under way half of the time. */
+/* Advances a millisecond at a time. The scan continues at its rate, with silent addresses that it tries again and
+ * again. Every client has a connect under way half of the time. */
 static uint64_t longest_connect(bool scanned, unsigned sources)
 {
     struct scene *scene = calloc(1, sizeof *scene);

@@ -1,4 +1,4 @@
-/* Packets made in answer to a SYN: well formed, with checksums that a receiver accepts. */
+/* Packets made in answer to a SYN must be well formed and have checksums that a receiver accepts. */
 #include <string.h>
 
 #include "check.h"
@@ -70,8 +70,8 @@ static void check_version(int version)
     CHECK_EQ(tun_refusal(syn, n, &decoded, &(struct lft_result){.code = LFT_RESULT_TIMED_OUT}, out), 0);
 }
 
-/* Whatever the peer reports, the only ICMP error that the client gets is "destination unreachable", and never from an
- * address that no router can have. */
+/* Whatever the peer reports, the only ICMP error that the client gets is "destination unreachable". It never comes from
+ * an address that no router can have. */
 static void a_peer_makes_no_errors_of_its_own(int version)
 {
     const uint8_t loopback[16] = {127, 0, 0, 1}, multicast[16] = {224, 0, 0, 1}, link_local[16] = {169, 254, 1, 1},

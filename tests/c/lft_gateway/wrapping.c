@@ -1,4 +1,4 @@
-/* Replaces lft_engine_create in the link of a gateway for tests: its frame numbers begin shortly before they wrap
+/* Replaces lft_engine_create when a gateway is linked for tests. Its frame numbers begin shortly before they wrap
  * around, which otherwise takes 16 million frames. The protocol does not tell a peer where numbers begin, so both ends
  * must use this build. */
 #include "engine.h"

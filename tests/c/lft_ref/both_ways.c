@@ -1,4 +1,4 @@
-/* Two engines with endless data in both directions: the acknowledgements of both directions must still leave in
+/* Two engines with endless data in both directions. The acknowledgements of both directions must still leave in
  * time. */
 #include <string.h>
 

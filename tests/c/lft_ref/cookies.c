@@ -1,4 +1,4 @@
-/* Recorded INITs that an observer repeats all the time, and new INITs. */
+/* An observer repeats recorded INITs all the time. New INITs must still be answered. */
 #include "cookies.h"
 
 #include "../seeded.h"
@@ -13,7 +13,7 @@ static void draw(struct seeded *seeded, uint8_t mac1[LFT_MAC_BYTES])
         mac1[i] = (uint8_t)seeded_next(seeded);
 }
 
-/* By chance two new INITs in a million share their counters with recordings: more than one in 5,000 has a
+/* By chance, two new INITs in a million share their counters with recorded ones. More than one in 5,000 has a
  * probability of 5 in 100,000. */
 static void recordings_are_not_taken_for_new_inits(void)
 {

@@ -77,7 +77,7 @@ int main(void)
     const struct lft_link_counters *near = lft_link_counters(world->link[0]), *far = lft_link_counters(world->link[1]);
     printf("%llu octets, %llu and %llu rekeys\n", (unsigned long long)check.wrote, (unsigned long long)near->rekeys,
            (unsigned long long)far->rekeys);
-    CHECK(far->rekeys >= 24 * 30 - 40); /* a lost message puts a rekey off by seconds */
+    CHECK(far->rekeys >= 24 * 30 - 40); /* a lost message delays a rekey by seconds */
     CHECK(near->associations == 1 && far->associations == 1 && near->outages + far->outages == 0);
     CHECK_EQ(near->keys_rejected + far->keys_rejected, 0);
     world_free(world);

@@ -1,5 +1,5 @@
-/* What a handshake must refuse: another key, name, version or cipher. What it must survive: older, reordered, cut,
- * changed, reflected and repeated messages; restarts in each state; clocks that were set. */
+/* A handshake must refuse another key, name, version or cipher. It must survive messages that are old, reordered, cut,
+ * changed, reflected or repeated; restarts in each state; and clocks that were set. */
 #include "handshake.h"
 
 #include "link.h"
@@ -12,7 +12,7 @@ static const struct lft_handshake_counters *counted(const struct world *world, i
     return lft_link_handshake_counters(world->link[i]);
 }
 
-/* A pair whose initiator differs from what the responder expects never comes up, and the responder says why. */
+/* If the initiator differs from what the responder expects, the pair never comes up, and the responder reports why. */
 static struct world *refused(const struct lft_link_config *config)
 {
     struct world *world = world_create();
@@ -53,7 +53,7 @@ static void another_cipher_gets_no_answer(void)
     world_free(world);
 }
 
-/* Three gateways with one key: each accepts the one that it names, and no other. */
+/* Three gateways with one key: each must accept the gateway that it names, and no other. */
 static void one_key_at_three_gateways(void)
 {
     struct world *world = world_create();
@@ -127,7 +127,7 @@ static void tamper(struct world *world)
                 world_inject(world, node, seen.from, seen.at, n);
             for (size_t bit = 0; bit < 8 * seen.n; bit++) {
                 if (bit / 8 >= 104 && seen.at[8] == INIT_TYPE)
-                    break; /* mac2 only proves the address; an INIT with a wrong one is as good as one without */
+                    break; /* mac2 only proves the address: an INIT with a wrong mac2 counts as an INIT without mac2 */
                 seen.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
                 world_inject(world, node, seen.from, seen.at, seen.n);
                 seen.at[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -187,7 +187,7 @@ static void a_repeated_response_does_not_count(void)
     world_free(world);
 }
 
-/* Two INITs arrive in the wrong order: the older one gets a cookie and no keys. */
+/* Two INITs arrive in the wrong order. The older one gets a cookie, but no keys. */
 static void an_older_init_does_not_count(void)
 {
     struct world *world = recorded(&records);
@@ -233,7 +233,7 @@ static void start_with_clock(struct world *world, uint64_t clock_ns)
     world_start(world, 0, &config);
 }
 
-/* The initiator restarts with its clock an hour ahead, an hour behind, and at 0: it is accepted within two round
+/* The initiator restarts with its clock an hour ahead, an hour behind, or at 0. It must be accepted within two round
  * trips. */
 static void a_clock_that_was_set_keeps_nobody_out(void)
 {
@@ -257,8 +257,8 @@ static bool repeat_everything(struct world *world, const struct seen *seen)
 }
 
 /* Both ends restart, the initiator after its clock was an hour ahead. So the INITs recorded before have larger
- * timestamps than its new ones, and the responder remembers none. They are sent again just when the responder has
- * answered. */
+ * timestamps than its new ones, and the responder remembers no timestamp. The recorded INITs are sent again just when
+ * the responder has answered. */
 static void recordings_of_a_clock_ahead_keep_nobody_out(void)
 {
     struct world *world = recorded(&records);
@@ -275,8 +275,8 @@ static void recordings_of_a_clock_ahead_keep_nobody_out(void)
     world_free(world);
 }
 
-/* A recorded INIT is the first message that a responder receives after its start. It makes keys that nobody confirms,
- * and the genuine initiator needs one round trip more. */
+/* A recorded INIT is the first message that a responder receives after its start. It creates keys that nobody confirms,
+ * and the genuine initiator needs one more round trip. */
 static void a_recording_that_comes_first_costs_one_round_trip(void)
 {
     struct world *world = recorded(&records);

@@ -1,4 +1,4 @@
-/* How old keys may become, and where the peer's address is learned. */
+/* How old keys may become, and when an end accepts a new address of its peer. */
 #include "link.h"
 #include "world.h"
 
@@ -8,8 +8,8 @@ static bool lose_handshakes(struct world *world, const struct seen *seen)
     return world_type(seen->at, seen->n) != 0;
 }
 
-/* Frames pass, handshakes do not: after rekey + 60 s no frame is sent or accepted under the old keys. When handshakes
- * pass again the association and its streams go on. */
+/* Frames pass but handshakes do not. After rekey + 60 s no frame is sent or accepted under the old keys. When
+ * handshakes pass again, the association and its streams continue. */
 static void overdue_keys_are_rejected(void)
 {
     struct world *world = world_create();
@@ -38,7 +38,7 @@ static void overdue_keys_are_rejected(void)
 }
 
 /* Keys age while the machine is suspended, although its clock stands still. After rekey + 60 s no frame is sent under
- * the old keys; before that, new ones are made. The association continues. */
+ * the old keys; before that, new keys are made. The association continues. */
 static void keys_age_while_the_machine_is_suspended(void)
 {
     for (int late = 0; late < 2; late++) {

@@ -1,4 +1,4 @@
-/* A host that fails: its stream reports the failure after the octets that the host had sent before. */
+/* A host that fails: its stream delivers the octets that the host had sent before, and then reports the failure. */
 #include "nc_range.h"
 #include "pair.h"
 #include "session.h"
@@ -11,8 +11,8 @@ static bool lose_some(struct pair *pair, int to, uint8_t *at, size_t n)
 }
 
 /* A server answers and fails while the client still sends. Parts of the answer are lost, the RESET overtakes it, and
- * the client's gateway reads slowly. It must get every octet, in order, and then learn of the failure. Nobody reads the
- * client's octets any more. */
+ * the client's gateway reads slowly. The gateway must still get every octet in order, and then learn of the failure.
+ * Nobody reads the client's octets any more. */
 static void last_words_arrive_before_the_reset(void)
 {
     static const size_t sizes[] = {0, 100, 200000};
@@ -55,7 +55,7 @@ static void last_words_arrive_before_the_reset(void)
     }
 }
 
-/* A client's gateway that gives up also ends the data that the server's gateway still has to send. */
+/* If a client's gateway gives a stream up, this also ends the data that the server's gateway still has to send. */
 static void last_words_that_nobody_reads_leave_nothing(void)
 {
     static uint8_t octets[65536];

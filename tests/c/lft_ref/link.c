@@ -1,4 +1,4 @@
-/* Two gateways' links against each other: handshake, attacks, rekey, restart, outage. */
+/* The links of two gateways connected to each other: handshake, attacks, rekey, restart, outage. */
 #include "cookies.h"
 #include "link.h"
 
@@ -47,8 +47,8 @@ static void other_key_gets_nothing(void)
     pair_free(pair);
 }
 
-/* Every datagram seen is kept and sent again later, from the right address and another: as it was, cut, and with a bit
- * changed. */
+/* Every datagram is recorded and sent again later, from the right address and from another one: unchanged, cut, and
+ * with a bit changed. */
 static struct datagram kept[200];
 static size_t kept_n;
 
@@ -102,8 +102,8 @@ static void attacks_change_nothing(void)
     pair_free(pair);
 }
 
-/* A recorded handshake, sent from 100,000 addresses within a second: it leaves no state, and gets at most a dozen
- * answers plus the share of INITs that are known to be stale (FORMAT.md, "What the responder does", 2). */
+/* A recorded handshake is sent from 100,000 addresses within a second. It must leave no state. It gets at most a dozen
+ * answers, plus the share of INITs that are known to be stale (FORMAT.md, "What the responder does", 2). */
 static void recorded_handshakes_from_everywhere(void)
 {
     struct pair *pair = pair_create(LFT_AES_128_GCM);
@@ -160,7 +160,7 @@ static void expect_reset(struct lft_link *link, unsigned code)
     CHECK_EQ(state.streams, 0);
 }
 
-/* Either end dies and restarts: the other end's streams fail with the reason, and new ones work. */
+/* Either end dies and restarts. The other end's streams must fail with the reason, and new streams must work. */
 static void restart_is_noticed(void)
 {
     for (int dead = 0; dead < 2; dead++) {
@@ -217,8 +217,8 @@ static void long_outage_fails_streams(void)
     pair_free(pair);
 }
 
-/* By default streams outlast what a direct connection survives: Linux gives up after 924.6 s without an ACK, RFC 9293
- * (3.8.3) after 100 s at the earliest. */
+/* By default streams survive outages that would end a direct connection: Linux gives up after 924.6 s without an ACK,
+ * and RFC 9293 (3.8.3) allows giving up after 100 s at the earliest. */
 static void streams_outlast_what_tcp_outlasts(void)
 {
     struct pair *pair = calloc(1, sizeof *pair);

@@ -1,4 +1,4 @@
-/* An observer has recorded everything, has no key, and sends from any address. Nothing that it does has a lasting
+/* An observer has recorded everything, has no key, and sends from any address. None of its actions may have a lasting
  * effect. */
 #include "link.h"
 
@@ -59,7 +59,8 @@ static void a_copied_response_redirects_nobody(void)
     end(world);
 }
 
-/* Copies what comes from the responder, so that it seems to be at another address, and counts where INITs go. */
+/* Copies what comes from the responder, so that the responder seems to be at another address, and counts where INITs
+ * go. */
 static bool copy_all(struct world *world, const struct seen *seen)
 {
     struct kept *kept = kept_of(world);
@@ -90,7 +91,7 @@ static void after_an_outage_the_configured_address_is_tried(void)
     end(world);
 }
 
-/* Whenever the responder has answered, all older INITs are sent again, from the initiator's address. */
+/* Each time the responder has answered, all older INITs are sent again from the initiator's address. */
 static bool repeat_inits(struct world *world, const struct seen *seen)
 {
     struct kept *kept = kept_of(world);
@@ -118,7 +119,7 @@ static void recorded_inits_do_not_replace_pending_keys(void)
     end(world);
 }
 
-/* An initiator that restarts `n` times leaves that many INITs to record, and a COOKIE for each that is repeated. */
+/* An initiator that restarts `n` times leaves so many INITs to record. Each repeated one gets a COOKIE. */
 static void record_inits(struct world *world, unsigned n)
 {
     const struct kept *kept = kept_of(world);
@@ -131,7 +132,7 @@ static void record_inits(struct world *world, unsigned n)
 }
 
 /* Copies of an INIT arrive before the INIT itself: `copies` of them, from `addresses` addresses. With `load`, enough
- * INITs of earlier starts come before them to make the responder ask for cookies. */
+ * INITs of earlier starts arrive first to make the responder ask for cookies. */
 struct ahead {
     struct kept kept; /* first: keep() finds it there */
     unsigned copies, addresses;
@@ -173,7 +174,7 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
         config.handshake.clock_ns -= cases[i].set_back * 3600 * NC_NS_PER_S;
         world_start(world, 1, NULL);
         world_start(world, 0, NULL);
-        if (cases[i].set_back) { /* the responder has answered this INIT, but has no peer */
+        if (cases[i].set_back) { /* the responder has answered this INIT, but still has no peer */
             ahead->kept.cut = true;
             world_run(world, 15 * NC_NS_PER_MS);
             ahead->kept.cut = false;
@@ -192,7 +193,7 @@ static void copies_of_an_init_under_way_cost_one_round_trip(void)
     }
 }
 
-/* A COOKIE for the last INIT, forged by the observer: in the layout of version 1, or in that of version 2. */
+/* A COOKIE for the last INIT that the observer has forged, in the layout of version 1 or of version 2. */
 static void forge_cookie(struct world *world, const struct seen *init)
 {
     uint8_t forged[84];
@@ -216,7 +217,7 @@ static void forged_cookies_hold_up_nobody(void)
     end(world);
 }
 
-/* 100 recorded messages each millisecond, from any address, the peers' own included, to both ends. */
+/* 100 recorded messages per millisecond go to both ends, from any address, including the peers' own. */
 static void flood(struct world *world, uint64_t ns, uint64_t third_starts_ns, uint64_t *third_up_ns)
 {
     struct kept *kept = kept_of(world);
@@ -263,7 +264,7 @@ static void a_flood_of_recordings_stops_nothing(void)
     end(world);
 }
 
-/* The peer is gone, and another gateway takes its place from another address. */
+/* The peer is gone, and another gateway replaces it from another address. */
 static void a_third_gateway_gets_in_beside_the_flood(void)
 {
     struct world *world = watched(keep);
@@ -296,14 +297,14 @@ static void keys_that_wait_end_with_the_association(void)
         world_start(world, i, &config);
     }
     world_run(world, NC_NS_PER_S);
-    kept->armed = true; /* the answer of the rekey is held back */
+    kept->armed = true; /* the answer to the rekey is held back */
     world_run(world, 1300 * NC_NS_PER_MS);
     kept->cut = true;
     world_run(world, 2500 * NC_NS_PER_MS);
     CHECK(!lft_link_engine(world->link[1]));
     kept->cut = kept->armed = false;
     const struct seen *held = &kept->at[RESPONSE_TYPE][kept->n[RESPONSE_TYPE] - 1];
-    world_inject(world, 0, 2, held->at, held->n); /* now the initiator uses these keys */
+    world_inject(world, 0, 2, held->at, held->n); /* now the initiator uses the new keys */
     world_run(world, 500 * NC_NS_PER_MS);
     CHECK(!lft_link_engine(world->link[1]));
     world_run(world, 8 * NC_NS_PER_S);

@@ -1,4 +1,4 @@
-/* An engine while its tunnel is down: each time-out may retransmit one frame, with any recovery, and the rest waits
+/* An engine while its tunnel is down. With each kind of recovery, a time-out may retransmit one frame; the rest waits
  * until the tunnel is up again. */
 #include <string.h>
 
@@ -29,7 +29,7 @@ static void deliver(void *user, struct lft_buffer *buffer, const uint8_t *payloa
     (void)user, (void)buffer, (void)payload, (void)length, (void)now_ns;
 }
 
-/* Polls as a loop would for this long, and returns the number of retransmitted frames. */
+/* Polls for this long, as a loop would. Returns the number of retransmitted frames. */
 static uint64_t repeated(struct lft_engine *engine, uint64_t *now_ns, uint64_t ns)
 {
     uint64_t before = lft_engine_counters(engine)->tx_frames[LFT_CLASS_RETRANSMISSION], polls = 0;

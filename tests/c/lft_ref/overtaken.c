@@ -39,8 +39,8 @@ static struct lft_stream *open_here(struct pair *pair)
     return stream;
 }
 
-/* A RESET or data arrive before the OPEN. The RESET ends the stream at once. In the case with data the OPEN never
- * comes, and the stream ends with the association. */
+/* A RESET, or data, arrive before the OPEN. The RESET ends the stream at once. In the case with data the OPEN never
+ * arrives, and the stream ends with the association. */
 static void what_comes_before_its_open_leaves_nothing(void)
 {
     for (int never = 0; never < 2; never++) {
@@ -69,8 +69,8 @@ static void what_comes_before_its_open_leaves_nothing(void)
     }
 }
 
-/* Six streams at once: the last one gets little credit. When the others have ended it gets more, before its OPEN
- * arrives. */
+/* Six streams at once, of which the last one gets little credit. When the others have ended, the last one gets more
+ * credit before its OPEN arrives. */
 static void credit_that_overtakes_its_open_counts(void)
 {
     enum { ANSWER = 1000000 };
@@ -106,7 +106,8 @@ static void credit_that_overtakes_its_open_counts(void)
     }
 }
 
-/* No buffer is left for the peer's retransmissions: the peer still counts as alive, and its CLOSE is accepted. */
+/* No buffer is left for the peer's retransmissions. The peer must still count as alive, and its CLOSE must be
+ * accepted. */
 static void full_memory_is_no_outage(void)
 {
     struct pair *pair = pair_start();

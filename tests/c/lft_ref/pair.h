@@ -1,5 +1,5 @@
-/* Two links back to back in virtual time, for tests: a one-way delay of 10 ms, a switch that cuts the path, and a hook
- * that sees every datagram (it returns true to drop it). */
+/* Two links connected to each other in virtual time, for tests: a one-way delay of 10 ms, a switch that cuts the path,
+ * and a hook that sees every datagram (it returns true to drop it). */
 #ifndef PAIR_H
 #define PAIR_H
 
@@ -99,7 +99,7 @@ static inline void pair_run(struct pair *pair, uint64_t ns)
         pair_step(pair);
 }
 
-/* Opens a stream from 0 and accepts it at 1. */
+/* Opens a stream at end 0 and accepts it at end 1. */
 static inline void pair_stream(struct pair *pair, struct lft_stream *stream[2])
 {
     struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination = {10, 0, 0, 1}, .destination_port = 80};
@@ -154,7 +154,7 @@ static inline void pair_nothing_left(struct pair *pair)
     pair_free(pair);
 }
 
-/* The next stream with events at one end; it must have this event. */
+/* Returns the next stream with events at one end. It must have this event. */
 static inline struct lft_stream *pair_event(struct pair *pair, int i, unsigned want)
 {
     unsigned events;

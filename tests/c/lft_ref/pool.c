@@ -1,5 +1,5 @@
-/* Buffers keep their contents in whatever order they are taken and released. Unused memory is returned to the
- * kernel. */
+/* Buffers keep their contents, whatever the order in which they are taken and released. Unused memory is returned to
+ * the kernel. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,8 @@ static void the_last_ones_are_for_urgent_callers(void)
     lft_pool_destroy(pool);
 }
 
-/* Unused memory is returned at the second trim after a peak. Memory that is used between two trims is not. */
+/* Memory that is unused after a peak is returned at the second trim. Memory that is used between two trims is not
+ * returned. */
 static void memory_follows_the_use(void)
 {
     enum { PEAK = 40000 };

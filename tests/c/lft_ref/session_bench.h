@@ -1,4 +1,4 @@
-/* One session whose peer is the test itself, which speaks in chunks. */
+/* A session whose peer is the test itself, which sends and reads chunks. */
 #ifndef SESSION_BENCH_H
 #define SESSION_BENCH_H
 
@@ -12,12 +12,12 @@ enum { MEMORY = 4 << 20, ROOM = 1400, PEERS_ID = 4, OWN_ID = 5, STREAMS_MAX = 4 
 struct bench {
     struct lft_session *session;
     struct lft_pool *pool;
-    struct lft_stream *stream; /* the relay's handle of it; NULL: none */
+    struct lft_stream *stream; /* the relay's handle of the stream; NULL: none */
 };
 
 static inline struct bench bench_start(void)
 {
-    /* The peer is the initiator: its streams have even identifiers. */
+    /* The peer is the initiator, so its streams have even identifiers. */
     const struct lft_session_config config = {
         .streams_max = STREAMS_MAX, .tx_memory_bytes = MEMORY, .rx_memory_bytes = MEMORY};
     struct bench bench = {.pool = lft_pool_create(ROOM, MEMORY)};
@@ -46,7 +46,7 @@ static inline void say_about(struct bench *bench, unsigned type, uint32_t id, ui
     lft_pool_release(bench->pool, buffer);
 }
 
-/* Sends a chunk of the given type, as a peer would that has sent nothing before. */
+/* Sends a chunk of the given type, as if by a peer that has sent nothing before. */
 static inline void say(struct bench *bench, unsigned type, uint32_t id)
 {
     static const struct lft_open where = {.family = LFT_FAMILY_IPV4, .destination_port = 80};
@@ -66,8 +66,8 @@ static inline void say(struct bench *bench, unsigned type, uint32_t id)
     say_about(bench, type, id, value, body, n);
 }
 
-/* Takes everything that the session sends. Returns the type of the last chunk about the stream, 0: none; *code: its
- * result. */
+/* Takes everything that the session sends. Returns the type of the last chunk about the stream; 0: none. *code: the
+ * result in that chunk. */
 static inline unsigned heard(struct bench *bench, uint32_t id, unsigned *code)
 {
     uint8_t at[ROOM];

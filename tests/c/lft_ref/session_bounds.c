@@ -1,12 +1,12 @@
-/* A peer that has the key can make a session store and compute only bounded amounts. */
+/* Even a peer that has the key can make a session store and compute only bounded amounts. */
 #include <sys/resource.h>
 #include <time.h>
 
 #include "nc_clock.h"
 #include "session_bench.h"
 
-/* As many chunks as a frame holds, each for a stream far ahead: no stream begins, and the session does not forget which
- * have begun. The furthest stream that an honest opener may use does begin. */
+/* A frame full of chunks, each for a stream far ahead: no stream may begin, and the session must not forget which
+ * streams have begun. The furthest stream that an honest opener may use does begin. */
 static void identifiers_far_ahead_begin_nothing(void)
 {
     struct bench bench = bench_start();
@@ -22,7 +22,7 @@ static void identifiers_far_ahead_begin_nothing(void)
 }
 
 /* Every second octet of each stream comes in a separate chunk, until no stream takes more. When the association ends,
- * all pieces are freed in linear time; in quadratic time it took 58 s for 4 MB. */
+ * all pieces must be freed in linear time. In quadratic time it took 58 s for 4 MB. */
 static void holes_of_one_octet_have_a_bound(void)
 {
     enum { STREAMS = 2000, CHUNKS = ROOM / (LFT_CHUNK_HEADER + 1) };
@@ -59,8 +59,8 @@ static void holes_of_one_octet_have_a_bound(void)
     bench_end(&bench);
 }
 
-/* As many streams as are allowed, but without their OPEN: the peer is told that they have ended, and others may
- * begin. */
+/* As many streams as are allowed, but without their OPEN. The session must report their end to the peer, and others may
+ * then begin. */
 static void early_streams_expire(void)
 {
     struct bench bench = bench_start();

@@ -1,5 +1,5 @@
-/* The limit on the wire: at most rate x T + burst in every interval of length T, whatever delays the thread, and the
- * full rate when nothing does. */
+/* The limit on the wire: at most rate x T + burst in every interval of length T, however the thread is delayed; and the
+ * full rate if nothing delays it. */
 #include "check.h"
 #include "nc_clock.h"
 #include "../seeded.h"
@@ -8,8 +8,8 @@
 #define US NC_NS_PER_US
 #define MS NC_NS_PER_MS
 
-/* The worst of all intervals: the largest fill so far of a queue that is emptied at the limit is the largest excess
- * over rate x T. */
+/* The worst of all intervals. Imagine a queue that is emptied at the limit: its largest fill so far is the largest
+ * excess over rate x T. */
 struct wire {
     double fill, worst, octets;
     uint64_t at_ns;
@@ -24,13 +24,13 @@ static void put_on_wire(struct wire *wire, uint64_t rate_bps, uint32_t octets, u
     wire->at_ns = now_ns;
 }
 
-/* A model of a gateway's loop. It reads the clock and sends in batches all that the shaper allows at that time. Each
- * batch reaches the wire some time later. */
+/* A model of a gateway's loop. It reads the clock and sends, in batches, everything that the shaper allows at that
+ * time. Each batch reaches the wire some time later. */
 struct load {
     uint64_t rate_bps, burst_ns, length_ns;
-    unsigned stop_in;          /* one of this many wake-ups and batches is delayed by 0.1 to 50 ms; 0: none */
+    unsigned stop_in;          /* one in this many wake-ups and batches is delayed by 0.1 to 50 ms; 0: none */
     uint32_t late_ns;          /* of each wake-up, at most */
-    bool smaller_frames, idle; /* ACKs between full frames; sometimes nothing to send */
+    bool smaller_frames, idle; /* ACKs between full frames, and sometimes nothing to send */
 };
 enum { FRAME = 1500, BATCH = 44, TURN_BATCHES = 64 };
 
@@ -128,7 +128,7 @@ static void nothing_is_lost_where_nothing_stops_the_thread(void)
         }
 }
 
-/* A stopped gateway loses the time of the stop minus the burst, and no more. */
+/* A gateway that was stopped loses the time of the stop minus the burst, and no more. */
 static void a_stop_costs_its_own_time(void)
 {
     struct seeded seeded = seeded_start();
@@ -149,7 +149,7 @@ static void a_stop_costs_its_own_time(void)
     }
 }
 
-/* Idle time is not saved up: after it, 16 frames leave at once and not the whole burst. */
+/* Idle time is not saved up: after it, 16 frames may leave at once, but not the whole burst. */
 static void a_burst_after_idle_time_is_short(void)
 {
     struct lft_shaper shaper;

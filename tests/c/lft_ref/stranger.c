@@ -1,6 +1,6 @@
-/* A third gateway with the same key comes and goes. The pair works while it is there. If it has taken over the peer,
- * the pair works again within the time that FORMAT.md states after the stranger has gone. No end is "up" while nothing
- * arrives. */
+/* A third gateway with the same key comes and goes. The pair must work while the third gateway is there. If that
+ * gateway has taken over the peer, the pair must work again after it has gone, within the time that FORMAT.md states.
+ * No end may be "up" while nothing arrives. */
 #include "link.h"
 
 #include "world.h"
@@ -79,8 +79,8 @@ static void the_pair_works_on_beside_a_stranger(void)
     world_free(world);
 }
 
-/* The far gateway reports the stranger and its address; the stranger says why it does not come up. Both stop when the
- * stranger has gone. */
+/* The far gateway reports the stranger and its address. The stranger reports why it does not come up. Both reports end
+ * when the stranger has gone. */
 static void each_end_says_that_there_is_another(void)
 {
     struct world *world = pair_up();
@@ -109,8 +109,8 @@ static void expect_the_pair_back(struct world *world, uint64_t within)
     CHECK(world_carries(world, FAR, NEAR, NC_NS_PER_S));
 }
 
-/* The stranger has the tunnel: the near gateway is not up and says why. When the stranger has gone, killed or closed,
- * the pair is up again in time. */
+/* The stranger has the tunnel: the near gateway is not up and reports why. When the stranger was killed, or has closed
+ * its association, the pair is up again in time. */
 static void a_stranger_that_had_the_tunnel_leaves_it(void)
 {
     for (int in_order = 0; in_order < 2; in_order++) {
@@ -130,7 +130,7 @@ static void a_stranger_that_had_the_tunnel_leaves_it(void)
     }
 }
 
-/* The same, shifted in steps of 17 ms over both ends' retries, on a short path and on a long one. */
+/* The same, in steps of 17 ms relative to both ends' retries, on a short path and on a long one. */
 static void it_may_leave_at_any_time(void)
 {
     for (unsigned turn = 0; turn < 250; turn++) {
@@ -146,7 +146,8 @@ static void it_may_leave_at_any_time(void)
     }
 }
 
-/* Another gateway takes the address of either end for some seconds, while the gateway of that address is stopped. */
+/* Another gateway takes over the address of either end for some seconds, while the gateway of that address is
+ * stopped. */
 static void another_at_the_same_address(void)
 {
     for (int who = 0; who < 2; who++)
@@ -195,7 +196,8 @@ static bool keep(struct world *world, const struct seen *seen)
     return false;
 }
 
-/* While the peer is alive, none of these messages makes keys, delays new keys or reports another address. */
+/* While the peer is alive, none of these messages may create keys, delay new keys, or cause a report of another
+ * address. */
 static void recordings_of_a_refused_stranger_are_worth_nothing(void)
 {
     struct world *world = world_create();
@@ -231,7 +233,8 @@ static void recordings_of_a_refused_stranger_are_worth_nothing(void)
     world_free(world);
 }
 
-/* They come while the peer is silent, and make keys that nobody confirms. The peer is accepted again in time. */
+/* The messages come while the peer is silent, and create keys that nobody confirms. The peer must be accepted again in
+ * time. */
 static void recordings_do_not_take_the_tunnel_of_a_silent_peer(void)
 {
     struct world *world = pair_up();

@@ -1,12 +1,13 @@
-/* Which stream identifiers have begun: each once per lap, in any order, and not too far ahead. */
+/* Which stream identifiers have begun. Each may begin once per lap of the numbers, in any order, and not too far
+ * ahead. */
 #include "stream_ids.h"
 
 #include "../seeded.h"
 #include "check.h"
 #include "wire.h"
 
-/* Three laps of all 2^23 numbers of a kind, out of order by up to 999, with some in use and skipped: each begins once
- * per lap. */
+/* Three laps of all 2^23 numbers of a kind, out of order by up to 999, with some numbers skipped or still in use. Each
+ * begins once per lap. */
 static void identifiers_begin_once_a_lap(void)
 {
     enum { LAP = 1 << 23, MIXED = 1000 };

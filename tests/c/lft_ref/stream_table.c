@@ -59,7 +59,7 @@ static void given_up(struct bench *bench)
     CHECK_EQ(heard(bench, OWN_ID, &code), LFT_CHUNK_RESET);
 }
 
-/* The stream's host has failed, and the peer has no credit left for what the host sent before. */
+/* The stream's host has failed, and the peer has no credit left for the octets that the host sent before. */
 static void failing(struct bench *bench)
 {
     opened(bench);
@@ -69,7 +69,7 @@ static void failing(struct bench *bench)
     lft_stream_release(bench->stream);
     bench->stream = NULL;
 }
-/* A RESET that comes after `value` octets; `flags` in addition to LFT_RESET_BEHIND. */
+/* A RESET that comes after `value` octets. `flags`: flags in addition to LFT_RESET_BEHIND. */
 static void say_failed(struct bench *bench, uint32_t id, uint64_t value, uint8_t flags)
 {
     uint8_t body[LFT_RESULT_BYTES];
@@ -114,7 +114,7 @@ static char state_letter(const struct lft_stream *stream)
     return stream ? letters[lft_stream_state(stream)] : '-';
 }
 
-/* The letter for the session's reaction: its state, and what it sends to the peer. */
+/* The letter for the session's reaction: its state, and the chunks that it sends to the peer. */
 static char outcome(struct bench *bench, uint32_t id, bool ended_before)
 {
     char state = state_letter(lft_stream_find(bench->session, id));
@@ -130,7 +130,7 @@ static char outcome(struct bench *bench, uint32_t id, bool ended_before)
     return state == 'x' && !ended_before ? 'd' : state;
 }
 
-/* The relay releases a stream that the peer has ended; then nothing of it may be left. */
+/* The relay releases a stream that the peer has ended. Then nothing of the stream may be left. */
 static void relay_lets_go(struct bench *bench, uint32_t id)
 {
     unsigned code;
@@ -221,8 +221,8 @@ static void expect(struct bench *bench, unsigned want)
     CHECK_EQ(events, want);
 }
 
-/* The octets before a RESET arrive in any order around it, and the ACCEPT after it. The relay reads all of them, then
- * it learns of the end of data, if there is one, and of the failure. */
+/* The octets before a RESET arrive in any order around it, and the ACCEPT after it. The relay reads all octets, then
+ * learns of the end of data, if there is one, and then of the failure. */
 static void what_stands_before_a_reset_is_read(void)
 {
     static const uint8_t octets[10];
@@ -254,7 +254,7 @@ static void what_stands_before_a_reset_is_read(void)
         }
 }
 
-/* There is no room for these streams, up to ten times the number of places. Whichever chunk comes first, each stream is
+/* There is no room for these streams, up to ten times the number of slots. Whichever chunk comes first, each stream is
  * refused once, and its late chunks are ignored. */
 static void what_has_no_room_is_refused(void)
 {

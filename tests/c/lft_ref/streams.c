@@ -1,4 +1,5 @@
-/* Streams as a relay sees them: refusal, reset, half-close, backpressure, and that nothing is left over. */
+/* Streams as a relay sees them: refusal, reset, half-close and backpressure; and nothing may be left over at the
+ * end. */
 #include "session_internal.h"
 
 #include "nc_range.h"
@@ -68,7 +69,8 @@ static void reset_arrives_with_its_reason(void)
     }
 }
 
-/* If a reader does not read, its writer is stopped with bounded memory in use, and other streams are not. */
+/* If a reader does not read, its writer must be stopped with bounded memory in use, and other streams must not be
+ * affected. */
 static void slow_reader_stops_only_its_own(void)
 {
     struct pair *pair = pair_start();
@@ -98,7 +100,7 @@ static void slow_reader_stops_only_its_own(void)
     pair_free(pair);
 }
 
-/* As pair_stream, next to other streams that make events, too; `client` is the number of the stream's client. */
+/* Like pair_stream, but next to other streams that also cause events. `client` is the number of the stream's client. */
 static void open_for(struct pair *pair, struct lft_stream *stream[2], uint16_t client)
 {
     struct lft_open where = {
@@ -118,7 +120,7 @@ static void open_beside(struct pair *pair, struct lft_stream *stream[2])
     open_for(pair, stream, 0);
 }
 
-/* For a while writes as much as fits to n streams, and reads one stream (NULL: none) at its other end. Returns the
+/* For a while, writes as much as fits to n streams, and reads one stream (NULL: none) at its other end. Returns the
  * number of octets read. */
 static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, int ms, struct lft_stream *reader)
 {
@@ -133,8 +135,8 @@ static size_t carry(struct pair *pair, struct lft_stream *streams[][2], int n, i
     return read;
 }
 
-/* One stream was read at full rate, and others are new. The credit of all these must leave memory for a stream that is
- * read. */
+/* One stream was read at full rate, and others are new. The credit of all streams must leave memory for a stream that
+ * is read. */
 static void readers_that_stand_still_leave_room(void)
 {
     enum { STILL = 4 };
@@ -152,7 +154,7 @@ static void readers_that_stand_still_leave_room(void)
     pair_free(pair);
 }
 
-/* A client with ten bulk streams gets as much of the line as one with a single stream. */
+/* A client with ten bulk streams must get the same share of the line as a client with a single stream. */
 static void clients_share_the_line(void)
 {
     enum { MANY = 10, GROWN_MS = 1000, MS = 3000 };
@@ -168,12 +170,12 @@ static void clients_share_the_line(void)
         if (ms == GROWN_MS)
             many = single = 0;
     }
-    CHECK(many > 2 * GROWN_MS * 4000); /* compared with 6,250 octets, half of 100 Mbit/s for a millisecond */
+    CHECK(many > 2 * GROWN_MS * 4000); /* the limit is 6,250 octets: half of 100 Mbit/s for a millisecond */
     CHECK(single > many * 9 / 10 && many > single * 9 / 10);
     pair_free(pair);
 }
 
-/* A millisecond in which all streams are written to and read. */
+/* A millisecond in which the test writes to all streams and reads them. */
 static void flow(struct pair *pair, struct lft_stream *streams[][2], int n)
 {
     carry(pair, streams, n, 1, NULL);
@@ -182,8 +184,8 @@ static void flow(struct pair *pair, struct lft_stream *streams[][2], int n)
 }
 
 /* 12,000 octets of one client, in two parts as an answer may come, next to a client with 30 bulk streams. Before the
- * last of them leave, the other client may send a turn of each of its streams, and what leaves in the two
- * milliseconds. */
+ * last of these octets leave, the other client may send one turn of each of its streams, and as much as leaves in the
+ * two milliseconds. */
 static void a_client_waits_for_clients_and_not_for_their_streams(void)
 {
     enum { MANY = 30, PART = 6000, PARTS = 2, MS_BYTES = 12500 };
@@ -211,8 +213,8 @@ static void a_client_waits_for_clients_and_not_for_their_streams(void)
     pair_free(pair);
 }
 
-/* How many octets a bulk stream may send beyond what was read of it, next to a stream with a few octets now and then
- * (`some`). */
+/* How many octets a bulk stream may send beyond those that were read, next to a stream that now and then has a few
+ * octets (`some`). */
 static uint64_t bulk_beside(bool some, int read_ms)
 {
     struct pair *pair = pair_start();
@@ -236,9 +238,9 @@ static uint64_t bulk_beside(bool some, int read_ms)
     return beyond;
 }
 
-/* A few octets now and then, as on a control connection, do not take credit from a bulk stream. Credit is raised in
- * steps of an eighth, so the credit left when the reader stops depends on that moment. So the maximum over several
- * moments is compared. */
+/* Streams with a few octets now and then, as on a control connection, must not take credit from a bulk stream. Credit
+ * is raised in steps of an eighth, so the credit left when the reader stops depends on that moment. Therefore the
+ * maximum over several moments is compared. */
 static void a_trickle_takes_no_share(void)
 {
     uint64_t alone = 0, beside = 0;
@@ -246,11 +248,11 @@ static void a_trickle_takes_no_share(void)
         alone = nc_max(alone, bulk_beside(false, ms));
         beside = nc_max(beside, bulk_beside(true, ms));
     }
-    CHECK(alone > 100000000 / 8 / 50 * 3 / 2); /* half more than what is under way in a round trip of 20 ms */
+    CHECK(alone > 100000000 / 8 / 50 * 3 / 2); /* half more than the octets under way in a round trip of 20 ms */
     CHECK(beside > alone * 9 / 10);
 }
 
-/* A stream that carried a lot and then became quiet uses little of the peer's memory when its reader stops. */
+/* A stream that carried a lot and then became quiet must use little of the peer's memory when its reader stops. */
 static void credit_of_a_quiet_stream_is_given_back(void)
 {
     struct pair *pair = pair_start();
@@ -267,12 +269,11 @@ static void credit_of_a_quiet_stream_is_given_back(void)
     for (int ms = 0; ms < 1000; ms++, pair_run(pair, NC_NS_PER_MS)) /* now its reader stops */
         lft_stream_write(stream[0], octets, sizeof octets);
     uint64_t sent = lft_session_counters(lft_link_session(pair->link[0]))->tx_bytes;
-    CHECK(sent - read < 100000000 / 8 / 50); /* less than is under way in a round trip */
+    CHECK(sent - read < 100000000 / 8 / 50); /* fewer octets than are under way in a round trip */
     pair_free(pair);
 }
 
-/* A sender that does not need its credit any more returns it, and its stream continues when it has something to send
- * again. */
+/* A sender that no longer needs its credit returns it. Its stream must continue when it has something to send again. */
 static void idle_credit_is_given_back(void)
 {
     enum { MANY = 20 };
@@ -286,14 +287,15 @@ static void idle_credit_is_given_back(void)
         CHECK_EQ(pair_read_all(pair, stream[i][1]), 8);
     }
     pair_run(pair, 3 * NC_NS_PER_S);
-    for (int i = 0; i < MANY; i++) /* one of them is read from now on */
+    for (int i = 0; i < MANY; i++) /* from now on one of them is read */
         lft_stream_write(stream[i][0], octets, sizeof octets);
     CHECK(carry(pair, stream, MANY, 2000, stream[0][1]) > 2000000);
     CHECK_EQ(pair_dropped_for_memory(pair), 0);
     pair_free(pair);
 }
 
-/* Octets that nobody reads, each in a frame full of another stream's data, must not keep those frames in memory. */
+/* Octets that nobody reads come in frames that are full of another stream's data. They must not keep these frames in
+ * memory. */
 static void small_chunks_do_not_keep_whole_frames(void)
 {
     struct pair *pair = pair_start();
@@ -345,8 +347,8 @@ static void many_come_and_go(void)
     pair_nothing_left(pair);
 }
 
-/* A client closed its half, read little of the answer, and resets when the far gateway is done with the stream. The
- * stream must not begin again. */
+/* A client closed its half, read little of the answer, and resets when the far gateway has finished with the stream.
+ * The stream must not begin again. */
 static void a_reset_of_a_finished_stream_ends_it(void)
 {
     enum { CLIENTS = 100, ANSWER = 8000 };

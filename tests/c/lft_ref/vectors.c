@@ -1,5 +1,5 @@
-/* The test vectors of FORMAT.md, and frames that were changed on the way and must be refused. `vectors print` prints
- * the vectors. */
+/* The test vectors of FORMAT.md; and frames that were changed on their way, which must be refused. `vectors print`
+ * prints the vectors. */
 #include <openssl/evp.h>
 #include <stdio.h>
 
@@ -60,7 +60,7 @@ static struct lft_handshake *gateway(bool initiator)
     return handshake;
 }
 
-/* A payload of both messages: timestamp (INIT alone), epoch, SPI, rekey interval, payload size, recovery. */
+/* The payload of either message: timestamp (INIT only), epoch, SPI, rekey interval, payload size, recovery. */
 static struct lft_span hello(bool init, uint8_t at[LFT_INIT_PAYLOAD])
 {
     uint8_t *to = at;
@@ -153,7 +153,7 @@ static size_t seal(enum lft_cipher cipher, uint8_t *frame)
     return n;
 }
 
-/* The vector of this name as the present code computes it. */
+/* The vector of this name, as the present code computes it. */
 static const char *compute(const char *name)
 {
     static char hex[2 * 200 + 1];
@@ -237,7 +237,7 @@ static int opened_by_openssl(enum lft_cipher cipher, const uint8_t block[LFT_KEY
     return good;
 }
 
-/* Whichever library does AES-GCM here, at every length and alignment. */
+/* Tests the library that does AES-GCM on this machine, at every length and alignment. */
 static void frames_are_openssls(void)
 {
     static uint8_t plain[LFT_PAYLOAD_MAX + 64], frame[LFT_PAYLOAD_MAX + 128], out[LFT_PAYLOAD_MAX + 128];

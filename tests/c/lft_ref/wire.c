@@ -1,4 +1,4 @@
-/* Frames' octets, number wrap-around, replay window. */
+/* Octets of frames, wrap-around of numbers, and the replay window. */
 #include "wire.h"
 
 #include "check.h"
@@ -73,11 +73,11 @@ static void opens_survive(void)
     n = lft_open_put(at, &in);
     CHECK_EQ(lft_open_get(at, at + n, &out), 0);
     CHECK_STR(out.name, "example.org");
-    at[10] = 0; /* C code would read a name with a NUL in it as another name than the peer */
+    at[10] = 0; /* C code would read a name that contains a NUL as a shorter name */
     CHECK_EQ(lft_open_get(at, at + n, &out), -1);
 }
 
-/* Compared with a plain set: each counter within the window is accepted once, in any order. */
+/* Compared with a plain set: each counter within the window must be accepted once, in any order. */
 static void replay_window_is_exact(void)
 {
     static struct lft_replay replay;

@@ -1,6 +1,5 @@
-/* Some links with addresses in virtual time, for tests: datagrams take `delay_ns` each way, some are lost, and an
- * attacker sees them all and sends datagrams of its own. Node i has the address {i + 1}. Time advances from event to
- * event. */
+/* A few links with addresses in virtual time, for tests. Datagrams take `delay_ns` each way, some are lost, and an
+ * attacker sees all of them and sends its own. Node i has the address {i + 1}. Time advances from event to event. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -56,7 +55,7 @@ static inline unsigned world_type(const uint8_t *at, size_t n)
     return n > 8 && memcmp(at, marker, sizeof marker) == 0 ? at[8] : 0;
 }
 
-/* Delivers a datagram at once, from any address, as from a sender that is nearer than the other end. */
+/* Delivers a datagram at once, from any address, as if its sender were nearer than the other end. */
 static inline void world_inject(struct world *world, int node, uint8_t from, const uint8_t *at, size_t n)
 {
     struct lft_address address = {.at = {from}, .n = 1};

@@ -74,7 +74,7 @@ static uint8_t *build_ipv6(const struct frame_spec *spec, uint8_t *ip, uint32_t 
     uint8_t *at = ip + 40;
     for (int i = 0; i < spec->ip_extra; i++, at += 8) {
         bool last = i == spec->ip_extra - 1;
-        /* PadN; further ones are destination options */
+        /* PadN options; further headers are destination options */
         memcpy(at, (uint8_t[]){last ? l4 : 60, 0, 1, 4, 0, 0, 0, 0}, 8);
     }
     return at;

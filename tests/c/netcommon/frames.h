@@ -1,5 +1,5 @@
-/* Frames for tests: super-packets as a TAP delivers them, and an independent way to finish and check the packets made
- * from them (plain byte arithmetic, without netcommon's code). */
+/* Frames for tests: super-packets as a TAP delivers them. Also completes and checks the packets made from them by plain
+ * byte arithmetic, without netcommon's code. */
 #ifndef FRAMES_H
 #define FRAMES_H
 

@@ -11,7 +11,8 @@ enum { TAPS_SKIPPED = 77 };
 /* Moves the thread into a fresh namespace. */
 void taps_enter_fresh_namespace(void);
 
-/* Makes a non-blocking TAP with this MTU and a vnet header of NC_VNET_LEN, and sets it up; *ifr gets name and index. */
+/* Makes a non-blocking TAP with this MTU and a vnet header of NC_VNET_LEN, and brings it up. *ifr gets its name and
+ * index. */
 int taps_open(int mtu, struct ifreq *ifr);
 
 /* Switches all segmentation offloads on or off. Returns whether UDP segmentation (Linux 6.2) is among them. */

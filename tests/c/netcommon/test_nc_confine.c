@@ -1,4 +1,4 @@
-/* What a confined interpreter can and cannot do, each tried in a child process. */
+/* What a confined interpreter can and cannot do. Each action is tried in a child process. */
 #include "nc_confine.h"
 
 #include <errno.h>
@@ -64,7 +64,8 @@ static bool calls(const char *state, const struct places *places)
 static bool signals(const char *state, const struct places *places)
 {
     (void)places;
-    bool older = !holds(state, "landlock") || kill(getppid(), 0) == 0; /* ABI below 6: then only the user counts */
+    bool older = !holds(state, "landlock") || kill(getppid(), 0) == 0; /* ABI below 6: only the user restricts
+                                                                        * signals */
     return older || fails_with(kill(getppid(), 0), EPERM);
 }
 
@@ -90,8 +91,8 @@ static void an_interpreter_keeps_its_folders_and_nothing_else(void)
 {
     struct places places = {"/tmp/nc_confine_r.XXXXXX", "/tmp/nc_confine_w.XXXXXX"};
     CHECK(mkdtemp(places.read) && mkdtemp(places.write));
-    CHECK(chmod(places.read, 0755) == 0 && chmod(places.write, 0777) == 0); /* other users' files, too: it becomes
-                                                                             * nobody */
+    CHECK(chmod(places.read, 0755) == 0 && chmod(places.write, 0777) == 0); /* files of other users, too, because the
+                                                                             * child becomes nobody */
     CHECK_EQ(inside(&places, files), 0);
     CHECK_EQ(inside(&places, calls), 0);
     CHECK_EQ(inside(&places, signals), 0);

@@ -1,4 +1,4 @@
-/* Listening at a path: who may connect, and what happens to a previous listener. */
+/* Listening at a path: who may connect, and what happens to an earlier listener. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,8 +16,8 @@ static mode_t mode_of(const char *path)
     return status.st_mode & 07777;
 }
 
-/* Only the owner may connect, which needs write permission. Nobody has permissions without a meaning. The caller's
- * umask is unchanged. */
+/* Only the owner may connect, which needs write permission. No other permission is set, and the caller's umask does not
+ * change. */
 static void test_mode(const char *path)
 {
     static const mode_t masks[] = {0, 022, 077};
@@ -28,7 +28,7 @@ static void test_mode(const char *path)
         CHECK(fd >= 0);
         CHECK_EQ(mode_of(path), 0600);
         CHECK_EQ(umask(before), masks[i]);
-        close(fd); /* the next round replaces what is left */
+        close(fd); /* the next round replaces the socket that is left */
     }
 }
 

@@ -5,7 +5,7 @@
 #include "nc_log.h"
 #include "nc_printable.h"
 
-/* The only line in the stream, parsed; the stream starts again. */
+/* The only line in the stream, parsed. Afterwards the stream is empty. */
 static json_t *take_line(FILE *file)
 {
     char line[4096];
@@ -58,7 +58,8 @@ static void error_has_status_and_message(void)
     fclose(file);
 }
 
-/* A terminal obeys control characters, and a message may quote text from a stranger. Other texts stay as they are. */
+/* A terminal obeys control characters, and a message may quote text from a stranger, so they are escaped. Other text
+ * does not change. */
 static void a_terminal_is_told_nothing(void)
 {
     char said[] = "\033]0;mine\a \r\n\t\177 \302\2332J \xc3\xa9 \xc2\xb5s \xc2";

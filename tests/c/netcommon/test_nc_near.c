@@ -1,4 +1,4 @@
-/* Which name was meant by a misspelt word. */
+/* The suggestions for a misspelt word. */
 #include "check.h"
 #include "nc_near.h"
 

@@ -1,4 +1,4 @@
-/* The option table: a parse that ends the program runs in a child, whose exit status and stderr are what a user
+/* The option table. A parse that ends the program runs in a child process, whose exit status and stderr are what a user
  * sees. */
 #include <errno.h>
 #include <jansson.h>
@@ -140,7 +140,7 @@ static void values_land_in_the_settings(void)
     CHECK(!given[DELAY] && settings.delay_ns == 10000000);
 }
 
-/* Each mistake gives exit status 2 and one line that contains all of these words. */
+/* Each mistake must give exit status 2 and one line that contains all of these words. */
 static void mistakes_are_told_in_one_line(void)
 {
     static const struct {
@@ -195,7 +195,7 @@ static void too_many_of_a_list(void)
     }
 }
 
-/* The row's bounds, in the words of the error message. If --help left one out, users would have to try values. */
+/* The bounds of a row, in the words of the error message. If --help left one out, users would have to try values. */
 static void help_shows_both_kinds_of_range(void)
 {
     struct ended ended = RUN_CHILD("--help"), low = RUN_CHILD("--rate", "999bit");
@@ -263,7 +263,7 @@ static void options_json_has_quantities_in_base_units_and_as_text(void)
     json_decref(answer);
 }
 
-/* As the control socket uses it: a refusal leaves the setting as it was. */
+/* The use by the control socket: a refused value must leave the setting unchanged. */
 static void a_refused_value_changes_nothing(void)
 {
     struct settings settings;

@@ -1,4 +1,4 @@
-/* The decoder on frames written out by hand: TCP over Ethernet, its options, tags. */
+/* The decoder on frames written by hand: TCP over Ethernet, its options, VLAN tags. */
 #include "frame_bytes.h"
 
 static void tcp_over_ipv4_padded(void)
@@ -32,7 +32,8 @@ static void tcp_over_ipv4_padded(void)
     CHECK_EQ(packet.payload_len, 2);
 }
 
-/* The same packet, of which a capture kept less: each layer is there or not, but lengths remain those of the packet. */
+/* The same packet, of which a capture kept less. Each layer is there or not, but lengths remain those of the whole
+ * packet. */
 static void short_captures(void)
 {
     static const struct {
@@ -64,7 +65,8 @@ static void short_captures(void)
     }
 }
 
-/* The capture cuts the options: those before the cut are read, and numbers and lengths remain those of the packet. */
+/* The capture cuts the options. Those before the cut are read, and numbers and lengths remain those of the whole
+ * packet. */
 static void cut_options(void)
 {
     static const uint8_t options[20] = {2, 4, 5, 0xb4, 4, 2, 8, 10, 0, 0, 0, 9, 0, 0, 0, 7, 1, 3, 3, 7};
@@ -134,7 +136,7 @@ static struct nc_tcp with_option(const uint8_t *option, size_t len)
     return packet.tcp;
 }
 
-/* RFC 9768, 3.2.3: three counters in either order, of which the last ones may be absent. */
+/* RFC 9768, 3.2.3: three counters in either of two orders; the last counters may be absent. */
 static void accecn_counters(void)
 {
     const uint8_t order0[] = {172, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9}, order1[] = {174, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9};
@@ -161,7 +163,7 @@ static void bad_options_end_the_options_only(void)
         {3, 3, 7, 1, 1, 1, 1, 8},  /* no length at all */
         {3, 3, 7, 0, 2, 4, 5, 6},  /* behind the end of options */
         {3, 3, 7, 2, 3, 0, 1, 1},  /* MSS of the wrong size */
-        {3, 3, 7, 5, 5, 1, 1, 1},  /* a length that does not fit SACK */
+        {3, 3, 7, 5, 5, 1, 1, 1},  /* a length that is impossible for SACK */
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         struct bytes frame = ethernet(0x0800);

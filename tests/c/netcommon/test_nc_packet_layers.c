@@ -1,4 +1,4 @@
-/* The decoder on frames written out by hand: extension headers, fragments, other links, contradictions, checksums. */
+/* The decoder on frames written by hand: extension headers, fragments, other links, contradictions, checksums. */
 #include "frame_bytes.h"
 #include "seeded.h"
 
@@ -48,14 +48,14 @@ static void fragments(void)
     struct nc_packet packet;
     struct bytes frame = ethernet(0x0800);
     add_ipv4(&frame, 28, 17);
-    ADD(&frame, 0, 53, 0, 54, 0x10, 0, 0, 0); /* UDP's length is of the whole datagram */
+    ADD(&frame, 0, 53, 0, 54, 0x10, 0, 0, 0); /* UDP's length is that of the whole datagram */
     frame.at[20] = 0x20;                      /* more to come */
     CHECK_EQ(decode(&frame, &packet), NC_DECODED);
     CHECK(packet.fragment);
     CHECK_EQ(packet.l4, NC_L4_UDP);
     CHECK_EQ(packet.payload_len, 0);
     frame.at[20] = 0x00;
-    frame.at[21] = 0x05; /* a later part: these are not ports */
+    frame.at[21] = 0x05; /* a later fragment: these octets are not ports */
     CHECK_EQ(decode(&frame, &packet), NC_DECODED);
     CHECK(packet.fragment);
     CHECK_EQ(packet.l4, NC_L4_NONE);
@@ -160,7 +160,7 @@ static void raw_ip_links(void)
     CHECK_EQ(nc_packet_decode(NC_LINK_RAW_IP, frame.at, frame.len, frame.len, &packet), NC_MALFORMED);
 }
 
-/* RFC 1071, 3: the example; then pieces, odd ends and the empty sum. */
+/* The example of RFC 1071, 3; then sums in pieces, with an odd end, and the empty sum. */
 static void checksums(void)
 {
     static const uint8_t example[] = {0x00, 0x01, 0xf2, 0x03, 0xf4, 0xf5, 0xf6, 0xf7};

@@ -24,7 +24,7 @@ static size_t resident(const uint8_t *table, size_t page)
 static void only_touched_pages_take_memory(void)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE), bytes = PAGES * page;
-    for (int turn = 0; turn < 3; turn++) { /* and again when such memory has been freed before */
+    for (int turn = 0; turn < 3; turn++) { /* and again after such memory was freed */
         uint8_t *table = nc_pages_map(bytes);
         CHECK(table);
         CHECK_EQ(resident(table, page), 0);

@@ -191,7 +191,7 @@ static void texts_are_what_a_user_would_write(void)
     }
 }
 
-/* Any size, and numbers as people choose them: few digits and many zeros. */
+/* Any size, and numbers that people choose, which have few digits and many zeros. */
 static uint64_t any_value(struct seeded *seeded)
 {
     uint64_t value = seeded_next(seeded) >> seeded_below(seeded, 64);
@@ -220,7 +220,7 @@ static void formatted_parses_back(void)
     }
 }
 
-/* Decimal fractions are exact: digits and suffix against integer arithmetic. */
+/* Decimal fractions must be exact: digits and suffix are compared with integer arithmetic. */
 static void decimals_are_exact(void)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* What a confined process can no longer do, each tried in a child process. */
+/* What a confined process can no longer do. Each action is tried in a child process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -92,7 +92,7 @@ static bool privilege(const json_t *state)
 static bool program(const json_t *state)
 {
     if (!holds(state, "seccomp"))
-        raise(SIGSYS); /* without a filter: end as if it had killed the child */
+        raise(SIGSYS); /* without a filter: ends as if the filter had killed the child */
     signal(SIGSYS, SIG_IGN);
     execl("/bin/true", "true", (char *)NULL);
     return false;

@@ -1,5 +1,5 @@
-/* Objects from memory that was mapped in advance: as many as were promised, without overlap, even when no other memory
- * is left. */
+/* Objects in memory that was mapped in advance: as many as promised, without overlap, even if no other memory is
+ * left. */
 
 #include "check.h"
 #include "nc_slots.h"

@@ -1,4 +1,4 @@
-/* Percentiles against the definition, and spreads that are merged. */
+/* Percentiles compared with their definition; and merged spreads. */
 #include "check.h"
 #include "nc_spread.h"
 

@@ -1,5 +1,5 @@
-/* Packets inside tunnels: every kind around the same TCP segment, nested, cut off at every byte, and contradicting
- * themselves. */
+/* Packets inside tunnels: every kind of tunnel around the same TCP segment; nested; cut off at every byte; and
+ * contradictory. */
 #include "frame_bytes.h"
 #include "nc_tunnel.h"
 
@@ -107,7 +107,7 @@ static struct bytes vxlan(void)
     return frame;
 }
 
-/* As a provider uses it: PPPoE carries labels, and these carry GRE. */
+/* As providers use it: PPPoE carries MPLS labels, and these carry GRE. */
 static struct bytes nested(void)
 {
     struct bytes frame = ethernet(0x8864);

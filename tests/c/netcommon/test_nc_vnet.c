@@ -1,5 +1,5 @@
-/* Super-packets are divided into runs. Every run is checked by plain arithmetic on the specification of the frame.
- * test_nc_vnet_kernel.c compares the same with the kernel's own segmentation. */
+/* Super-packets are divided into runs. Every run is compared with plain arithmetic on the specification of the frame.
+ * test_nc_vnet_kernel.c compares runs with the kernel's own segmentation. */
 #include <linux/virtio_net.h>
 
 #include "check.h"
@@ -88,7 +88,7 @@ static size_t check_run(const struct frame_spec *spec, const struct frame_layout
         CHECK_EQ(be(l4 + 4, 4), spec->seq + begin);
         CHECK_EQ(be(l4 + 12, 2) & 0x1ff, flags);
     }
-    /* the checksum over the run as it is now, with the pseudo-header sum, must be correct */
+    /* over the run as it is now, the checksum with the pseudo-header sum must be correct */
     static uint8_t finished[FRAME_MAX];
     memcpy(finished, frame, len - NC_VNET_LEN);
     frame_finish_checksum(finished, len - NC_VNET_LEN, vnet.csum_start, vnet.csum_offset);
@@ -191,7 +191,7 @@ static struct frame_spec any_spec(struct seeded *seeded)
     return spec;
 }
 
-/* A run is a super-packet, too: part j of run `first` is part first + j of the whole. */
+/* A run is a super-packet, too: part j of the run that begins at `first` is part first + j of the whole. */
 static void check_run_of_run(struct nc_super *super, uint32_t first, uint32_t n, size_t len)
 {
     static uint8_t outer[FRAME_MAX], direct[FRAME_MAX], nested[FRAME_MAX];

@@ -1,7 +1,7 @@
 /* Compares nc_super_run with the kernel. A packet socket sends a super-packet through a TAP that offers no offloads, so
- * the kernel must divide and checksum it before the TAP's reader gets it. Our single parts, with checksums, must be the
- * same bytes. Then the TAP offers all offloads: the kernel must deliver the super-packet whole, and it must accept runs
- * written into the TAP and deliver them to the packet socket with their GSO fields.
+ * the kernel must divide and checksum it before the TAP's reader gets it. Single parts made by nc_super_run, with
+ * checksums, must have the same bytes. Then the TAP offers all offloads: the kernel must deliver the super-packet
+ * whole. It must also accept runs written into the TAP, and deliver them to the packet socket with their GSO fields.
  * The test uses its own network namespace; it is skipped (77) where that is not allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ static struct bench set_up(void)
     return bench;
 }
 
-/* The next of our own frames. The kernel sends others, such as router solicitations. */
+/* The next frame that the test itself sent. The kernel sends others, such as router solicitations. */
 static size_t next_frame(int fd, size_t vnet_len)
 {
     for (;;) {
@@ -66,7 +66,7 @@ static void send_whole(const struct bench *bench, size_t len)
     CHECK_EQ(n, len - NC_VNET_LEN + PACKET_VNET_HDR_BYTES);
 }
 
-/* One of our runs in `ours`. A single part gets its checksum, because the kernel had to fill it in, too. */
+/* Makes a run in `ours`. A single part gets its checksum, because the kernel had to fill it in, too. */
 static size_t our_run(const struct nc_super *super, uint32_t first, uint32_t n)
 {
     struct nc_run run;
@@ -117,7 +117,7 @@ static struct frame_spec any_spec(struct seeded *seeded, bool uso)
                               .gso_size = sizes[seeded_below(seeded, 4)]};
     spec.tcp_flags &= (uint16_t)~(NC_TCP_SYN | NC_TCP_RST | NC_TCP_URG);
     spec.ip_extra = spec.ip_version == 4 ? (int)seeded_below(seeded, 4) * 4 : (int)seeded_below(seeded, 3);
-    /* at least two parts: of one part, the kernel makes a packet without GSO */
+    /* at least two parts, because the kernel makes a packet without GSO of a single part */
     spec.payload_len =
         spec.gso_size + 1 + seeded_below(seeded, (uint32_t)(spec.gso_size > 2000 ? 5 : 40) * spec.gso_size);
     if (!spec.udp && spec.tcp_flags & NC_TCP_CWR)
@@ -134,7 +134,7 @@ static void parts_equal_the_kernels(const struct bench *bench, struct seeded *se
     }
 }
 
-/* With offloads, what the kernel delivers is read as what was sent. */
+/* With offloads, what the kernel delivers must be the packet that was sent. */
 static void kernel_headers_are_read(const struct bench *bench, struct seeded *seeded)
 {
     taps_set_offloads(bench->tap, true);

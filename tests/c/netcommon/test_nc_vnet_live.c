@@ -1,7 +1,8 @@
 /* Two namespaces, each with a TAP with all offloads, and between them a thread that divides every super-packet into
  * random runs. TCP and UDP between real sockets must arrive byte for byte. Single parts get their checksum here and
- * lose NEEDS_CSUM, so that the receiving kernel verifies it: if our correction of the super-packet's sum for the part
- * is wrong, the segment is dropped and counted. Skipped (77) where namespaces or TAPs are not allowed. */
+ * lose NEEDS_CSUM, so that the receiving kernel verifies it. A part's sum is the corrected sum of the super-packet; if
+ * the correction is wrong, the segment is dropped and counted. Skipped (77) where namespaces or TAPs are not
+ * allowed. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/udp.h>
@@ -74,7 +75,8 @@ static void *carry(void *argument)
     return NULL;
 }
 
-/* A counter in /proc/net/snmp of the thread's namespace: the value below its name in the two lines of that protocol. */
+/* A counter in /proc/net/snmp of the thread's namespace. The file has two lines for the protocol; the value is below
+ * its name. */
 static long snmp(const char *protocol, const char *name)
 {
     char names[2048], values[2048], *save_name, *save_value;

@@ -35,10 +35,8 @@ static void a_counter_answers_where_it_cannot_be_otherwise(void)
         {31, 34, PL_UNKNOWN},                                           /* 3 of 4 ms, or none */
         {12, 28, PL_UNKNOWN}, {30, 40, PL_NO},      {1, 9, PL_UNKNOWN}, /* 4 of 8 ms, or none */
         {1, 10, PL_NO},       {35, 50, PL_UNKNOWN},                     /* nothing is known after the last sample */
-        {15, 33, PL_YES},     {15, 36, PL_UNKNOWN}, /* the counter advanced for 10 ms of 18, or of 21, by two samples in
-                                                     * the span */
-        {21, 31, PL_YES},     {13, 28, PL_YES},     /* 9 ms of 10, and 8 of 15, by a sample in the span and another near
-                                                 * it */
+        {15, 33, PL_YES},     {15, 36, PL_UNKNOWN}, /* 10 ms of 18, or of 21 (two samples in the span) */
+        {21, 31, PL_YES},     {13, 28, PL_YES},     /* 9 ms of 10, and 8 of 15 (one sample in the span, one near it) */
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_EQ(pl_samples_counted(&of, PL_RWND_LIMITED, rows[i].t0_ms * MS, rows[i].t1_ms * MS), rows[i].answer);

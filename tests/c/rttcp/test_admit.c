@@ -1,5 +1,5 @@
-/* Which connection becomes a stream: without a key the first one, with a key the one with the token, whatever else
- * connects to the port. The connections are made before they are accepted, so no test waits. */
+/* Which connection becomes a stream: without a key the first one; with a key the one with the token, even if others
+ * connect to the port. The connections are made before they are accepted, so no test waits. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <unistd.h>

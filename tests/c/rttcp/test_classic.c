@@ -1,4 +1,4 @@
-/* The text of 1995, compared with the number that the paper prints. */
+/* The output format of 1995, compared with the figure that the paper prints. */
 #include "check.h"
 #include "output.h"
 

@@ -1,4 +1,4 @@
-/* The framing of the control connection: messages of a peer, whole, in pieces, and wrong. */
+/* The framing of the control connection: messages of a peer that come whole, in pieces, or malformed. */
 #include <sys/socket.h>
 #include <unistd.h>
 

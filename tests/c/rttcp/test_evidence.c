@@ -1,4 +1,4 @@
-/* Each end judges by its own evidence. The other end's claim must be complete and must agree, and the worse of the two
+/* Each end judges by its own evidence. The other end's report must be complete and must agree, and the worse of the two
  * verdicts counts. */
 #include "check.h"
 #include "report.h"
@@ -15,7 +15,7 @@ static json_t *row(uint64_t stream, uint64_t bytes, const char *digest)
     return rttcp_stream_encode(&account);
 }
 
-/* A verified transfer of 100 bytes on each of two streams forward and on one in reverse, in the accounts of both
+/* A verified transfer of 100 bytes on each of two streams forward and on one stream in reverse, in the reports of both
  * ends. */
 static void make_report(bool serving)
 {
@@ -114,7 +114,7 @@ static void call_it_partial(struct rttcp_way *way)
     way->receiver.partial = true;
 }
 
-/* Request and response: the two streams moved two requests of 100 bytes. */
+/* Request and response: two streams carried two requests of 100 bytes. */
 static void set_exchanges(struct rttcp_way *way, uint64_t at_sender, uint64_t at_receiver, uint64_t response_bytes)
 {
     report.params.request_bytes = 100;

@@ -1,4 +1,4 @@
-/* The parameters of request and response. An error names the one that is excluded, or that an answer changes. */
+/* The parameters of request and response. An error names the parameter that is excluded, or that an answer changes. */
 #include "check.h"
 #include "message.h"
 

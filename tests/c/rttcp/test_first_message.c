@@ -1,4 +1,4 @@
-/* What may come first on a new connection: a frame, or a record of TLS; whole, in pieces, and neither. */
+/* The first message on a new connection: a frame or a TLS record, whole or in pieces; anything else is refused. */
 #include "check.h"
 #include "first_message.h"
 

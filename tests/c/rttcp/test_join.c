@@ -24,7 +24,7 @@ static void the_token_is_hmac_sha256_over_the_stream(void)
 
 static void a_part_may_become_a_token(void)
 {
-    uint8_t octets[RTTCP_JOIN_OCTETS + 100] = {0}; /* data after the token do not matter */
+    uint8_t octets[RTTCP_JOIN_OCTETS + 100] = {0}; /* data after the token make no difference */
     rttcp_join_encode(&key, 258, octets);
     for (size_t n = 0; n < RTTCP_JOIN_OCTETS; n++)
         CHECK_EQ(check(octets, n), JOIN_PART);
@@ -41,7 +41,7 @@ static void one_wrong_bit_anywhere_is_a_wrong_token(void)
     }
     rttcp_join_encode(&key, 258, octets);
     octets[0] ^= 1;
-    CHECK_EQ(check(octets, 1), JOIN_INVALID); /* the token is not kept until it is complete */
+    CHECK_EQ(check(octets, 1), JOIN_INVALID); /* the token is kept only when it is complete */
 }
 
 static void another_session_or_stream_has_another_token(void)

@@ -1,4 +1,5 @@
-/* Every message is decoded as it was encoded. Errors name what is missing, of another type or out of range. */
+/* Every message must be decoded as it was encoded. Errors name the member that is missing, has another type or is out
+ * of range. */
 #include "check.h"
 #include "report.h"
 
@@ -122,7 +123,7 @@ static void accept_comes_back(void)
     json_decref(message);
 }
 
-/* Every member that the proposal has, each changed by itself to another valid value. */
+/* Every member of the proposal, each changed alone to another valid value. */
 static void an_answer_that_changes_a_parameter_is_named(void)
 {
     static const struct {
@@ -239,7 +240,7 @@ static json_t *two_streams(uint64_t bytes)
     return json_pack("[o,o]", rttcp_stream_encode(&first), rttcp_stream_encode(&second));
 }
 
-/* 80 MB in 15.5 s from connect to confirmation: 43.3 Mbit/s, and a transfer that lost its peer is never complete. */
+/* 80 MB in 15.5 s from connect to confirmation are 43.3 Mbit/s. A transfer that lost its peer is never complete. */
 static void summary_is_bytes_over_connect_to_confirmation(void)
 {
     struct rttcp_report report = {.params = good_params()};

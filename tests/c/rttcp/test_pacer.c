@@ -1,4 +1,4 @@
-/* Paced writes, in virtual time: the rate is kept, and one burst at most makes up for a late wake-up. */
+/* Paced writes, in virtual time: the rate is kept, and at most one burst makes up for a late wake-up. */
 #include "check.h"
 #include "nc_clock.h"
 #include "pacer.h"
@@ -7,7 +7,8 @@
 #define BURST UINT64_C(1000000)
 #define WRITE UINT64_C(128000)
 
-/* Writes what may be written at once, and returns the bytes; *now advances by the sleep, and by `late_ns`. */
+/* Writes as much as may be written at once. Returns the number of bytes; *now advances by the sleep and by
+ * `late_ns`. */
 static uint64_t burst(struct rttcp_pacer *pacer, uint64_t *now, uint64_t late_ns)
 {
     uint64_t bytes = WRITE, until;
@@ -56,7 +57,7 @@ static void a_stream_that_is_held_up_sends_two_bursts_at_most_when_it_may_again(
 {
     uint64_t now = NC_NS_PER_S;
     struct rttcp_pacer pacer = rttcp_pacer_create(RATE, BURST, now);
-    for (int i = 0; i < 100; i++, now += 100 * NC_NS_PER_MS) /* the window allows a write in 100 ms */
+    for (int i = 0; i < 100; i++, now += 100 * NC_NS_PER_MS) /* the window would allow this write every 100 ms */
         CHECK_EQ(rttcp_pacer_wrote(&pacer, WRITE, now), 0);
     CHECK(burst(&pacer, &now, 0) <= 2 * BURST + WRITE);
 }
@@ -68,7 +69,7 @@ static void without_a_burst_or_a_pace_nothing_is_paced_here(void)
     CHECK_EQ(rttcp_pacer_wrote(&none, 64 * BURST, 1), 0);
 }
 
-/* The bytes of a stream whose writes go through at once, until `duration_ns` is over. */
+/* The bytes of a stream whose writes succeed at once, in `duration_ns`. */
 static uint64_t small_writes(uint64_t bytes_per_s, uint64_t mss, uint64_t duration_ns)
 {
     uint64_t now = NC_NS_PER_S, end = now + duration_ns, sent = 0, write = rttcp_pacer_small_write(bytes_per_s, mss);

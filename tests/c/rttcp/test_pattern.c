@@ -1,4 +1,5 @@
-/* The content of --verify: any piece at an offset is the same, errors are found at their place, and nothing repeats. */
+/* The content of --verify: any piece at an offset is always the same, errors are found at their offset, and nothing
+ * repeats. */
 #include "check.h"
 #include "verify.h"
 
@@ -54,13 +55,13 @@ static void streams_seeds_and_offsets_differ(void)
         rttcp_pattern_fill(&others[i], 0, piece, SIZE);
         CHECK(memcmp(whole, piece, SIZE) != 0);
     }
-    /* a repeated, shifted or duplicated piece is wrong at once */
+    /* a piece that is repeated, shifted or duplicated must be wrong at once */
     CHECK(rttcp_pattern_check(&a, 8, whole, SIZE) < 8);
     CHECK(rttcp_pattern_check(&a, UINT64_C(1) << 40, whole, SIZE) < 8);
 }
 
-/* 2^20 octets: each value 4096 times on average, standard deviation 64 (binomial); 6 of them over 256 values fail
- * once in two million seeds, and this seed is fixed. */
+/* In 2^20 octets each value occurs 4096 times on average, with a standard deviation of 64 (binomial). A bound of 6
+ * deviations for 256 values fails for one seed in two million, and this seed is fixed. */
 static void octets_are_evenly_spread(void)
 {
     static uint8_t much[1 << 20];

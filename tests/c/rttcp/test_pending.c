@@ -1,4 +1,4 @@
-/* Pending connections: a complete first message makes a session. Silence, or octets that are not a message, end the
+/* Pending connections. A complete first message makes a session. Silence, or octets that are not a message, end the
  * connection. */
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -29,7 +29,7 @@ static int peer(uint64_t now_ns)
     return peer_from(1, now_ns);
 }
 
-/* Accepts the next connection, as the server does; -1 when there is none. */
+/* Accepts the next connection, as the server does; -1 if there is none. */
 static int take(void)
 {
     int64_t next = rttcp_pending_next(&pending, &places, false);
@@ -56,7 +56,8 @@ static void a_whole_message_gets_in(void)
     CHECK_EQ(take(), -1);
     look();
     rttcp_pending_sweep(&pending, &places, 6, 10); /* less time has passed than the time-out */
-    CHECK_EQ(pending.n, 2);                        /* the silent one and the one with half a message may still wait */
+    CHECK_EQ(pending.n, 2);                        /* the silent connection, and the one with half a message, may still
+                                                    * wait */
     CHECK_EQ(write(half, "cde", 3), 3);
     look();
     fd = take();
@@ -87,7 +88,7 @@ static void the_oldest_goes_when_it_is_full(void)
     CHECK_EQ(pending.n, 0);
 }
 
-/* Half a message of a peer that has closed stays readable forever: without a check the loop would spin and miss
+/* Half a message of a peer that has closed stays readable forever. Without a check the loop would spin and miss
  * signals. */
 static void half_a_message_of_a_closed_peer_goes_at_once(void)
 {
@@ -99,7 +100,7 @@ static void half_a_message_of_a_closed_peer_goes_at_once(void)
     CHECK_EQ(pending.n, 0);
 }
 
-/* Connections of one origin evict each other, and not an older one of another origin. */
+/* Connections of one origin evict each other, but not an older connection of another origin. */
 static void an_origin_has_its_share_and_no_more(void)
 {
     for (size_t i = 0; i <= RTTCP_PENDING_SHARE; i++) {
@@ -115,7 +116,7 @@ static void an_origin_has_its_share_and_no_more(void)
     rttcp_pending_close(&pending);
 }
 
-/* Without descriptors a connection must be evicted. The oldest of all would be one that came before a flood. */
+/* Without descriptors a connection must be evicted. The oldest of all might be one that came before a flood. */
 static void a_flood_loses_its_own(void)
 {
     struct rttcp_origin one = origin_of(1), other = origin_of(2);

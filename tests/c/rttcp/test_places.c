@@ -1,5 +1,5 @@
-/* Places for sessions: which session loses its place when all are taken. Time is passed in; the test sets the states
- * that a session's process would set. */
+/* The server's slots for sessions ("places"): which session is evicted when all are taken. Time is passed in; the test
+ * sets the states that a session's process would set. */
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
@@ -43,9 +43,9 @@ static void the_oldest_of_the_largest_holder_goes(void)
     take(3, 1 * S);
     take(3, 1 * S);
     CHECK_EQ(loser(9, 2 * S), -1);     /* a handshake may take a second */
-    CHECK_EQ(loser(9, 3 * S + 1), 1);  /* the first one of host 2, although others are older */
-    CHECK_EQ(loser(2, 3 * S + 1), -1); /* a newcomer of host 2 takes no place from host 2 yet */
-    CHECK_EQ(loser(2, 4 * S + 1), 0);  /* … but one of any host after the grace period of 3 s */
+    CHECK_EQ(loser(9, 3 * S + 1), 1);  /* evicts the first session of host 2, although others are older */
+    CHECK_EQ(loser(2, 3 * S + 1), -1); /* a new session of host 2 evicts none of host 2 yet */
+    CHECK_EQ(loser(2, 4 * S + 1), 0);  /* … but after the grace period of 3 s it evicts one of any host */
     CHECK_EQ(rttcp_places_loser(&places, NULL, 3 * S + 1), 1);
     rttcp_places_release(&places);
 }
@@ -94,7 +94,7 @@ static void sessions_share_the_memory(void)
         CHECK_EQ(rttcp_places_reserve(&places, i, 250, MOST), 250);
     CHECK_EQ(rttcp_places_reserve(&places, 3, 200, MOST), 200);
     CHECK_EQ(rttcp_places_reserve(&places, 4, 51, MOST), 50); /* refused: so much is left */
-    CHECK_EQ(rttcp_places_reserve(&places, 5, 50, MOST), 50); /* and the refused session has none */
+    CHECK_EQ(rttcp_places_reserve(&places, 5, 50, MOST), 50); /* and a refused session has none */
     CHECK_EQ(rttcp_places_reserve(&places, 4, UINT64_C(1) << 40, MOST), 0);
     CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_WAITING);
     CHECK_EQ(rttcp_places_reserve(&places, 4, 250, MOST), 250);
@@ -114,14 +114,14 @@ static void an_origin_has_a_quarter_of_the_memory(void)
     for (int i = 0; i < 8; i++)
         take(i < 4 ? 1 : i - 2, 0); /* 1 1 1 1 2 3 4 5 */
     CHECK_EQ(rttcp_places_reserve(&places, 0, 200, MOST), 200);
-    CHECK_EQ(rttcp_places_reserve(&places, 1, 51, MOST), 50); /* what is left for its origin */
+    CHECK_EQ(rttcp_places_reserve(&places, 1, 51, MOST), 50); /* as much as its origin has left */
     CHECK_EQ(rttcp_places_reserve(&places, 2, 50, MOST), 50);
     CHECK_EQ(rttcp_places_reserve(&places, 3, 1, MOST), 0);
     for (int i = 4; i < 7; i++)
         CHECK_EQ(rttcp_places_reserve(&places, i, 250, MOST), 250);
     CHECK_EQ(rttcp_places_reserve(&places, 7, 1, MOST), 0); /* all is taken */
     CHECK_EQ(rttcp_places_free(&places, 1000), PLACE_WAITING);
-    CHECK_EQ(take(6, 0), 0); /* another origin in the place inherits nothing from the first one */
+    CHECK_EQ(take(6, 0), 0); /* another origin in the same slot inherits nothing from the previous one */
     CHECK_EQ(rttcp_places_reserve(&places, 0, 250, MOST), 200);
     CHECK_EQ(rttcp_places_reserve(&places, 3, 200, MOST), 200);
     rttcp_places_release(&places);
@@ -135,7 +135,7 @@ static void who_has_the_only_place_has_all_of_the_memory(void)
     rttcp_places_release(&places);
 }
 
-/* With --once there is one place. A stranger's hello must not evict a handshake that is under way. */
+/* With --once there is a single slot. A stranger's hello must not evict a handshake that is under way. */
 static void a_single_place_has_its_grace(void)
 {
     open_places(1);
@@ -177,7 +177,7 @@ static void an_origin_is_an_ipv4_address_or_an_ipv6_network(void)
     }
 }
 
-/* Eight sessions that were silent after their beginning once kept all places forever. */
+/* Eight sessions that became silent after their beginning once kept all slots forever. */
 static void an_idle_session_of_who_has_most_loses_its_place(void)
 {
     open_places(8);
@@ -190,11 +190,11 @@ static void an_idle_session_of_who_has_most_loses_its_place(void)
     CHECK_EQ(loser(3, 6 * S), -1); /* no session has been idle for more than 5 s */
     for (uint64_t i = 0; i < 6; i++)
         atomic_store(&places.states[i].moved_ns, (10 - i) * S);
-    CHECK_EQ(loser(3, 11 * S), 5);  /* host 2 has a quarter, so it loses nothing, although it is idle */
-    CHECK_EQ(loser(1, 99 * S), -1); /* a newcomer of host 1 takes no place from host 1 */
+    CHECK_EQ(loser(3, 11 * S), 5);  /* host 2 has a quarter of the slots, so it loses none, although it is idle */
+    CHECK_EQ(loser(1, 99 * S), -1); /* a new session of host 1 evicts none of host 1 */
     CHECK(rttcp_place_lose(&places.states[5], 11 * S));
     CHECK(!rttcp_place_lose(&places.states[0], 11 * S)); /* data have moved since */
-    CHECK_EQ(loser(3, 11 * S), -1);                      /* the next has been idle for exactly 5 s */
+    CHECK_EQ(loser(3, 11 * S), -1);                      /* the next session has been idle for exactly 5 s */
     rttcp_places_release(&places);
 }
 
@@ -210,7 +210,7 @@ static void half_is_kept_for_others(void)
     CHECK(!rttcp_places_full_for(&places, &two));
     rttcp_places_release(&places);
     open_places(1);
-    CHECK(!rttcp_places_full_for(&places, &one)); /* with one place, an origin is never entitled to more than another */
+    CHECK(!rttcp_places_full_for(&places, &one)); /* with a single slot, every origin has the same right to it */
     rttcp_places_release(&places);
 }
 

@@ -1,4 +1,4 @@
-/* Connections through a proxy: which texts name one, what is sent to it, and what its answers mean. */
+/* Connections through a proxy: which texts name a proxy, what is sent to it, and what its answers mean. */
 #include "check.h"
 #include "proxy.h"
 
@@ -58,7 +58,7 @@ static void words_are_those_of_the_protocols(void)
     says(&http, 1, "rcv", "", 0);
 }
 
-/* Octet by octet: `n` octets are a complete answer, and fewer are an incomplete one. */
+/* Octet by octet: `n` octets must be a complete answer, and fewer an incomplete one. */
 static void whole_at(const struct rttcp_proxy *proxy, int step, const char *octets, size_t n)
 {
     struct nc_error error;

@@ -1,4 +1,4 @@
-/* Request and response: the turns of both ends as rows, and their calls over a connection to a peer that obeys or
+/* Request and response: the turns of both ends as rows, and their calls over a connection to a peer that keeps or
  * breaks the rules. */
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ static void an_exchange_of_the_omitted_time_has_no_latency(void)
     struct rttcp_params params = exchange(1, 1, 3);
     struct rttcp_rr *rr = rttcp_rr_create(&params, true);
     rttcp_rr_begin(rr, 1000, 500);
-    uint64_t ends[] = {1499, 1900, 2000}; /* the second one begins in the omitted time, too */
+    uint64_t ends[] = {1499, 1900, 2000}; /* the second turn also begins in the omitted time */
     for (int i = 0; i < 3; i++)
         CHECK(rttcp_rr_moved(rr, 1, ends[i]) && rttcp_rr_moved(rr, 1, ends[i]));
     CHECK_EQ(rr->exchanges, 3);
@@ -59,7 +59,7 @@ static void a_server_answers_a_whole_request(void)
     struct rttcp_params params = exchange(100, 30, 2);
     struct rttcp_rr *rr = rttcp_rr_create(&params, false);
     CHECK(!rttcp_rr_sends(rr) && rttcp_rr_moved(rr, 99, 1) && !rttcp_rr_sends(rr));
-    CHECK(!rttcp_rr_moved(rr, 2, 2)); /* an octet of a request that is not due */
+    CHECK(!rttcp_rr_moved(rr, 2, 2)); /* an octet of a request that is not due yet */
     CHECK(rttcp_rr_moved(rr, 1, 2) && rttcp_rr_sends(rr));
     CHECK_EQ(rr->exchanges, 0);
     CHECK(rttcp_rr_moved(rr, 30, 3) && rttcp_rr_between(rr));
@@ -121,7 +121,8 @@ static void a_client_ends_after_its_exchanges(void)
 {
     uint8_t got[64];
     struct end *end = make_end(exchange(8, 4, 3), true);
-    say(end, 4); /* the pair holds one response; each further one is written after its request has come */
+    say(end, 4); /* the pair of sockets holds one response; each further response is written after its request has
+                  * come */
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(rttcp_rr_once(&end->transfer, &error), ENDED_N);
         CHECK_EQ(read(end->peer, got, sizeof got), 8);
@@ -138,7 +139,7 @@ static void a_client_ends_after_its_exchanges(void)
     free_end(end);
 }
 
-/* What a peer sends before it closes or falls silent, and what this end concludes. */
+/* The octets that a peer sends before it closes or falls silent, and the conclusion of this end. */
 static const struct {
     bool client;
     size_t says;

@@ -62,7 +62,7 @@ static void meter_samples_while_nothing_moves(void)
     atomic_store(&stream.bytes, 1000000);
     usleep(110000);
     rttcp_meter_stop(&meter);
-    /* a busy machine may reduce the number of points, never increase it: one every 5 ms and the last one */
+    /* a busy machine may reduce the number of points, but never increase it: one every 5 ms, and the last one */
     uint64_t elapsed = nc_now_ns() - meter.t0_ns;
     CHECK(meter.samples.n >= 2 && meter.samples.n <= elapsed / (5 * NC_NS_PER_MS) + 1);
     uint64_t total = 0, end = 0;

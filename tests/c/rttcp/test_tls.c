@@ -1,5 +1,5 @@
-/* TLS on the control connection: two ends with the same key can talk, and agree on the key of the tokens. Everything
- * else ends with one line that says which end lacks what. */
+/* TLS on the control connection: two ends with the same key can talk, and agree on the key of the tokens. Any other
+ * pair ends with one line that says which end lacks what. */
 #include <pthread.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -77,7 +77,7 @@ static void messages_cross_both_ways(void)
         json_t *hello = rttcp_control_connection_expect(&to[i]->control, "hello", deadline, &error);
         CHECK(hello != NULL);
         json_decref(hello);
-        json_t *abort = NULL; /* both frames may have come in one record: none may remain unread inside TLS */
+        json_t *abort = NULL; /* both frames may have come in one TLS record; none may stay unread inside TLS */
         CHECK_EQ(rttcp_control_connection_poll(&to[i]->control, deadline, &abort, &error), GOT_MESSAGE);
         json_decref(abort);
     }
@@ -163,7 +163,7 @@ static void a_forged_record_is_no_message(void)
     close_pair();
 }
 
-/* A message that the socket does not take before the deadline is completed before the next one is sent. */
+/* A message that the socket does not accept before the deadline is completed before the next message is sent. */
 static void a_late_message_is_not_torn(void)
 {
     int small = 4096;

@@ -1,4 +1,5 @@
-/* Answers of sock_diag: those of this kernel compared with what the sockets themselves report, and malformed ones. */
+/* Answers of sock_diag: those of this kernel, compared with the values that the sockets themselves report; and
+ * malformed ones. */
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
 #include <linux/netlink.h>
@@ -14,7 +15,7 @@
 
 #define NOW_NS 77
 
-/* One message about the connection from port 40000 to 5010, with attributes; see put. */
+/* A message about the connection from port 40000 to 5010, with attributes; see put. */
 struct answer {
     uint8_t at[4096];
     size_t n;
@@ -94,8 +95,8 @@ static void an_answer_becomes_a_sample(void)
     CHECK_EQ(of(line, "sndbuf_bytes"), 900);
     CHECK_EQ(of(line, "cc_0"), 5);
     CHECK_EQ(of(line, "cc_1"), 6);
-    CHECK_EQ(of(line, "bytes_acked"), -1);   /* a kernel that fills only 104 octets does not have it */
-    CHECK_EQ(of(line, "waiting_bytes"), -1); /* nor does anything outside another program */
+    CHECK_EQ(of(line, "bytes_acked"), -1);   /* a kernel that fills only 104 octets does not provide it */
+    CHECK_EQ(of(line, "waiting_bytes"), -1); /* not known from outside the program */
     CHECK_EQ(of(line, "opening_bytes"), -1);
     json_decref(line);
     rttcp_samples_release(&watched->samples);
@@ -121,8 +122,8 @@ static void connections_have_numbers_of_their_own_up_to_a_bound(void)
     free(watched);
 }
 
-/* An answer that is cut anywhere gives no sample, and nothing after its end is read: each part is allocated
- * separately. */
+/* An answer that is cut anywhere gives no sample, and nothing after its end is read. Each part is allocated separately,
+ * so that a sanitizer would see this. */
 static void a_part_of_an_answer_gives_nothing(void)
 {
     struct rttcp_watched *watched = calloc(1, sizeof *watched);
@@ -158,7 +159,7 @@ static void wrong_lengths_are_dropped(void)
     memset(answer.at, 0, 4); /* a message of no length */
     rttcp_watched_read(watched, NOW_NS, answer.at, answer.at + answer.n, &refused);
     CHECK_EQ(watched->malformed, sizeof(struct rtattr) + 2);
-    begin(&answer, 1); /* well formed, of a socket without TCP_INFO: neither an error nor a sample */
+    begin(&answer, 1); /* well formed, but of a socket without TCP_INFO: neither an error nor a sample */
     end(&answer);
     rttcp_watched_read(watched, NOW_NS, answer.at, answer.at + answer.n, &refused);
     CHECK_EQ(watched->malformed, sizeof(struct rtattr) + 2);
@@ -182,7 +183,7 @@ static void a_refusal_has_its_reason(void)
     free(watched);
 }
 
-/* The kernel answers the request with both ends of a connection over loopback, and none of another port. */
+/* The kernel's answer must have both ends of a connection over loopback, and nothing of other ports. */
 static void this_kernel_answers(void)
 {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};

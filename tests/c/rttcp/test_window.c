@@ -1,4 +1,4 @@
-/* The window with a kernel that limits it: the functions below stand in for the socket calls. */
+/* The window on a kernel that limits it. The functions below replace the socket calls. */
 #include <errno.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
@@ -69,7 +69,7 @@ static void root_is_bound_by_the_largest_buffer_only(void)
     CHECK(strstr(error.text, "--window 1GB: beyond the kernel's largest socket buffer"));
 }
 
-/* It begins small, so that the first offer is small, and gets its size and its clamp after accept. */
+/* The buffer begins small, so that the first offer is small. After accept it gets its size and its clamp. */
 static void small_first_then_room(void)
 {
     struct nc_error error = {0};
@@ -85,8 +85,8 @@ static void small_first_then_room(void)
     CHECK_EQ(kernel.clamp, 1 << 20);
 }
 
-/* The sockets of a namespace may begin with more than an ordinary user could set: then the buffer is kept, and not
- * tuned. */
+/* The sockets of a namespace may begin with a larger buffer than an ordinary user could set. Then the buffer is kept,
+ * and not tuned. */
 static void a_buffer_from_the_namespace_is_kept(void)
 {
     struct nc_error error = {0};
@@ -107,7 +107,7 @@ static void a_buffer_from_the_namespace_is_kept(void)
     CHECK_EQ(kernel.locks, SOCK_RCVBUF_LOCK | SOCK_SNDBUF_LOCK);
 }
 
-/* Where the size can be set, it is set as usual: the first offer is small whatever the socket began with. */
+/* If the size can be set, it is set as usual: the first offer is small whatever the socket began with. */
 static void a_window_below_the_limit_is_set(void)
 {
     struct nc_error error = {0};

@@ -1,9 +1,9 @@
-/* Names and parameters as a user types them. */
+/* Names and parameters in the form in which a user types them. */
 #include "catalog.h"
 
 #include "check.h"
 
-static struct nc_error error; /* each test program is one thread and starts once */
+static struct nc_error error; /* each test program is a single thread and starts once */
 static struct cc_choice choice;
 
 static void other_names_pass(void)
@@ -46,7 +46,7 @@ static void defaults_are_within_their_ranges(void)
 {
     const struct cc_entry *entries;
     for (size_t i = 0, n = cc_catalog(&entries); i < n; i++) {
-        CHECK(strlen(entries[i].name) <= 15); /* of TCP_CONGESTION and of a BPF map */
+        CHECK(strlen(entries[i].name) <= 15); /* the limit of TCP_CONGESTION and of a BPF map */
         for (size_t at = 0; at < entries[i].n_params; at++) {
             const struct cc_param *param = &entries[i].params[at];
             CHECK(param->least <= param->value && param->value <= param->most && param->most < 65536);

@@ -25,7 +25,8 @@ static void growth_is_the_equation_at_every_window(void)
     struct lfp_cpeak s = {.peak = 1000};
     for (u32 cwnd = 500; cwnd < 5000; cwnd += 7)
         CHECK_NEAR(lfp_cpeak_growth_q16(&s, &defaults, cwnd << 8) / 65536.0, equation(cwnd, 1000), 2e-3);
-    for (u32 cwnd = 1; cwnd < 500; cwnd += 7) /* an idle window: bounded, while the equation would explode */
+    for (u32 cwnd = 1; cwnd < 500; cwnd += 7) /* an idle window: it stays bounded, although the equation would grow
+                                               * without bound */
         CHECK(lfp_cpeak_growth_q16(&s, &defaults, cwnd << 8) <= 501 * LFP_ONE);
 }
 

@@ -1,9 +1,9 @@
-/* lfp_fast on a fluid link in virtual time: it queues alpha packets, whatever the link. */
+/* lfp_fast on a fluid link in virtual time: it must keep alpha packets in the queue, whatever the link. */
 #include "world.h"
 
 #include "lfp_fast.h"
 
-/* One flow on a link: RTT = max(base, w / rate). Window after `rounds` round trips. */
+/* A single flow on a link: RTT = max(base, w / rate). Returns the window after `rounds` round trips. */
 static u32 run(const struct lfp_fast_params *p, double rate, u32 base_us, u32 cwnd, u32 ssthresh, int rounds,
                double *queued)
 {
@@ -29,9 +29,9 @@ static void in_equilibrium_alpha_packets_are_queued(void)
         for (double rate = 2000; rate <= 50000; rate *= 5) {
             struct lfp_fast_params p = {.alpha = alpha << 16, .gamma = LFP_Q16(0.5), .keep = LFP_Q16(0.5)};
             double queued;
-            run(&p, rate, 50000, 100, 100, 600, &queued); /* gamma alpha a round trip, up to 2,500 */
+            run(&p, rate, 50000, 100, 100, 600, &queued); /* gamma alpha per round trip, up to 2,500 */
             CHECK_NEAR(queued, alpha, 0.05);
-            run(&p, rate, 50000, 100, 1u << 30, 600, &queued); /* from above, out of slow start */
+            run(&p, rate, 50000, 100, 1u << 30, 600, &queued); /* from above, and out of slow start */
             CHECK_NEAR(queued, alpha, 0.05);
         }
 }
@@ -40,7 +40,8 @@ static void slow_start_ends_when_alpha_packets_are_queued(void)
 {
     struct lfp_fast_params p = {LFP_FAST_PARAMS(LFP_PARAM_DEFAULT)};
     double queued;
-    run(&p, 10000, 50000, 10, 1u << 30, 12, &queued); /* 500 in flight, 200 queued; with doubling it would be 40,960 */
+    run(&p, 10000, 50000, 10, 1u << 30, 12, &queued); /* 500 in flight and 200 queued; with doubling it would be
+                                                       * 40,960 */
     CHECK(queued < 1000);
 }
 

@@ -1,4 +1,4 @@
-/* lfp_hstcp's table against the response function of RFC 3649, section 5. */
+/* The table of lfp_hstcp, compared with the response function of RFC 3649, section 5. */
 #include "world.h"
 
 #include "lfp_hstcp.h"
@@ -59,8 +59,8 @@ static void a_loss_gives_up_b(void)
     }
 }
 
-/* A model of the kernel's tcp_highspeed.c: it counts whole segments, keeps the row of the last growth, and has b in
- * units of 1/256. */
+/* A model of the kernel's tcp_highspeed.c: it counts whole segments, keeps the table row of the last growth, and has b
+ * in units of 1/256. */
 struct kernels {
     u32 cwnd, ssthresh, count, row;
 };
@@ -88,7 +88,8 @@ static void kernels_lost(struct kernels *k)
 
 static void it_goes_with_the_kernels_module_through_slow_start_and_losses(void)
 {
-    const u32 losses[] = {3000, 30000, 90000, 91000, 300000}; /* in ACKs of two segments; the first ends slow start */
+    const u32 losses[] = {3000, 30000, 90000, 91000, 300000}; /* in ACKs of two segments; the first ACK ends slow
+                                                               * start */
     struct lfp_hstcp s = {0};
     struct lfp_hstcp_params p = {0};
     struct lfp_window w = {.cwnd = 10, .ssthresh = UINT32_MAX};

@@ -21,7 +21,7 @@ static void alpha_follows_the_time_since_the_loss(void)
     }
 }
 
-/* The beta after one loss on a path with the given round-trip times and rate, in virtual time. */
+/* The beta after one loss, on a path with the given round-trip times and rate, in virtual time. */
 static double beta_after(double rate_before, u32 min_rtt_us, u32 max_rtt_us)
 {
     struct lfp_htcp s;
@@ -57,7 +57,7 @@ static void the_window_is_the_integral_of_alpha(void)
             lfp_htcp_acked(&s, &defaults, &w, 1);
         model += alpha(round * 0.1, 0.5);
         w.now_us += 100000;
-        CHECK_NEAR(EXACT(w, s), model, 0.05); /* a window that grows within its round trip gives up a part of alpha */
+        CHECK_NEAR(EXACT(w, s), model, 0.05); /* a window that grows during its round trip gives up a part of alpha */
     }
 }
 

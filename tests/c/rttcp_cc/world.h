@@ -1,4 +1,5 @@
-/* The user-space functions that the algorithms require of their environment, and a round trip in virtual time. */
+/* User-space versions of the functions that the algorithms require of their environment; and a round trip in virtual
+ * time. */
 #ifndef WORLD_H
 #define WORLD_H
 
@@ -23,7 +24,7 @@ typedef uint64_t u64;
         }                                                                                                              \
     } while (0)
 
-/* The window with the fraction that the algorithm keeps. */
+/* The window, including the fraction that the algorithm keeps. */
 #define EXACT(w, s) ((double)(w).cwnd + (double)(s).fraction_q32 / 4294967296.0)
 
 #endif

@@ -1,5 +1,6 @@
-/* Any bytes as the text of queue management. A refused text is explained in one line. An accepted one survives
- * formatting and parsing again, and its algorithm runs. Input: text, up to a zero byte; the rest drives a queue. */
+/* Any bytes as the text of queue management. If the text is refused, the error is one line. If it is accepted, it
+ * survives formatting and parsing again, and its algorithm runs. Input: text, up to a zero byte; the rest drives a
+ * queue. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

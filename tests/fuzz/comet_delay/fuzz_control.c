@@ -1,4 +1,4 @@
-/* Any bytes as a request line: there is an answer with "ok", and parameters stay within their ranges. */
+/* Any bytes as a request line. There must be an answer with "ok", and parameters must stay within their ranges. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

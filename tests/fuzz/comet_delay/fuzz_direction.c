@@ -1,6 +1,6 @@
-/* Any bytes as packets from a port, through a direction with loss, rate and queue. Everything that comes out is
- * accounted for, and every run lies within the packet it was cut from. A recorder with little room records it, and its
- * reader sometimes pauses. Input: 2-byte length, packet, … */
+/* Any bytes as packets from a port, through a direction with loss, rate and queue. Every packet that comes out must be
+ * accounted for, and every run must lie within the packet from which it was cut. A recorder with little room records
+ * the packets, and its reader sometimes pauses. Input: 2-byte length, packet, … */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void drain(struct direction *d, uint64_t now_ns)
     }
 }
 
-/* Every stage is in use. The input's size chooses the kind of a stage that has two kinds. */
+/* Every stage is in use. If a stage has two kinds, the input's size chooses one. */
 static struct params params_for(size_t size)
 {
     struct params params = {.delay_ns = 1000,

@@ -1,6 +1,6 @@
-/* Any bytes as the text of a filter. A refused text is explained in one line. An accepted one survives formatting and
- * parsing again, and no packet matches a term both plain and negated. Input: text, up to a zero byte; the rest is a
- * frame. */
+/* Any bytes as the text of a filter. If the text is refused, the error is one line. If it is accepted, it survives
+ * formatting and parsing again, and no packet matches a term both plain and negated. Input: text, up to a zero byte;
+ * the rest is a frame. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Texts of loss, jitter and rate models, and files of numbers. Input: the kind (1 byte), text. An accepted text
- * survives formatting and parsing, and the model works. A refused one is explained in one line. */
+/* Texts of loss, jitter and rate models, and files of numbers. If a text is accepted, it survives formatting and
+ * parsing, and the model works. If it is refused, the error is one line. Input: the kind (1 byte), text. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Parameters and models as a block for the kernel: the lengths of tables at its head, then the tables. Parameters and
- * models are the box's own, so they are zeros here. Input: 4 lengths (4 octets each) and the octets of the tables.
- * Checked: an accepted block has the tables unchanged, and a refused one leaves nothing behind. */
+/* Parameters and models as a block for the kernel: the lengths of the tables, then the tables. Parameters and models
+ * are the box's own, so they are zeros here. Input: 4 lengths (4 octets each) and the octets of the tables. An accepted
+ * block must contain the tables unchanged, and a refused one must leave nothing behind. */
 #include "models_packed.h"
 
 #include <assert.h>

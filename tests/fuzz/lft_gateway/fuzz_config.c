@@ -1,5 +1,5 @@
-/* Configuration files: the result is either one line with the file's name in it, or options that each begin with two
- * dashes. */
+/* Configuration files. The result is either a one-line error that contains the file's name, or options that each begin
+ * with two dashes. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

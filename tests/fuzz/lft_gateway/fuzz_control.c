@@ -1,7 +1,8 @@
-/* Any client of the control socket, on a real gateway without other traffic. The first octet is the size of the pieces
- * in which the rest is sent, so that lines are split and joined; after 64 pieces they are long. Every line is answered
- * by one line of JSON with "ok" in it, or the client is dropped. Only the first answers are parsed, because parsing all
- * of them took a third of the time. At most 64 lines are sent, because further lines cost the same again. */
+/* Any client of the control socket of a real gateway without other traffic. The rest of the input is sent in pieces, so
+ * that lines are split and joined. The first octet is the size of a piece; after 64 pieces they are long. Every line
+ * must be answered by one line of JSON with "ok" in it, or the client is dropped. Only the first answers are parsed,
+ * because parsing all of them took a third of the time. At most 64 lines are sent, because more lines take time and
+ * test nothing more. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* A proxy's client: the first octet chooses the protocol, the rest is what it sends. */
+/* A proxy's client. The first octet chooses the protocol; the client sends the rest. */
 #include <assert.h>
 #include <string.h>
 

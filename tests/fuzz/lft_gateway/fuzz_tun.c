@@ -1,5 +1,5 @@
-/* Any packets of clients on the TUN: the first octets choose the result and its ICMP error, the rest is a packet. Every
- * answer is a complete packet to the sender of the first one. */
+/* Any packets of clients on the TUN. The first octets choose the result and its ICMP error; the rest is a packet. Every
+ * answer must be a complete packet to the sender of the first one. */
 #include <assert.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
-/* Stand-ins for OpenSSL's key exchange and key derivation in the targets that run handshakes. They took half of the
- * time, and the octets of an input hardly affect what they do. The linker puts them in the place of the real ones
- * (--wrap) in fuzz builds; the replay of the corpus in every test run has the real ones. Equal inputs give equal keys
- * at both ends, and a point of zeros is refused, as by the real ones. */
+/* Stand-ins for OpenSSL's key exchange and key derivation, in the targets that run handshakes. The real functions took
+ * half of the time, and the octets of an input hardly affect them. In fuzz builds the linker replaces the real ones
+ * (--wrap); the replay of the corpus in every test run uses the real ones. As with these, equal inputs give equal keys
+ * at both ends, and a point of zeros is refused. */
 #include <string.h>
 
 #include "primitives.h"

@@ -1,6 +1,6 @@
-/* A frame's octets, with every cipher. Taken as a frame, they were not made with a key, so nothing may be decrypted.
- * Taken as a payload, they come out unchanged, and one changed bit is noticed. With a correct tag (cipher `null`) the
- * padding may be anything. The first two octets choose the cipher and the bit. */
+/* The octets of a frame, with every cipher. Read as a frame, they were not made with a key, so nothing may be
+ * decrypted. Read as a payload, they must come out unchanged, and a changed bit must be noticed. With a correct tag
+ * (cipher `null`) the padding may be anything. The first two octets choose the cipher and the bit. */
 #include <assert.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static const uint8_t block[LFT_KEY_BLOCK] = {1, 2, 3, [20] = 4, [40] = 5};
 
-/* Exactly as much room as is promised to be enough. */
+/* Exactly as much room as the interface says is enough. */
 static long open_frame(struct lft_key *key, const uint8_t *frame, size_t n, uint8_t **payload)
 {
     *payload = malloc(n + !n);
@@ -37,7 +37,7 @@ static void there_and_back(struct lft_key *seal, struct lft_key *unseal, const u
     free(frame);
 }
 
-/* Replaces the last octets by the correct tag; the contents remain arbitrary. */
+/* Replaces the last octets by the correct tag. The contents stay arbitrary. */
 static void with_good_tag(struct lft_key *unseal, const uint8_t *data, size_t n)
 {
     uint8_t *frame = malloc(n), *payload;

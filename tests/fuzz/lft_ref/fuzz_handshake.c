@@ -1,5 +1,5 @@
-/* Datagrams from anywhere to links of both roles: as they are, with a correct mac1, and as a holder of the key would
- * make them around any payload. Input: rows of (how, length, octets). Without the key they must have no effect; with it
+/* Datagrams from anywhere to links of both roles: unchanged; with a correct mac1; and as a holder of the key would make
+ * them around any payload. Input: rows of (how, length, octets). Without the key they must have no effect; with it
  * nothing may break. */
 #include <assert.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static void row(struct world *world, uint8_t how, const uint8_t *at, size_t n)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     const struct lft_handshake_config sides[2] = {side(false), side(true)};
-    static struct lft_handshake *own[2]; /* they only make messages, and keep nothing of a message */
+    static struct lft_handshake *own[2]; /* they only make messages, and read none */
     for (int i = 0; i < 2; i++)
         if (!own[i])
             assert((own[i] = lft_handshake_create(&sides[i], 0)));

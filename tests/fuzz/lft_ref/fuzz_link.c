@@ -1,7 +1,7 @@
 /* Two gateways that know each other. One of them, or somebody on the way, is hostile, while a stream carries data both
- * ways. Input: rows of (what, length, octets). What: datagrams from anywhere; frames of any content under the right
- * key; the peer's own datagrams again, cut or with a bit changed; time. The first octet chooses cipher and recovery.
- * Nothing may crash or be left over, and without the key nothing may be accepted. */
+ * ways. Input: rows of (what, length, octets). A row is a datagram from anywhere; or a frame of any content under the
+ * right key; or one of the peer's own datagrams again, cut or with a bit changed; or time that passes. The first octet
+ * chooses cipher and recovery. Nothing may crash or be left over, and without the key nothing may be accepted. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@ enum { DATAGRAM_MAX = 700, MEMORY = 1 << 18, KEPT = 8 };
 struct world {
     struct lft_link *links[2];
     uint64_t now_ns;
-    uint64_t counters[2]; /* of the last frame of each */
+    uint64_t counters[2]; /* counter of the last frame of each link */
     bool key_misused;     /* one of them sent something that only a holder of the key could send */
     struct {
         size_t n;
@@ -54,7 +54,7 @@ static void keep(struct world *world, const uint8_t *at, size_t n)
     memcpy(world->kept[place].at, at, n);
 }
 
-/* Delivers what both have to send now. Returns true if there was something. */
+/* Delivers everything that both links have to send now. Returns true if there was something. */
 static bool exchange(struct world *world)
 {
     bool any = false;
@@ -77,7 +77,7 @@ static bool exchange(struct world *world)
     return any;
 }
 
-/* The relay of either end: reads what comes and sometimes writes. */
+/* The relay of either end: reads the octets that come, and sometimes writes. */
 static void relay(struct lft_session *session, uint64_t now_ns)
 {
     struct lft_stream *stream;
@@ -125,7 +125,7 @@ static void forge(struct world *world, int to, const uint8_t *at, size_t n)
     lft_link_receive(world->links[to], world->now_ns, frame, bytes, &addresses[!to]);
 }
 
-/* A datagram of the initiator again, from anywhere: whole, cut, or with a bit changed. */
+/* Repeats a datagram of the initiator, from anywhere: whole, cut, or with a bit changed. */
 static void replay(struct world *world, const uint8_t *at, size_t n)
 {
     if (n < 4 || !world->kept_n)

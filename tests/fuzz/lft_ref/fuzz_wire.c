@@ -1,6 +1,6 @@
-/* A peer that has the key and sends anything: rows of (command, number, counter step, length, payload) go into an
- * engine and its session, with the peer's strategy from the first octet. A relay accepts, reads and resets, and its
- * hosts fail. Nothing may crash or be left over. */
+/* A peer that has the key and sends anything. Rows of (command, number, counter step, length, payload) go into an
+ * engine and its session. The first octet chooses the peer's strategy. A relay accepts, reads and resets, and its hosts
+ * fail. Nothing may crash or be left over. */
 #include <assert.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static struct lft_engine *create(struct lft_session *session)
     return engine;
 }
 
-/* Seven octets of header, then the payload. Returns how many octets it took of `data`. */
+/* Seven octets of header, then the payload. Returns the number of octets of `data` used. */
 static size_t take_frame(struct lft_engine *engine, const uint8_t *data, size_t size, uint64_t *counter, uint64_t now,
                          struct lft_frame *frame)
 {

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE(status < NC_DECODED_N);
     check(&packet, captured, wire);
 
-    /* If a capture has all headers, the result does not depend on how much more it has. */
+    /* If a capture has all headers, the result must not depend on how much more it has. */
     uint8_t *headers = malloc(packet.payload_offset + 1);
     memcpy(headers, data + 2, packet.payload_offset);
     enum nc_decoded status_shorter = nc_packet_decode(link, headers, packet.payload_offset, wire, &shorter);

@@ -23,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     REQUIRE((uint64_t)packet.payload_offset + packet.payload_len <= wire);
     REQUIRE(packet.l4 == NC_L4_NONE || packet.l4_offset <= packet.payload_offset);
 
-    /* Without a tunnel the result is the plain decoder's. */
+    /* Without a tunnel the result must be the plain decoder's. */
     enum nc_decoded plain = nc_packet_decode(link, data + 2, captured, wire, &outer);
     if (depth == 0)
         REQUIRE(memcmp(&packet, &outer, sizeof packet) == 0 && (status == plain || plain == NC_DECODED));

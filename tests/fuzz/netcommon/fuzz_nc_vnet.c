@@ -1,4 +1,4 @@
-/* vnet header and frame as a port delivers them, then every run of the super-packet. Each run is read and split
+/* A vnet header and a frame as a port delivers them; then every run of the super-packet. Each run is read and split
  * again. */
 #include <linux/virtio_net.h>
 #include <stdint.h>
@@ -10,7 +10,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 #define REQUIRE(condition) ((condition) ? (void)0 : abort())
-enum { PARTS_MAX = 24 }; /* all runs of a packet: the square of its parts */
+enum { PARTS_MAX = 24 }; /* the limit on all runs of a packet: the square of its parts */
 
 /* The run in one piece, allocated exactly, so that a sanitizer sees a read beyond its end. */
 static uint8_t *join(const struct nc_run *run)

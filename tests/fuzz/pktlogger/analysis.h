@@ -1,4 +1,4 @@
-/* Runs a whole analysis into a temporary folder, and checks the results for each transfer. */
+/* Runs a complete analysis into a temporary folder, and checks the results for each transfer. */
 #ifndef PL_FUZZ_ANALYSIS_H
 #define PL_FUZZ_ANALYSIS_H
 
@@ -23,12 +23,13 @@
         }                                                                                                              \
     } while (0)
 
-/* Sums over the rows of a transfer. Its figures must equal them. */
+/* Sums over the rows of a transfer. The figures in the summary must equal them. */
 struct sums {
     uint64_t parts, octets, again, spurious, lost, lost_octets, unseen, in_flight, arrived_octets;
 };
 
-/* Every part lies within the data that were sent, arrivals follow sending, and each part has one fate. */
+/* Every part must lie within the data that were sent, arrivals must follow sending, and each part must have one
+ * fate. */
 static inline struct sums check_parts(const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
@@ -97,8 +98,8 @@ static inline void check_transfer(const struct pl_transfer *t, const struct pl_t
     }
 }
 
-/* With the receiver's capture alone, the rows are the data that arrived. The losses are the holes between them, which
- * have no rows. */
+/* With the receiver's capture alone, the rows are the data that arrived. The losses are the holes between these
+ * rows. */
 static inline void check_arrived(const struct pl_transfer *t, const struct pl_tables *tables)
 {
     struct pl_cursor cursor = {.begun = false};
@@ -118,7 +119,8 @@ static inline void check_arrived(const struct pl_transfer *t, const struct pl_ta
     check(!t->box && t->stops.n == 0);
 }
 
-/* True when no packet of the captures has an earlier time than the previous one, by the clock of the tables. */
+/* True when the captures are in order of time: no packet has an earlier time than the previous one, by the clock of the
+ * tables. */
 static inline bool in_order(const struct pl_analysis *analysis)
 {
     bool good = analysis->clock.kind != PL_CLOCK_TWO;
@@ -151,7 +153,7 @@ static inline void check_times(const struct pl_transfer *t, const struct pl_tabl
     }
 }
 
-/* The text about a transfer consists of complete sentences, and the summary of numbers. */
+/* The text about a transfer must consist of complete sentences, and the summary of numbers. */
 static inline void check_verdict(const struct pl_transfer *t)
 {
     struct pl_verdict v = pl_verdict_of(t);
@@ -199,7 +201,7 @@ static inline void read_row(const struct sheet *sheet, uint64_t number, void *ro
     }
 }
 
-/* The spans of a transfer are contiguous, and add up to its limits and its packets. */
+/* The spans of a transfer must be contiguous, and must add up to its limits and its packets. */
 static inline void check_limits(const struct pl_analysis *analysis, const struct pl_tables *tables, bool ordered)
 {
     struct sheet sheet = open_sheet(tables, PL_CHAINED_N + 1);
@@ -232,7 +234,7 @@ static inline void check_limits(const struct pl_analysis *analysis, const struct
     close_sheet(&sheet);
 }
 
-/* Every lost part has a row with an existing cause, and lies in a run. */
+/* Every lost part must have a row with an existing cause, and lie in a run. */
 static inline void check_losses(const struct pl_analysis *analysis, const struct pl_tables *tables)
 {
     struct sheet sheet = open_sheet(tables, PL_CHAINED_N + 2);
@@ -259,7 +261,7 @@ static inline void check_losses(const struct pl_analysis *analysis, const struct
     close_sheet(&sheet);
 }
 
-/* Each occasion that is counted has an event. */
+/* For each counted occasion there must be an event. */
 static inline void check_events(const struct pl_analysis *analysis, const struct pl_tables *tables, bool ordered)
 {
     struct sheet sheet = open_sheet(tables, PL_CHAINED_N);
@@ -288,7 +290,7 @@ static inline void check_events(const struct pl_analysis *analysis, const struct
     close_sheet(&sheet);
 }
 
-/* Every sample of the round-trip time lies between the smallest and the largest of its transfer. */
+/* Every sample of the round-trip time must lie between the smallest and the largest of its transfer. */
 static inline void check_trips(const struct pl_analysis *analysis, const struct pl_tables *tables, bool ordered)
 {
     struct sheet sheet = open_sheet(tables, PL_CHAINED_N + 4);
@@ -302,7 +304,7 @@ static inline void check_trips(const struct pl_analysis *analysis, const struct 
     close_sheet(&sheet);
 }
 
-/* No value of the summary is missing. A NaN would be missing. */
+/* No value of the summary may be missing. A NaN would be missing. */
 static inline void check_summary(const struct pl_analysis *analysis)
 {
     json_t *summary = pl_summary(analysis);
@@ -318,7 +320,7 @@ static inline void check_summary(const struct pl_analysis *analysis)
     json_decref(summary);
 }
 
-/* Each connection has its own end at which it was captured: one capture may have both kinds. */
+/* Each connection has its own end at which it was captured, because one capture may have both kinds. */
 static inline void check_all(const struct pl_analysis *analysis, const struct pl_tables *tables)
 {
     FILE *null = fopen("/dev/null", "w");

@@ -1,5 +1,5 @@
-/* Any bytes as frames of a capture that is anonymised. The result decodes to the same packets except for addresses and
- * ports, and has no octet after the TCP header. */
+/* Any bytes as frames of a capture that is anonymised. The result must decode to the same packets, except for addresses
+ * and ports, and must have no octet after the TCP header. */
 #include <stdlib.h>
 #include <string.h>
 

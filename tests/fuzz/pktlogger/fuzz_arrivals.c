@@ -1,5 +1,5 @@
-/* Any bytes as packets that reach a sink: a sequence of payloads, each after its length in one byte. Checked: a header
- * that is read is written the same, and every packet is counted once. */
+/* Any bytes as packets that reach a sink: payloads, each after its length in one byte. Checked: a header that was read
+ * is written with the same octets, and every packet is counted once. */
 #include <stdlib.h>
 #include <string.h>
 

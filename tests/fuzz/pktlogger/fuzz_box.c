@@ -1,7 +1,7 @@
-/* A folder from elsewhere as `pktlogger analyse --box` reads it. The first octet says which of its files the rest of
- * the input is; 0: the rows of the table, with a fixed number of octets for each column. All other files are as
- * `pktlogger record -o` writes them, and so are the two captures that the record is joined with: one connection with
- * ten parts, of which the fourth is lost and sent again. */
+/* A folder from elsewhere, as `pktlogger analyse --box` reads it. The first octet chooses the file that the rest of the
+ * input replaces; 0: the rows of the table, with a fixed number of octets for each column. All other files are as
+ * `pktlogger record -o` writes them. The two captures that are joined with the record have one connection with ten
+ * parts, of which the fourth is lost and sent again. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,7 +57,7 @@ static const char record_text[] =
 struct folder {
     char path[64];
     int fds[FILES];
-    int spoiled; /* number of the file that comes from the input; -1: columns */
+    int spoiled; /* number of the file that the input replaces; -1: columns */
 };
 
 static void put_file(const struct folder *folder, int file, const void *at, size_t n)
@@ -84,7 +84,7 @@ static void put_column(const struct folder *folder, int c, const uint8_t *rows, 
     free(file);
 }
 
-/* What the box saw of the connection in the captures: every part, and an acknowledgement of each. */
+/* The box's view of the connection in the captures: every part, and an acknowledgement of each. */
 static void put_good(const struct folder *folder)
 {
     assert(columns[COLUMNS - 1].name); /* every column that is read exists */
@@ -171,7 +171,7 @@ static uint8_t *put_packet(uint8_t *at, int64_t t_ns, bool back, uint32_t seq, u
     return at + HEAD;
 }
 
-/* The connection as the sender's end sees it, or the receiver's 10 ms away. */
+/* The connection at the sender's end, or at the receiver's end 10 ms away. */
 static size_t put_capture(uint8_t *start, bool far)
 {
     const uint32_t head[6] = {0xa1b23c4d, 4u << 16 | 2u, 0, 0, 65535, 101}; /* nanoseconds, version 2.4, raw IP */

@@ -1,5 +1,5 @@
-/* Any bytes as lines of comments, in pieces whose length is the first byte. Checked: a comment is UTF-8 without control
- * characters and not too long, and the division into pieces does not change the result. */
+/* Any bytes as lines of comments. They come in pieces, whose length is the first byte. Checked: a comment is UTF-8
+ * without control characters and not too long, and the division into pieces does not change the result. */
 #include <jansson.h>
 #include <stdint.h>
 #include <stdlib.h>

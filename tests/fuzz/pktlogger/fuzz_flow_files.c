@@ -1,5 +1,5 @@
-/* Any bytes as a capture that is divided into a file for each flow. No name leaves the folder. The files together have
- * the TCP packets of the capture, and can be read to their end. */
+/* Any bytes as a capture that is divided into a file for each flow. No file may be outside the folder. Together the
+ * files must have the TCP packets of the capture, and each must be readable to its end. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Any bytes as a capture file, plain or compressed, read a window at a time. Every byte of a frame can be read, frame
- * numbers increase by one, and a plain file gives the same frames as when it is read from memory. */
+/* Any bytes as a capture file, plain or compressed, read a window at a time. Every byte of a frame must be readable,
+ * and frame numbers must increase by one. A plain file must give the same frames as when it is read from memory. */
 #include <stdlib.h>
 
 #include "reader.h"

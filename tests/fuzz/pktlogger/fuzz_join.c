@@ -1,5 +1,5 @@
 /* Any bytes as the captures of both ends. The first byte says where the input is divided (in 255ths; 255: both captures
- * are the whole input). analysis.h says what is checked. */
+ * are the whole input). analysis.h has the checks. */
 #include "analysis.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -1,5 +1,5 @@
-/* Any bytes as a file of rules. Checked: what is accepted keeps the promises of match_rules.h, and an error is one line
- * that names the file. */
+/* Any bytes as a file of rules. Checked: accepted rules satisfy the invariants of match_rules.h, and an error is one
+ * line that names the file. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Any bytes as a capture file: every frame lies inside the input, and frame numbers increase by one. */
+/* Any bytes as a capture file. Every frame must lie inside the input, and frame numbers must increase by one. */
 #include <stdlib.h>
 
 #include "reader.h"

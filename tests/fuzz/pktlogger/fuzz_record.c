@@ -1,5 +1,6 @@
 /* Any bytes as a delay box's record: slots of 64 bytes, the first half for one direction, the second half for the
- * other. Each frame gets `done` once and in order of number, and every part of it can be extracted. */
+ * other. For each frame, `done` must be called once and in order of number, and every part of the frame must be
+ * extractable. */
 #include <stdlib.h>
 #include <string.h>
 

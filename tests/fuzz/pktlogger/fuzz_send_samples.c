@@ -1,4 +1,4 @@
-/* Any bytes as a file of samples. Checked: they are in order, and an error is one line that names the file. */
+/* Any bytes as a file of samples. Checked: the samples are in order, and an error is one line that names the file. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Everything a peer may send: a stream of frames, with each message passed to every decoder. What is decoded and
- * encoded again must decode again. */
+/* Everything that a peer may send: a stream of frames, each of whose messages goes to every decoder. A message that was
+ * decoded and encoded again must decode again. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

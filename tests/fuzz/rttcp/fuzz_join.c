@@ -1,6 +1,6 @@
-/* The first octets of a connection, which anybody may send: of a control connection a frame or a record of TLS, of a
- * data connection a token. The result does not depend on whether octets arrive one by one or at once: octets that are
- * invalid stay so when more arrive. Only this session's token is valid. */
+/* The first octets of a connection, which anybody may send: on a control connection a frame or a TLS record, on a data
+ * connection a token. The result must not depend on whether octets arrive one by one or at once. Invalid octets must
+ * stay invalid when more arrive. Only this session's token is valid. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

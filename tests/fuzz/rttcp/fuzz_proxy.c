@@ -1,5 +1,5 @@
-/* What a proxy answers before it passes a connection on, judged octet by octet as it is read. An answer that is
- * complete or refused stays so, and reading stops there. */
+/* A proxy's answer before it passes a connection on, judged octet by octet as it is read. An answer that is complete or
+ * refused must stay so, and reading stops there. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

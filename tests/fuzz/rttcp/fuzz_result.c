@@ -1,6 +1,7 @@
-/* A peer's accounts at the end of a transfer, and what is printed of them. The first octet chooses the role, the
- * streams, `verify`, whether the transfer failed, and request and response; every line of the rest is sent as one
- * message. Whatever the peer sends, each format prints its whole document, and a failed transfer is never valid. */
+/* A peer's reports at the end of a transfer, and the output that is printed from them. The first octet chooses the
+ * role, the number of streams, `verify`, whether the transfer failed, and request and response. Every line of the rest
+ * is sent as one message. Whatever the peer sends, each output format prints a complete document, and a failed transfer
+ * is never valid. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,7 @@ static void say(int fd, const uint8_t *line, size_t n)
     assert(sent);
 }
 
-/* Our own account of a direction of some streams that moved 1,000 bytes each. */
+/* This end's own report of a direction, with some streams that carried 1,000 bytes each. */
 static void fill(struct rttcp_session *s, int direction, uint64_t streams)
 {
     uint64_t first = direction == FORWARD ? 0 : s->report.params.forward;
@@ -83,7 +84,7 @@ static void settle(struct rttcp_session *s)
     rttcp_session_judge(s, s->error.text[0] ? -1 : 0);
 }
 
-/* Whatever the peer sent: if not all of its digests are there and equal to ours, the transfer is not verified. */
+/* Whatever the peer sent, the transfer is verified only if all of the peer's digests are there and equal this end's. */
 static void check_verdict(struct rttcp_report *report, int direction)
 {
     const struct rttcp_summary *summary = &report->ways[direction].summary;

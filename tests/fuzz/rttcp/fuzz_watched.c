@@ -1,4 +1,4 @@
-/* Any bytes as the kernel's answers about connections. Checked: numbers of connections are within their bound, each
+/* Any bytes as the kernel's answers about connections. Checked: the numbers of connections are within their bound, each
  * sample names its ports, and a reason for refusal is an errno. */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* A host that fails right after its last octet: the other end reads every octet and then learns of the failure,
- * whatever is lost or overtaken on the way. */
+/* A host fails right after its last octet. The other end must read every octet and then learn of the failure, whatever
+ * is lost or overtaken on the way. */
 #include "check.h"
 #include "nc_clock.h"
 #include "sim.h"
@@ -15,7 +15,7 @@ static struct sim_settings settings_for(uint64_t streams, uint64_t bytes, uint64
     settings.streams = streams;
     settings.bytes = streams * bytes;
     settings.jitter_ns = jitter_ns;
-    settings.memory_bytes = 1 << 20; /* so that most octets of 200 KB wait for credit when their host fails */
+    settings.memory_bytes = 1 << 20; /* small, so that most octets of 200 KB wait for credit when their host fails */
     return settings;
 }
 

@@ -1,4 +1,4 @@
-/* What the gateway may put on the wire, counted in octets over seconds: bounds that short windows do not test. */
+/* The limit on what the gateway sends, counted in octets over seconds: bounds that short windows do not test. */
 #include "check.h"
 #include "nc_clock.h"
 #include "sim.h"
@@ -20,8 +20,8 @@ static uint64_t sent_bytes(const struct sim_result *result)
     return bytes;
 }
 
-/* A line much faster than the limit, and more to send than either carries: all four classes together stay below limit ×
- * time, and nearly reach it. */
+/* A line much faster than the limit, and more data than either carries. All four classes together must stay below limit
+ * × time, and nearly reach it. */
 static void the_limit_holds_in_the_long_run(void)
 {
     const struct {

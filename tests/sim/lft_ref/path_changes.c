@@ -1,5 +1,5 @@
-/* Rate `auto` over a path whose round trip changes during a transfer: up, down, several times. The goodput is compared
- * with that on the same path without the change, so the bounds hold for any rule that sets the rate. */
+/* The rate `auto` over a path whose round-trip time changes during a transfer: up, down, several times. The goodput is
+ * compared with the goodput on the same path without the change, so the bounds hold for any rule that sets the rate. */
 #include "check.h"
 #include "nc_clock.h"
 #include "sim.h"
@@ -39,7 +39,7 @@ static void check(const struct change_case *c, double least)
     CHECK(with >= least * without);
 }
 
-/* It takes eight round trips to see that a lower rate does not help. In these the rate falls to a third. */
+/* It takes eight round trips to find that a lower rate does not help. During these the rate falls to a third. */
 static void a_longer_path_keeps_its_rate(void)
 {
     check(&(struct change_case){100000000, 500000, 40 * MS, 20 * S, {{5 * S, 60 * MS}}}, 0.95);
@@ -81,7 +81,7 @@ static void many_changes_keep_its_rate(void)
     check(&stairs, 0.85);
 }
 
-/* By 5 ms every 100 ms for 1.6 s, so no eight round trips are alike. */
+/* The round trip changes by 5 ms every 100 ms for 1.6 s, so that no eight successive round trips are alike. */
 static void a_path_that_grows_steadily_does_not_end_the_transfer(void)
 {
     struct change_case slope = {100000000, 500000, 40 * MS, 40 * S, {{0}}};

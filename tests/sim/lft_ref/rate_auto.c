@@ -1,4 +1,4 @@
-/* A gateway that finds its rate by itself, round by round: it doubles the rate, yields to queue and loss, and then
+/* A gateway that finds its rate by itself, round by round. It doubles the rate, yields to queues and losses, and then
  * continues carefully. */
 #include "rate_auto.h"
 
@@ -13,7 +13,7 @@ enum { RTT_MS = 40, FRAME = 1500 };
 struct world {
     struct lft_rate_auto rate;
     struct lft_rate_round round;
-    uint64_t base_us; /* of the one-way delay, as raised by the rate control */
+    uint64_t base_us; /* base of the one-way delay, as the rate control has raised it */
 };
 
 static void start(struct world *world, uint64_t most_bps)
@@ -22,7 +22,7 @@ static void start(struct world *world, uint64_t most_bps)
     lft_rate_auto_init(&world->rate, most_bps, 0);
 }
 
-/* One round trip: `arrived_bps` arrived, behind a queue of `queue_ms`, and a share was lost. Returns the next rate. */
+/* One round trip: `arrived_bps` arrived, after a queue of `queue_ms`, and a share was lost. Returns the next rate. */
 static uint64_t next(struct world *world, uint64_t arrived_bps, uint64_t queue_ms, double lost)
 {
     uint64_t bytes = arrived_bps / 8 * RTT_MS / 1000, frames = bytes / FRAME;
@@ -47,7 +47,7 @@ static void it_doubles_until_something_is_in_the_way(void)
     CHECK_EQ(world.rate.rate_bps, 1000 * MBIT); /* and not beyond the limit */
 }
 
-/* Below what arrived; otherwise the queue would stay. */
+/* The new rate must be below the rate that arrived; otherwise the queue would stay. */
 static void a_long_queue_makes_it_yield(void)
 {
     struct world world;
@@ -77,7 +77,7 @@ static void after_the_first_time_it_grows_carefully_and_only_with_a_short_queue(
     next(&world, 40 * MBIT, 30, 0);
     uint64_t before = world.rate.rate_bps, after = next(&world, before, 0, 0);
     CHECK(after > before && after <= before * 11 / 10);
-    CHECK_EQ(next(&world, after, 6, 0), after); /* a queue of 6 ms; it allows 7.5 ms */
+    CHECK_EQ(next(&world, after, 6, 0), after); /* a queue of 6 ms; the rate control allows 7.5 ms */
 }
 
 static void a_source_that_has_little_does_not_raise_it(void)
@@ -89,7 +89,7 @@ static void a_source_that_has_little_does_not_raise_it(void)
     CHECK_EQ(next(&world, MBIT, 0, 0), before);
 }
 
-/* One round trip over a path whose one-way delay is now `delay_us` above what it was at the start. */
+/* One round trip over a path whose one-way delay is now `delay_us` longer than at the start. */
 static uint64_t next_delay(struct world *world, uint64_t arrived_bps, uint64_t delay_us)
 {
     uint64_t bytes = arrived_bps / 8 * RTT_MS / 1000;
@@ -103,7 +103,7 @@ static uint64_t next_delay(struct world *world, uint64_t arrived_bps, uint64_t d
     return world->rate.rate_bps;
 }
 
-/* A queue of the gateway's own would shrink with the rate. */
+/* If the queue were the gateway's own, it would shrink with the rate. */
 static void a_delay_that_no_lower_rate_shortens_is_the_paths(void)
 {
     for (uint64_t rise_us = 4000; rise_us <= 400000; rise_us = rise_us * 3 / 2) {
@@ -122,7 +122,7 @@ static void a_delay_that_no_lower_rate_shortens_is_the_paths(void)
     }
 }
 
-/* The queue of a line of `line_bps` that only this gateway fills: it shrinks by the difference between the line's rate
+/* The queue of a line of `line_bps` that only this gateway fills. It shrinks by the difference between the line's rate
  * and the gateway's. */
 static void its_own_queue_is_never_the_paths(void)
 {
@@ -140,8 +140,8 @@ static void its_own_queue_is_never_the_paths(void)
     }
 }
 
-/* Next to a flow with a window, like CUBIC's, in a drop-tail queue. The line is full, and the other flow takes what LFT
- * leaves. Returns the other's share of the line over two minutes. */
+/* Next to a flow with a window, such as CUBIC, in a drop-tail queue. The line is full, and the other flow takes the
+ * part of the rate that LFT leaves. Returns the other flow's share of the line over two minutes. */
 static double share_of_a_competitor(double line_bps, double buffer_s, double *base_most_us)
 {
     struct world world;

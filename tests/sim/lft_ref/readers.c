@@ -1,5 +1,5 @@
-/* Streams that nobody reads leave the memory to streams that are read: one stream next to a thousand of them keeps its
- * rate, also where frames are lost and octets have to wait for the missing ones. */
+/* Streams that nobody reads must leave the memory to streams that are read. One stream next to a thousand of them keeps
+ * its rate, even if frames are lost and octets have to wait for the missing ones. */
 #include "check.h"
 #include "nc_clock.h"
 #include "sim.h"
@@ -16,7 +16,7 @@ static struct sim_settings defaults(void)
     settings.rate_bps = 800000000;
     settings.cut = true;
     settings.still = STILL;
-    settings.granularity_ns = 250 * NC_NS_PER_US; /* the time that the gateway's loop sleeps on such a path */
+    settings.granularity_ns = 250 * NC_NS_PER_US; /* how long the gateway's loop sleeps on such a path */
     return settings;
 }
 
@@ -25,7 +25,8 @@ static void the_one_keeps_its_rate(uint64_t still_after_ns, uint64_t loss_ppb)
     struct sim_settings s = defaults();
     struct sim_result r;
     s.still_after_ns = still_after_ns;
-    s.duration_ns = still_after_ns + (loss_ppb ? 20 : 10) * NC_NS_PER_S; /* with loss the rate takes seconds to grow */
+    s.duration_ns = still_after_ns + (loss_ppb ? 20 : 10) * NC_NS_PER_S; /* with loss it takes seconds until the rate
+                                                                          * has grown */
     struct sim_trial trial = {.settings = &s,
                               .rtt_ns = 200 * MS,
                               .loss_ppb = loss_ppb,

@@ -1,5 +1,5 @@
-/* Seeded simulations: whatever the path does, every octet arrives once and in order, the limit holds, and rates are as
- * theory says. */
+/* Seeded simulations. Whatever the path does, every octet arrives once and in order, the limit holds, and rates are as
+ * the theory says. */
 #include "check.h"
 #include "nc_clock.h"
 #include "../../c/seeded.h"
@@ -43,7 +43,7 @@ static struct sim_result run(const struct sim_trial *trial)
     return result;
 }
 
-/* 1 MB over 20 Mbit/s on paths drawn at random, numbers about to wrap. */
+/* 1 MB over 20 Mbit/s, on paths drawn at random, with frame numbers that are about to wrap. */
 static void everything_arrives_once_and_in_order(void)
 {
     struct seeded seeded = seeded_start();
@@ -95,7 +95,7 @@ static void a_limit_above_the_line_wastes_nothing_that_arrives(void)
     CHECK(100 * b->rx_duplicates < b->rx_delivered);
 }
 
-/* The erasure channel's limit: (1 - p) of the line, minus framing. */
+/* The limit of the erasure channel: (1 - p) of the line, minus framing. */
 static void selective_reaches_the_bound(void)
 {
     const uint64_t losses_ppb[] = {0, 1000000, 10000000, 100000000};
@@ -120,7 +120,7 @@ static void selective_reaches_the_bound(void)
     }
 }
 
-/* With W frames in flight textbook Go-Back-N gives (1 - p) / (1 + p (W - 1)) of the line. */
+/* Textbook Go-Back-N with W frames in flight gives (1 - p) / (1 + p (W - 1)) of the line. */
 static void textbook_go_back_n_is_as_bad_as_its_formula(void)
 {
     struct sim_settings s = defaults();
@@ -138,8 +138,8 @@ static void textbook_go_back_n_is_as_bad_as_its_formula(void)
     CHECK(r.steady_bps > 0.6 * formula && r.steady_bps < 1.2 * formula);
 }
 
-/* Processes are stopped for a fiftieth of the time, and wake-ups are late. The formula of the limit still holds (`run`
- * checks it), and no other time is lost. */
+/* Processes are stopped for a fiftieth of the time, and wake-ups are late. The limit still holds (`run` checks it), and
+ * no other time is lost. */
 static void a_stopped_gateway_loses_that_time(void)
 {
     struct sim_settings s = defaults();
@@ -158,9 +158,9 @@ static void a_stopped_gateway_loses_that_time(void)
     }
 }
 
-/* A frame that is sent x before the end of the source arrives by its copy x after the end, or by a retransmission one
- * round trip after it was sent: at most half a round trip after the end. If the oldest frames were copied first, it
- * would take a whole round trip. */
+/* A frame that was sent x before the end of the source arrives by its copy x after the end; or by a retransmission, one
+ * round trip after it was sent. So it arrives at most half a round trip after the end. If the oldest frames were copied
+ * first, it would take a whole round trip. */
 static void copies_repair_the_end_in_half_a_round_trip(void)
 {
     struct sim_settings s = defaults();
@@ -180,7 +180,7 @@ static void copies_repair_the_end_in_half_a_round_trip(void)
     }
 }
 
-/* Textbook Go-Back-N accepts only the next frame, so copies of the newest frames would only use the line. */
+/* Textbook Go-Back-N accepts only the next frame, so copies of the newest frames would waste the line. */
 static void copies_do_not_delay_what_a_strict_receiver_waits_for(void)
 {
     struct sim_settings s = defaults();
@@ -226,7 +226,7 @@ static void a_thousand_streams_share_alike(void)
     CHECK(r.steady_bps >= 0.9 * r.bound_bps);
 }
 
-/* `auto` finds a bottleneck far below its limit, with a queue that stays short, although 1 % is lost without
+/* `auto` must find a bottleneck far below its limit, with a queue that stays short, although 1 % is lost without
  * congestion. */
 static void auto_finds_the_bottleneck(void)
 {

@@ -1,4 +1,4 @@
-/* The model of stream_model.c: its state of each stream, and what the relays at both ends do with streams. */
+/* The model of stream_model.c: its state of each stream, and the actions of the relays at both ends. */
 #ifndef STREAM_FLOWS_H
 #define STREAM_FLOWS_H
 
@@ -10,7 +10,7 @@ enum { FLOWS = 64, FLIGHT = 96, ROOM = 1400 };
 
 /* The test's state of one end of a stream. */
 struct half {
-    struct lft_stream *stream; /* NULL: not known here yet, or released */
+    struct lft_stream *stream; /* NULL: the stream is not known here yet, or was released */
     bool known, accepted, finished, gave_up, saw_end, saw_reset;
     bool failed; /* its host failed while both ends had the stream open */
     uint64_t written, read;
@@ -23,7 +23,7 @@ struct flow {
 };
 struct frame {
     unsigned association;
-    uint64_t not_before; /* arrives at this step; later if it was lost and is repeated */
+    uint64_t not_before; /* the step at which it arrives; later if it was lost and is repeated */
     size_t n;
     uint8_t at[ROOM];
 };
@@ -31,7 +31,7 @@ struct model {
     struct seeded seeded;
     struct lft_session *session[2];
     struct lft_pool *pool[2];
-    unsigned association[2]; /* association of each end; frames of another association do not arrive */
+    unsigned association[2]; /* the association of each end; frames of another association do not arrive */
     bool down[2];
     struct flow flow[FLOWS];
     struct frame flight[2][FLIGHT]; /* by destination */
@@ -131,7 +131,7 @@ static inline void act(struct model *m, struct flow *flow, unsigned end, bool dr
         return;
     }
     unsigned choice = seeded_below(&m->seeded, 1000);
-    if (choice == 0 && !draining) { /* one of the three ways in which a relay gives up */
+    if (choice == 0 && !draining) { /* one of the three ways in which a relay gives a stream up */
         unsigned way = seeded_below(&m->seeded, 3);
         half->gave_up = true;
         half->failed = way == 0 && lft_stream_state(half->stream) == LFT_STREAM_OPEN;
@@ -175,18 +175,18 @@ static inline void take_event(struct model *m, unsigned end, struct lft_stream *
     }
     struct half *half = &flow->half[end], *other = &flow->half[1 - end];
     CHECK(half->stream == stream);
-    if (events & LFT_EVENT_END) { /* the peer says that this was all, which must be true */
+    if (events & LFT_EVENT_END) { /* the peer says that these were all octets, which must be true */
         CHECK(other->finished);
         CHECK_EQ(half->read, other->written);
         half->saw_end = true;
     }
     unsigned code = lft_stream_result(stream)->code;
-    if (events & LFT_EVENT_FAILED) { /* after everything that the peer had written before */
+    if (events & LFT_EVENT_FAILED) { /* after all octets that the peer had written before */
         CHECK(other->failed && code == LFT_RESULT_RESET);
         CHECK_EQ(half->read, other->written);
         m->failed++;
     }
-    if (events & LFT_EVENT_RESET) /* no other reset overtakes those octets, unless the association ends */
+    if (events & LFT_EVENT_RESET) /* no other reset overtakes these octets, unless the association ends */
         CHECK(!other->failed || code == LFT_RESULT_OUTAGE || code == LFT_RESULT_PEER_RESTARTED);
     if (events & (LFT_EVENT_RESET | LFT_EVENT_FAILED)) {
         half->saw_reset = true;
@@ -202,8 +202,8 @@ static inline void collect(struct model *m, unsigned end)
         take_event(m, end, stream, events);
 }
 
-/* A stream is over when neither relay has it any more. Then each end has all octets, or one has given up, or has been
- * told of a reset. */
+/* A stream is over when neither relay has it any more. Then each end has all octets, or has given up, or has learned of
+ * a reset. */
 static inline void settle(struct model *m, struct flow *flow)
 {
     if (!flow->used || flow->half[0].stream || flow->half[1].stream)

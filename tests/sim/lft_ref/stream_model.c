@@ -9,12 +9,12 @@
 #include "stream_flows.h"
 
 enum { MEMORY = 3 << 20, STEPS = 1000000 };
-static const uint32_t streams_max[2] = {90, 28}; /* they differ, so one end refuses streams that the other opens */
+static const uint32_t streams_max[2] = {90, 28}; /* they differ, so that one end refuses streams that the other opens */
 
 /* --- frames, and the table --- */
 
-/* FORMAT.md, "Chunks": the states that a chunk may lead to, by letters: - none, e early, p opening, a asked, o open, g
- * failing, f failed, x ended. A chunk that is wrong in a state has no letters, because sessions that obey the rules
+/* FORMAT.md, "Chunks": the states to which a chunk may lead, as letters: - none, e early, p opening, a asked, o open, g
+ * failing, f failed, x ended. If a chunk is wrong in a state, it has no letters, because sessions that keep the rules
  * never send it. */
 static const char *const table[LFT_STREAM_STATES + 1][LFT_CHUNK_TYPES] = {
     /*                       END DATA  FIN   OPEN  ACCEPT REFUSE RESET CREDIT RETURN */
@@ -68,7 +68,8 @@ static void arrive(struct model *m, unsigned end)
     struct frame *frame = &m->flight[end][i];
     if (frame->not_before > m->step)
         return;
-    if (frame->association > m->association[end]) /* its keys are new: this end notices that the peer has restarted */
+    if (frame->association > m->association[end]) /* its keys are new, which shows this end that the peer has
+                                                   * restarted */
         restart(m, end, frame->association, LFT_RESULT_PEER_RESTARTED);
     if (frame->association == m->association[end] && !m->down[end]) {
         struct lft_buffer *buffer = lft_pool_take(m->pool[end], 1);
@@ -98,7 +99,7 @@ static void send_one(struct model *m, unsigned from)
     m->flight_n[to] += frame->n > 0;
 }
 
-/* An end loses its association, by an outage or a restart. For some time it has none. */
+/* An end loses its association by an outage or a restart. For some time it has none. */
 static void fail_one(struct model *m)
 {
     unsigned end = m->down[0] || m->down[1] ? m->down[1] : seeded_below(&m->seeded, 2);
@@ -142,7 +143,7 @@ static void step(struct model *m, bool draining)
         fail_one(m);
 }
 
-/* From here on no new stream begins: open ones are read and closed, until none is left. */
+/* From here on no stream begins. Open streams are read and closed until none is left. */
 static void drain(struct model *m)
 {
     unsigned latest = (unsigned)nc_max(m->association[0], m->association[1]);
@@ -199,7 +200,7 @@ static void every_stream_ends(void)
            (unsigned long long)m->ended_reset, (unsigned long long)m->failed, (unsigned long long)m->refused,
            (unsigned long long)m->restarts, (unsigned long long)m->no_memory);
     nothing_is_left(m);
-    CHECK(m->ended_whole > steps / 10000 && m->ended_reset > steps / 10000); /* all ways to end have occurred */
+    CHECK(m->ended_whole > steps / 10000 && m->ended_reset > steps / 10000); /* every way to end must have occurred */
     CHECK(m->failed > steps / 100000);
     free(m);
 }
