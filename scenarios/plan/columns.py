@@ -150,7 +150,7 @@ _IN_ORDER = (
     *_transfer(*_AFTER),
     *_transfer(*(key for key, _ in rows(Transfer) if key not in (*_AHEAD, *_AFTER, "tool"))),
     *_of("gateway", Gateway, Gateway.model_fields),
-    Column("events", "text", "setting", "Events at the gateways"),
+    _setting("events", "text", "event", "Events at the gateways"),
     _setting("cpu_of", "text", "cpu.of", "Whose system calls cost processor time"),
     _setting("cpu_call_ns", "int", "cpu.call", "Cost of a system call"),
     _setting("cpu_rate_bps", "int", "cpu.rate", "Rate at which a system call moves bytes"),

@@ -33,6 +33,16 @@ rate = "1 line"
 """
 
 
+# A gateway that lets packets pass while it runs, so that connections outlast its restart.
+GATE = '''
+[gateway]
+kind = "command"
+near = """sh -c 'at=/proc/sys/net/ipv4/ip_forward; echo 1 >$$at; trap "echo 0 >$$at; exit" TERM; echo ready;
+    sleep 1000 & wait'"""
+far = "sleep 1000"
+'''
+
+
 def measured(folder: Path, text: str = "", *options: str, status: int = 0) -> tuple[dict[str, Any], Path]:
     """The row of a scenario's only trial, and its folder."""
     folder.mkdir(exist_ok=True)
@@ -49,6 +59,16 @@ def test_a_tunnel_goes_on_where_its_near_end_gets_another_address(tmp_path: Path
     assert row["valid"], row["reasons"]
     assert row["outages"] == 1 and row["recovery_ns"] < 1000 * MS
     assert row["short_term_bps"] > 14e6
+
+
+def test_connections_outlast_the_restart_of_a_gateway_without_state(tmp_path: Path) -> None:
+    """TCP's time-out doubles, so the transfer rests at most as long again as the gateway was away."""
+    event = '[[event]]\nat = "2500ms"\nrestart = "gateway.near"\ndown = "500ms"\n'
+    row, _ = measured(tmp_path, GATE + event)
+    assert row["valid"], row["reasons"]
+    assert row["events"] == "2.5s restart near 500ms" and row["outages"] == 1
+    assert 0 < row["recovery_ns"] <= 600 * MS and row["retransmits"] > 0
+    assert 0.7 * 19.3e6 < row["short_term_bps"] < 0.93 * 19.3e6
 
 
 def test_a_gateway_that_is_killed_ends_its_connections(tmp_path: Path) -> None:
