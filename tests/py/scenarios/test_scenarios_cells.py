@@ -103,7 +103,7 @@ def test_every_setting_that_can_be_swept_has_a_column() -> None:
     from scenarios.plan.model import SWEEPABLE, allowed_keys
 
     no_column = {"path.seed", "scenario.name", "scenario.title", "scenario.paper", "scenario.description",
-                 "scenario.extends", "topology.left", "topology.right", "gateway.programs",
+                 "scenario.extends", "scenario.group", "topology.left", "topology.right", "gateway.programs",
                  "gateway.folder"}  # fmt: skip
     for table in SWEEPABLE:
         for key in allowed_keys((table,)):
