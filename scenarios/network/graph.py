@@ -7,7 +7,7 @@ the ends of the Nth. ═ is a link on which a delay box is made for each trial. 
 more: snd2 – ar2 ═ r1.
 
 Every network is a tree, so there is one way from a node to another. Link k has network k (`addresses`). The links of
-pair 1 come first, from the sender to the receiver, so a chain has the addresses that it always had.
+pair 1 come first, from the sender to the receiver, so their addresses do not depend on other pairs.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Link:
         return self.right if node == self.left else self.left
 
     def side(self, node: str) -> Literal[1, 2]:
-        """The number of a node's end, as addresses count them."""
+        """Which end of the link a node is: 1 is the left one, 2 the right one (`addresses`)."""
         return 1 if node == self.left else 2
 
 
@@ -146,7 +146,7 @@ def leader(setting: Scenario, pair: int) -> int:
 
 
 def gateways_of(setting: Scenario, pair: int) -> tuple[str, str] | tuple[None, None]:
-    """The nodes of the gateways in front of a pair; None where no gateway of it has its own node."""
+    """The nodes of the gateways in front of a pair; None where the pair's gateways have no nodes of their own."""
     if not flows.gateway_of(setting, pair).has_nodes:
         return None, None
     return gateway_names(leader(setting, pair))

@@ -179,8 +179,8 @@ def add_neighbours(pid: int, name: str, neighbours: Sequence[tuple[Family, str]]
 
 
 def set_routes(pid: int, routes: Sequence[Route], rto_min_ms: int | None = None, mtu: int | None = None) -> None:
-    """Adds or replaces routes. ``rto_min_ms``: least retransmission time-out of connections that use them. ``mtu``: of
-    what a router forwards over them; None: the interface's."""
+    """Adds or replaces routes. ``rto_min_ms``: least retransmission time-out of connections that use them. ``mtu``: the
+    largest packet that a router forwards over them; None: the interface's MTU."""
     # TCP uses the metric only when it is locked (tcp_rto_min); `ip route … rto_min 1s` locks it, too.
     metrics = {} if rto_min_ms is None else {"lock": 1 << _RTAX_RTO_MIN, "rto_min": rto_min_ms}
     metrics |= {} if mtu is None else {"mtu": mtu}

@@ -1,7 +1,7 @@
-"""Where a tool of a host runs: in a network namespace of this machine, or on another machine over SSH. Also the
-interface that a trial uses of a network, whether the hosts were made or exist.
+"""Where a tool of a host runs: in a network namespace of this machine, or on another machine over SSH. Also `Network`,
+what a trial asks of a network, whether lfp made its hosts or they existed before.
 
-This is the whole of the launcher over SSH. The command line on the other machine ends when our ssh does: it watches its
+This module is the whole launcher over SSH. The command line on the other machine ends when our ssh does: it watches its
 standard input, which closes with the connection, so nothing outlives a run there either. No password is asked for
 (BatchMode), and the keys of hosts are checked as the user's ssh does.
 """
@@ -116,7 +116,7 @@ class Network(Protocol):
         """Joins the network to the boxes once these have their ports."""
 
     def apply(self, profile: Profile, window_bytes: int | None = None) -> dict[str, str]:
-        """Writes the TCP profile into the hosts; the sysctls as read back."""
+        """Writes the TCP profile into the hosts; returns the sysctls as read back."""
 
     def counters(self) -> dict[str, Counters]:
         """The drop counters of every interface, by ``node:interface``."""

@@ -92,9 +92,9 @@ def _value(path: Path) -> str:
 
 
 def apply(profile: Profile, pid: int, first: dict[str, str] | None = None) -> dict[str, str]:
-    """Writes the profile into the namespace of ``pid``; values as read back. MissingError when a required one fails.
-    ``first``: what the namespace had before any profile was written into it. It is filled here. Sysctls that this
-    profile does not set are restored to these values, so that no setting of a trial carries over to the next."""
+    """Writes the profile into the namespace of ``pid``; returns the values read back. MissingError when a required one
+    fails. ``first``: what the namespace had before any profile was written into it. It is filled here. Sysctls that
+    this profile does not set are restored to these values, so that no setting of a trial carries over to the next."""
     left = {}
     if first is not None:
         first |= netns.call_in(pid, read_sysctls, profile.sysctls.keys() - first.keys())

@@ -76,7 +76,7 @@ class Topology:
 
     @classmethod
     def of(cls, setting: Scenario, ledger: Ledger | None = None, *, prompt: bool = False) -> Topology:
-        """The network that a trial needs. ``prompt``: it can open Mininet's."""
+        """The network that a trial needs. ``prompt``: whether it can open Mininet's prompt."""
         path = setting.path
         return cls(
             Graph.of(setting),

@@ -1,10 +1,10 @@
 """Sizes in bandwidth-delay products (``queue = "0.5 BDP"``), and gateways' limits in lines (``rate = "1 line"``).
 
-A BDP is the rate of the slowest line times the RTT of the empty path, both of the setting itself, so a sweep over rate
-or delay keeps the ratio. For a size of ``[path]`` that begins with ``ba_`` the rate of the reverse direction counts,
-for all others the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver; a limit
-is rounded down to whole Mbit/s, which gateways take. Results hold bytes and bit/s. Rejected: keeping the multiples in
-the model, because everything that reads a size would have to know the path.
+A BDP is the rate of the slowest line times the RTT of the empty path. Each setting has its own BDP, so a sweep over
+rate or delay keeps the ratio. For a size of ``[path]`` that begins with ``ba_`` the rate of the reverse direction
+counts, for all others the rate from sender to receiver. A line is the rate of the slowest line from sender to receiver;
+a limit is rounded down to whole Mbit/s, the unit of the gateways' options. Results hold bytes and bit/s. Rejected:
+keeping the multiples in the model, because everything that reads a size would have to know the path.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ ACTS = ("restart", "kill", "rebind")
 
 
 class Event(Table):
-    """One event. ``at``: time since the start of the delay box, as that of ``change``. ``restart``: the gateway is
-    asked to exit, and started again after ``down``; ``kill``: it is killed instead. ``rebind``: from then on an address
+    """One event. ``at``: time since the start of the delay box, as in ``change``. ``restart``: the gateway is asked to
+    exit, and started again after ``down``; ``kill``: it is killed instead. ``rebind``: from then on an address
     translator gives the near gateway another address."""
 
     at: Annotated[int, *within(quantity.DURATION, 0, 24 * 3600 * S)]

@@ -26,8 +26,8 @@ _MEMINFO = Path("/proc/meminfo")
 
 
 def check(document: Document, setting: Scenario) -> None:
-    """UsageError for a setting of this document that cannot be measured, with file and line; MissingError where it is
-    this machine that has too little memory."""
+    """UsageError for a setting of this document that cannot be measured, with file and line; MissingError where this
+    machine has too little memory."""
     for key in ("congestion", "second"):
         name = getattr(setting.transfer, key)
         if name and (wrong := congestion.wrong(name)):

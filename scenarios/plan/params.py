@@ -91,7 +91,7 @@ def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
 
 
 def gateway_columns(gateway: Gateway) -> dict[str, Scalar]:
-    """The kind, and the settings that this kind uses; all others are null."""
+    """The gateways' kind, and the settings that this kind uses; other settings are null."""
     heeded = {keys.column_of(key, own) for key, own in keys.rows(Gateway) if gateway.kind in own.kinds}
     columns = {name: value if name in heeded else None for name, value in keys.columns(gateway).items()}
     return columns | {

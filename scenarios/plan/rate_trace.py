@@ -21,8 +21,8 @@ _LONGEST_S = 30 * 365 * 86400.0
 
 @dataclass(frozen=True)
 class RateTrace:
-    """``times_s`` rise from 0. ``bits``: what has left by then; ``sizing_bps``: the rate by which the box sizes its
-    memory. After the last time a file begins again (``repeats``), and steps keep ``last_bps``."""
+    """``times_s`` rise from 0. ``bits``: the total that has left by each time; ``sizing_bps``: the rate by which the
+    box sizes its memory. After the last time a file begins again (``repeats``), and steps keep ``last_bps``."""
 
     times_s: Sequence[float]
     bits: Sequence[float]

@@ -2,8 +2,8 @@
 both values alike: the fairest comparison of two builds, or of two cases.
 
 The trials of a cell have the same values of all other swept settings, so nothing else in the scenario differs between
-them. What follows from the setting (a case's gateway, a queue in BDP) differs too, and is named. Rejected: pairing by
-the columns of the results, in which two cases differ in more than their names.
+them. What follows from the compared setting (a case's gateway, a queue in BDP) differs too, and the output names it.
+Rejected: pairing by the columns of the results, in which two cases differ in more than their names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scenarios.run.compare import (
 )
 from scenarios.run.judgement import judge
 
-Point = tuple[int, ...]  # of a sweep: the index of each setting's value in its list; and the number of the flow
+Point = tuple[int, ...]  # indices of the swept settings' values in their lists, then the flow's number
 
 
 def compare_within(run: Path, *, by: str, metric: str, margin: float, lower_is_better: bool = False) -> Comparison:

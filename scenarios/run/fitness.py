@@ -41,7 +41,7 @@ class Fitness:
         return None if self.veth_bps is None else self.veth_bps * BOX_SHARE
 
     def as_json(self) -> dict[str, Any]:
-        """The fields under their names, and the figures that follow from them."""
+        """The fields and the figures that follow from them, by name."""
         return asdict(self) | {"carries_bps": self.carries_bps, "least_rtt_ns": lateness.least_rtt_ns(self.p99_ns)}
 
 

@@ -13,9 +13,10 @@ run / base lies: inside the margin, 1 - m to 1 / (1 - m), or beyond it.
 Interval and p come from two tests: the wider end and the larger p count. The first is the exact rank test
 (Mann-Whitney, ties against the verdict) with the interval of Hodges and Lehmann. It holds for any distribution as long
 as both sides vary alike. The second is Welch's t-test of the logarithms, which holds for sides that vary differently as
-long as they are nearly normal. Each verdict is wrong in at most 5 % of comparisons where either holds
-(tests/py/scenarios/test_scenarios_error_rates.py). Holm's correction over all cells keeps the probability of any false
-"better" or "worse" in a whole comparison at 5 %. "Same" needs no correction: a gate needs it of every cell.
+long as they are nearly normal. Each verdict is wrong in at most 5 % of comparisons in which the condition of one of the
+two tests is met (tests/py/scenarios/test_scenarios_error_rates.py). Holm's correction over all cells keeps the
+probability of any false "better" or "worse" in a whole comparison at 5 %. "Same" needs no correction, because a gate
+needs a good verdict on every cell.
 
 Rejected: equal medians as "same", which called an interval of 0.844 to 1.432 the same. The rank test alone: with 20
 quiet trials on one side and 5 noisy ones on the other it was wrong in 15 % of comparisons. A bootstrap, which at five
@@ -86,9 +87,9 @@ def _side(rows: Sequence[Row], metric: str, alike: bool) -> Side:
 @dataclass(frozen=True)
 class Cell:
     """One setting on both sides. ``ratio``: of the medians, run / base. ``interval``: the ratio's, 95 %, not corrected
-    for other cells; ``p``: of a ratio inside the margin, two-sided, Holm-corrected; both are None where the repeats are
-    too few to decide, or the values have no ratio. ``delta``: Cliff's, -1 … 1; None where a side has one observation.
-    ``verdict``: one of `VERDICTS`."""
+    for other cells; ``p``: two-sided, of the hypothesis that the ratio is inside the margin, Holm-corrected. Both are
+    None where the repeats are too few to decide, or the values have no ratio. ``delta``: Cliff's, -1 … 1; None where a
+    side has one observation. ``verdict``: one of `VERDICTS`."""
 
     setting: Row
     base: Side

@@ -130,8 +130,8 @@ def _of_tables(
 
 
 def _of_captures_alone(folder: Path) -> dict[str, Any]:
-    """Columns of imported captures, which replace a transfer tool's results, for the connection with the most data. Its
-    time is that from the first data packet until all was acknowledged."""
+    """Columns of imported captures, which replace a transfer tool's results, for the connection with the most data. The
+    transfer's time is from the first data packet until all data were acknowledged."""
     summary = read_json(folder / "summary.json") or {}
     flow = captured.flow_of(summary, int(summary.get("main_flow", -1)))
     took_ns, octets = flow.get("elapsed_ns"), flow.get("bytes")
@@ -151,7 +151,8 @@ def _mostly_responses(end: dict[str, Any]) -> bool:
 
 
 def _direction(flow: dict[str, Any], found: Captured, back: Captured, *, responses: bool) -> str | None:
-    """Which messages the limits describe, with request and response; otherwise None, also without captures."""
+    """With request and response, the messages that the limits describe. None for other transfers, and without
+    captures."""
     if not flow.get("request_bytes") or not (back if responses else found).numbers:
         return None
     return "responses" if responses else "requests"
@@ -208,7 +209,7 @@ def _of_streams(flow: dict[str, Any], end: dict[str, Any], samples: Path) -> tup
 
 def _of_gateways(flow: dict[str, Any], gateways: dict[str, Any]) -> dict[str, Any]:
     """The CPU time of the gateways that a flow's pair is behind, and the share of each class of LFT's packets in the
-    octets that the near one sent."""
+    octets that the near gateway sent."""
     site = str((gateways.get("behind") or {}).get(str(flow.get("pair", 1)), gateways.get("pair", 1)))
     other = (gateways.get("others") or {}).get(site)
     behind = not gateways.get("behind") or str(flow.get("pair", 1)) in gateways["behind"]
@@ -281,7 +282,7 @@ class Table:
         self._took_s = self._wrote_s - began_s
 
 
-_SHARE = 20  # the next writing begins after this many times the last one's duration
+_SHARE = 20  # pause before the table is written again, as a multiple of the time that the last writing took
 
 
 def _cpu_ns(side: dict[str, Any]) -> int | None:
@@ -310,7 +311,8 @@ def _exchanges(exchange: dict[str, Any]) -> dict[str, Any]:
 
 
 def _limits(found: Captured) -> dict[str, Any]:
-    """lfp-1995's s, the verdict, and the share of the time that each limit had. Nulls without captures of the flow."""
+    """The share of the time in which the sender was stopped (s of the paper lfp-1995), the verdict, and each limit's
+    share of the time. Nulls without captures of the flow."""
     lasted_ns = found.limits_ns or {}
     all_ns = sum(lasted_ns.values())
     limits = {f"limited_{name}": lasted_ns.get(name, 0) / all_ns if all_ns else None for name in LIMITS}
@@ -335,8 +337,8 @@ def _round_trips(
     samples: Path, flow: dict[str, Any], box: dict[str, Any], streams: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """The least RTT that the sender's TCP measured, the median and the mean of the smoothed RTT in its samples, and the
-    mean RTT of the empty path at their times, ns. ``streams``: those that the sender sends on; the samples of others,
-    which it receives on, have the RTT of their handshake."""
+    mean RTT of the empty path at the samples' times, ns. ``streams``: the streams on which the sender sends. On other
+    streams it only receives, and their samples have the RTT of the handshake."""
     none: dict[str, Any] = dict.fromkeys(("rtt_min_ns", "rtt_median_ns", "rtt_mean_ns", "baseline_ns"))
     if not samples.exists():
         return none

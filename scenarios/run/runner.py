@@ -206,7 +206,8 @@ class _Networks:
             self._nets.clear()
 
     def of(self, setting: Scenario) -> Topology | Existing:
-        """The network that a trial needs. The one that was not used for longest makes room for a new one."""
+        """The network that a trial needs. A new network replaces the least recently used one when there are too
+        many."""
         key = _network(setting)
         net = self._nets.pop(key, None)
         if net is None:

@@ -1,8 +1,9 @@
 """What ``lfp show`` printed of a run, kept in the user's cache until the run or the code that made it changes.
 
-Making the view takes 0.5 s of CPU time, most of it for loading the model and Arrow; printing it again takes 0.1 s. Its
-name is a hash of the path, size and time of every file of the run and of the code, so a view is never older than what
-it shows. Rejected: a file in the run, which a reader may not be able to write, and a stranger could have put there.
+Making the view takes 0.5 s of CPU time, most of it for loading the model and Arrow; printing it again takes 0.1 s. A
+view's name is a hash of the path, size and time of every file of the run and of the code, so a view is never older than
+what it shows. Rejected: a file in the run, which a reader may not be able to write, and a stranger could have put
+there.
 """
 
 from __future__ import annotations

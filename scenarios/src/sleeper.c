@@ -18,7 +18,7 @@ uint64_t sleeper_note(struct nc_spread *late, uint64_t due_ns, uint64_t now_ns, 
 static void *sleep_and_note(void *argument)
 {
     struct sleeper *sleeper = argument;
-    prctl(PR_SET_TIMERSLACK, 1); /* of this thread; without real-time priority the default is 50 us */
+    prctl(PR_SET_TIMERSLACK, 1); /* timers of this thread; the default is 50 us without real-time priority */
     uint64_t due_ns = nc_now_ns() + sleeper->period_ns;
     while (!atomic_load_explicit(&sleeper->over, memory_order_relaxed)) {
         const struct timespec until = {(time_t)(due_ns / NC_NS_PER_S), (long)(due_ns % NC_NS_PER_S)};

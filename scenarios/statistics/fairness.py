@@ -29,7 +29,7 @@ from scenarios.statistics import line
 F64 = NDArray[np.float64]
 I64 = NDArray[np.int64]
 SECOND_NS = 10**9
-MOST_EVEN_NS = SECOND_NS // 10  # a longer time between two moments is too long to count as even
+MOST_EVEN_NS = SECOND_NS // 10  # a flow's rate counts as even between two moments if they are no further apart
 MOST_ERROR = 0.05  # largest error of a share that is still reported
 MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object that hold a flow of their own
 
@@ -142,8 +142,8 @@ def counts(end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offse
 
 
 def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | None:
-    """How these flows shared a line that brings at most so much in any span (None: nothing is known to bound it); None
-    with fewer than two."""
+    """How these flows shared a line. ``line_bps``: the most that it brings in any span; None: no bound is known.
+    Returns None with fewer than two flows."""
     if len(flows) < 2:
         return None
     begins, ends = (np.asarray([one.edges_ns[place] for one in flows]) for place in (0, -1))
@@ -247,8 +247,9 @@ def of_streams(
 ) -> dict[str, Any]:
     """``stream_min_bps``, ``stream_max_bps`` and ``stream_jain`` of a receiver's account; empty with one stream. The
     first two are goodputs, from the transfer's beginning to the stream's own last octet. ``acked``: for each stream the
-    times of its samples and the octets that were acknowledged by then. ``by_time``: all streams sent for the same time,
-    so the index can be computed from their amounts if samples are missing; otherwise it is None then."""
+    times of its samples and the octets that were acknowledged by then. ``by_time``: all streams sent for the same time.
+    Then the index can be computed from their amounts if samples are missing. Without ``by_time`` and samples it is
+    None."""
     streams = receiver.get("streams") or []
     if len(streams) < 2:
         return {}

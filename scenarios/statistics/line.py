@@ -1,5 +1,6 @@
-"""The rate of a path's slowest stage over time, from a trial's params.json: of the sender's network interface, access
-line, bottleneck (all channels together), pacer, drain and harmonizer; and the policer in front of the bottleneck."""
+"""The rate of a path's slowest stage over time, from a trial's params.json; and the policer in front of the bottleneck.
+The stages are the sender's network interface, access line, bottleneck (all channels together), pacer, drain and
+harmonizer."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from scenarios.plan.policer import Policer
 
 _STAGES = ("rate", "access_rate", "pace", "drain_rate", "harmonize", "nic_rate")
 ON_THE_WIRE = {"ip": 0, "l2": 14, "ethernet": 38}  # bytes that path.framing counts in addition to the IP packet
-Step = tuple[int, float]  # from when on, ns since the box began; bit/s, 0: no rate, or one that changes by itself
+Step = tuple[int, float]  # begin, ns since the box's start; rate, bit/s (0: none, or one that changes by itself)
 
 
 @dataclass(frozen=True)

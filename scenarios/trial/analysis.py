@@ -38,7 +38,7 @@ _MOST_OUTAGES, _FOR_EVER_NS = 1024, 2**61
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 BOX = "box"  # the capture point that is not an interface; also the name of its folder and of its file
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
-ENDS = ("sender", "receiver")  # of a connection, as pktlogger names them
+ENDS = ("sender", "receiver")  # pktlogger's names of a connection's ends
 
 
 def capture_command(net: Network, setting: Scenario, folder: Path, stalls: bool = True) -> list[str] | None:
@@ -99,7 +99,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
 
 
 def outage_spans(folder: Path) -> list[str]:
-    """The outages of a trial's path that ended, by CLOCK_REALTIME; at most what pktlogger takes."""
+    """The outages of a trial's path that ended, by CLOCK_REALTIME; at most as many as pktlogger takes."""
     box, params = (read_json(folder / f"{name}.json") or {} for name in ("delay", "params"))
     began_ns = (box.get("clock") or {}).get("realtime_ns")
     if not began_ns:
@@ -120,7 +120,7 @@ def _first_pairs(setting: Scenario) -> list[PathTable]:
 
 
 def ruled_out(*paths: PathTable) -> list[str]:
-    """The causes of losses, under pktlogger's names, that paths between two hosts cannot have by their parameters."""
+    """The causes of losses, under pktlogger's names, that the parameters of the paths between two hosts rule out."""
     phases = [phase.values for path in paths for way in _WAYS for phase in path.phases(way)]
 
     queues = {str(values["aqm"]).partition(":")[0] for values in phases}

@@ -4,8 +4,8 @@ MSS and path MTU, window scale, SACK, time stamps and pacing, at both ends of ev
 This module is pure: it reads a resolved scenario and the ``end`` objects of the transfer tools. What ran is in their
 TCP_INFO, for iperf3 by sock_diag (`rttcp.iperf3_tool`), and in the SYNs where the delay box recorded them
 (`handshakes`). What they lack is reported as "not known" and does not make a trial invalid. Behind gateways the other
-end of a connection is a gateway's, whose settings no scenario asks for. There only those settings are compared that an
-end chooses alone: its congestion control and its pacing. Rejected: a comparison with what was written into the
+end of a connection is a gateway's, whose settings no scenario asks for. There only the settings that an end chooses
+alone are compared: its congestion control and its pacing. Rejected: a comparison with what was written into the
 namespaces. The kernel takes such a setting and may still do something else: it falls back to Reno for a DCTCP without
 ECN, and gives ECN up when a SYN is lost.
 """

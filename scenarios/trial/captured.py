@@ -1,8 +1,9 @@
 """A flow's captured connections, and what they show: what limited the flow, and why packets were lost.
 
-A flow's connections are found by the ports that its sender reports. With gateways that end them each is two
-connections, the client's and the far gateway's. What limited the transfer is then that of both together (through.json):
-the client's alone shows how long it waited for the gateway, but not what the gateway waited for.
+A flow's connections are found by the ports that its sender reports. Where gateways end connections, each is two
+connections, the client's and the far gateway's. What limited the transfer is then found from both together
+(through.json). The client's connection alone shows how long it waited for the gateway, but not what the gateway waited
+for.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Captured:
     losses: Mapping[str, int] | None
     losses_seen: Mapping[str, int] | None
     marks: Mapping[str, int] | None
-    verdict: tuple[str, float | None] | None = None  # its cause, and the cause's share of the time, if measured
+    verdict: tuple[str, float | None] | None = None  # the limit's cause and its share of the time, if measured
     retransmitted: int | None = None  # packets with data that the flow's own sender sent again
 
 

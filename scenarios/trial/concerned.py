@@ -1,9 +1,9 @@
 """Which flows a path's impairments affect: whether a text of `[path] only` (comet_delay/only.py) selects packets of one
 flow.
 
-A flow is its full packets of data and its acknowledgements, at the addresses and ports that its sender reports. A
-packet counts as selected as far as its properties are unknown: a tunnel's packets between gateways, iperf3's ports.
-Rejected: the box's record, which few trials have.
+A flow is its full packets of data and its acknowledgements, at the addresses and ports that its sender reports. An
+unknown property counts as one that the text selects. Unknown are a tunnel's packets between gateways, and iperf3's
+ports. Rejected: the box's record, which few trials have.
 """
 
 from __future__ import annotations

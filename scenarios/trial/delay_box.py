@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from comet_delay.backend import Box
 
 WAYS: tuple[Literal["ab"], Literal["ba"]] = ("ab", "ba")
-_MEMORY_FILES = Path("/dev/shm")  # a record belongs here (comet_delay/RECORD.md), where nothing writes it to a disk
+_MEMORY_FILES = Path("/dev/shm")  # for records, which should not be written to a disk (comet_delay/RECORD.md)
 BackEnd = Literal["comet", "netem", "kernel"]  # kernel: comet's code in the kernel of virtual time
 
 

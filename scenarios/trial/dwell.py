@@ -1,9 +1,9 @@
 """How long octets stay between the gateways' outer sides, and where they wait: dwell.json of a trial that is captured
 at snd, gw1-in, gw2-out and rcv.
 
-A stall is a time of `STALL_NS` or more in which octets that had arrived at the near gateway did not leave the far one,
-although the shortest dwell of the transfer had passed since they came and those before them had left. Its side is where
-the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
+In a stall the far gateway does not send the next octet for `STALL_NS` or more, although the shortest dwell of the
+transfer has passed since this octet came to the near gateway. The side of a stall is where the tunnel's packets
+(gw1-out, gw2-in) stood still meanwhile:
 
     near      none left the near gateway, until the one that ended the stall
     tunnel    some left it, but none arrived at the far gateway; or a packet was lost that the far gateway may have
@@ -11,10 +11,10 @@ the tunnel's packets (gw1-out, gw2-in) stood still meanwhile:
               connection that was lost shortly before
     far       all that may have carried them arrived, and the far gateway kept them
 
-Times at the near gateway are compared after the shortest dwell has been added. Octets may have been in a packet that
-arrived at the far gateway no earlier than they could: the shortest dwell after they came, or later, by the amounts
-below. A repair takes a round trip, plus the time to detect the loss, so "shortly before" means `_REPAIR_ROUNDS` round
-trips.
+Times at the near gateway are compared after the shortest dwell has been added. Octets reach the far gateway at the
+earliest when the shortest dwell has passed since they came to the near one, or later, by the amounts below. Only a
+packet that arrived after that time may have carried them. A repair takes a round trip, plus the time to detect the
+loss, so "shortly before" means `_REPAIR_ROUNDS` round trips.
 
 A tunnel's packets are encrypted, so captures do not show which octets are in which packet. The dwell of each side is
 therefore estimated from amounts (`_sides`): octets are carried in the order in which they leave, and each takes the
@@ -50,11 +50,11 @@ _EDGE_NS = STALL_NS // 4  # left out at both ends of a stall, where there are pa
 _SETTLED = 20  # the share is computed after a 20th of all octets: the first packets are padded
 _CONTRADICTS = 0.25  # share of the median dwell that the error may be; a millisecond is always allowed
 _REPAIR_ROUNDS = 2  # round trips of the path that a repair may take
-_DATA_BYTES = 200  # of a packet at least; shorter ones are acknowledgements
+_DATA_BYTES = 200  # least size of a packet with data; shorter ones are acknowledgements
 I64 = NDArray[np.int64]
 
 
-Missed = tuple[I64, I64]  # times, in order, and how many packets of the tunnel had been lost before each
+Missed = tuple[I64, I64]  # sorted times, and how many of the tunnel's packets had been lost before each
 
 
 def of_flow(
@@ -106,7 +106,7 @@ def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int, carried_ns: I64) -> list
 
 
 def _side(begin: int, end: int, since: int, least_ns: int, out_near: I64, in_far: I64, missed: Missed) -> str:
-    """``since``: from then on, a lost packet may be the reason of the stall."""
+    """Where a stall was. ``since``: the earliest time of a loss that may have caused it."""
     first, last = begin + _EDGE_NS, end - _EDGE_NS
     if not _between(in_far, first, end + 1):  # all had come before
         return "far"
@@ -234,7 +234,7 @@ def _tunnel(table: pa.Table) -> tuple[Tunnel | None, Tunnel | None]:
 
 
 def _packets(t_ns: I64, octets: I64, parts: I64) -> Tunnel:
-    """Each of the wire's packets; the packets of a super-packet have equal shares of its octets."""
+    """Splits super-packets into their packets on the wire, each with an equal share of the octets."""
     order, count = np.argsort(t_ns, kind="stable"), np.maximum(parts, 1)
     t_ns, each, count = t_ns[order], (octets // count)[order], count[order]
     return Tunnel(np.repeat(t_ns, count), np.repeat(each, count))

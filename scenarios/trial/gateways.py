@@ -47,8 +47,8 @@ _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today'
 
 @dataclass(frozen=True)
 class Site:
-    """Two gateways, the host pairs behind them, and the nodes that they run in, near and far. ``setting``: that of a
-    flow of the first of these pairs, alone. ``flows``: the numbers and pairs of the flows that go through."""
+    """Two gateways, the host pairs behind them, and the nodes that they run in, near and far. ``setting``: the scenario
+    with a single flow, of the first of these pairs. ``flows``: the numbers and pairs of the flows that go through."""
 
     setting: Scenario
     pairs: tuple[int, ...]
@@ -308,7 +308,7 @@ def _lft_proxy(net: Topology, site: Site) -> tuple[str, ...]:
 
 
 def _forwards(net: Topology, site: Site) -> tuple[str, ...]:
-    """The proxy model: from the near gateway's ports to those of the receivers."""
+    """For the proxy model, lft-gateway's forwards: NEAR-ADDRESS:PORT=RECEIVER:PORT for each port of each flow."""
     here = net.address_of(site.nodes[0], "left")
     return tuple(
         f"{_with_port(here, port)}={_with_port(net.receiver_address(pair), port)}"

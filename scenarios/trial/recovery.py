@@ -1,13 +1,13 @@
 """How long a transfer takes to recover from outages of its path: `loss = "time:8s-10s"` of [path] in either direction,
 before or behind the bottleneck, or a `change` to a loss of 100 %; and from events at its gateways.
 
-Recovery is the time from the end of an outage (by the delay box's clock) to the first moment from which on the receiver
-gets at least 90 % of the rate that it had before the first outage: over one round trip of the empty path (10 ms at
-least), and also over a second. The round trip is needed because a second may begin before the data is back and still
-have 90 %, and the second because a burst looks like a high rate for a moment. The rate before the outage is the mean
-over the second half of the time from the transfer's beginning to the first outage, so that slow start does not count.
-Where the next outage or the end of the transfer comes sooner, half a second is enough; with less the recovery is
-unknown.
+Recovery is the time from the end of an outage (by the delay box's clock) to the moment when the rate is back. The rate
+is back when the receiver gets at least 90 % of its rate before the first outage, both over the next round trip of the
+empty path (10 ms at least) and over the next second. The round trip is needed because a second may begin before the
+data is back and still have 90 %. The second is needed because a burst looks like a high rate for a moment. The rate
+before the outage is the mean over the second half of the time from the transfer's beginning to the first outage, so
+that slow start does not count. Where the next outage or the end of the transfer comes sooner, half a second is enough;
+with less the recovery is unknown.
 
 With captures at both ends the moments at which octets arrive are known exactly. Without captures the moments are the
 borders of the receiver's intervals (`[transfer] interval`). Octets may have come at any time in the two intervals next
@@ -32,10 +32,10 @@ from scenarios.trial import arrivals, clock
 from scenarios.trial.concerned import Concerned, by
 from scenarios.trial.files import read_json, write_json
 
-BACK = 0.9  # of the rate before
+BACK = 0.9  # share of the rate before the outage
 SPAN_NS = 10**9
-LEAST_NS = SPAN_NS // 2  # of a span that the next outage or the end cuts short
-ROUND_NS = 10**7  # of a round trip: a shorter one holds too few packets
+LEAST_NS = SPAN_NS // 2  # enough where the next outage or the end cuts a span short
+ROUND_NS = 10**7  # least round trip; a shorter one holds too few packets
 VERSION = 4
 TABLE = "recovery.json"
 ENDED, NEXT, NEVER_BEFORE = "the transfer ended before", "the next outage came before", "no rate before the outage"
@@ -136,7 +136,7 @@ def write(folder: Path) -> None:
 
 
 def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exact: bool) -> list[dict[str, Any]]:
-    """The same for outages on the series' time axis. ``exact``: nothing arrived between two moments."""
+    """Like `of_trial`, with the outages on the series' time axis. ``exact``: nothing arrived between two moments."""
     moments, octets = series
     enough = _before(moments, octets, outages[0][0]) * BACK if outages else 0.0
     found = []
@@ -163,9 +163,9 @@ def _before(moments: I64, octets: I64, first_ns: int) -> float:
 
 
 def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: int) -> int | None:
-    """The index of the first moment from ``end_ns`` on after which octets come at once, and at a rate of ``enough``
-    over a round trip and over a second (or the part of them before ``until_ns``). None if there is no such moment, or
-    too little time is left."""
+    """The index of the moment when the rate is back, at ``end_ns`` or later. The next octets come at the next moment,
+    and the rate is at least ``enough`` over a round trip and over a second, or over the parts of them before
+    ``until_ns``. None if there is no such moment, or too little time is left."""
     moments, octets = series
     cut = int(np.searchsorted(moments, until_ns, side="right")) - 1
     first = int(np.searchsorted(moments, end_ns))

@@ -17,7 +17,7 @@ from scenarios.plan.model import Scenario
 from scenarios.plan.path import Direction
 
 _STALL_S = 4
-_ENTRY_BYTES = 128  # at most, in addition to the packet's own bytes
+_ENTRY_BYTES = 128  # what a ring needs for a packet in addition to its own bytes, at most
 OWN_BYTES = 64 * 2**20  # pktlogger's default
 _LEAST_BYTES, _LEAST_VIRTUAL_BYTES = 8 * 2**20, 2 * 2**20  # two MB are eight blocks of libpcap
 _SUPER_BYTES, _SUPER_S = 2**16, 1e-3
@@ -35,7 +35,7 @@ def in_real_time(setting: Scenario) -> int | None:
 
 
 def in_virtual_time(setting: Scenario) -> int | None:
-    """The bytes of each ring of the kernel, likewise."""
+    """The bytes of each ring of the kernel. None: pktlogger's default."""
     if not _is_slow(setting):
         return None
     lines = _lines(setting)

@@ -45,9 +45,9 @@ def told(setting: Scenario, folder: Path) -> Iterator[list[str]]:
 
 
 def always_have_data(setting: Scenario) -> bool:
-    """Whether the programs of all flows have data to send at every moment. rttcp writes without end, and so does
-    iperf3; with request and response they wait for each other, a paced one may wait for its own timer, and iperf3 may
-    be late where system calls cost time (rttcp's samples show when it is)."""
+    """Whether the programs of all flows have data to send at every moment. rttcp and iperf3 write without pause, with
+    three exceptions. With request and response the ends wait for each other. A paced sender may wait for its own timer.
+    iperf3 may be late where system calls cost time; rttcp may be too, but its samples show when."""
     return all(_always(one) for one in flows.of(setting))
 
 

@@ -17,7 +17,7 @@ from scenarios.statistics.fairness import Count, Shared
 from scenarios.trial import arrivals
 from scenarios.trial.files import read_json
 
-_KEPT = "lfp_shared"  # of the table's metadata
+_KEPT = "lfp_shared"  # key in the table's metadata
 _AROUND = {"plain": {"gateway": None}}  # a flow next to the transfer that goes around its gateways
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
@@ -40,7 +40,7 @@ def of_trial(folder: Path) -> Shared | None:
     known = _arrived(folder, flows) or (not beside and _sampled(folder, flows, offset_ns)) or known
     pairs = {flow.get("pair") or 1 for _, flow, _ in flows}
     if len(pairs) > 1 or end.get("plain"):
-        params = params | {"nic_rate_bps": None}  # each sender has one of its own, and plain TCP none
+        params = params | {"nic_rate_bps": None}  # no NIC is common to all flows; plain TCP's has no limit
     return fairness.shared(known, _bound_bps(params, end))
 
 
@@ -90,10 +90,10 @@ def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> lis
 
 
 def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool) -> Count | None:
-    """The octets acknowledged over time: from the last sample before a flow's first octet was acknowledged (or from the
-    transfer's beginning, if the first sample came later) to the first sample after its last octet (or to the sender's
-    end, if that came earlier). None where these two are not known to the nanosecond (iperf3). The kernel counts the SYN
-    and the FIN as an octet each."""
+    """The octets of a flow acknowledged over time. It begins with the last sample before the first octet was
+    acknowledged, or with the transfer's beginning if the first sample came later. It ends with the first sample after
+    the last octet was acknowledged, or with the sender's end if that came earlier. None where beginning and end are not
+    known to the nanosecond (iperf3). The kernel counts the SYN and the FIN as an octet each."""
     sender = end.get("sender") or {}
     streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
     samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
@@ -163,15 +163,15 @@ def write(folder: Path) -> None:
 
 def acknowledged(samples: Path, streams: Sequence[int]) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """For each of these streams of a transfer the times of its TCP_INFO samples and the octets that were acknowledged
-    by then, selectively, too: a repair acknowledges at once what arrived in the round trips before it. Empty where one
-    of them has none."""
+    by then. Those that only SACK acknowledges count too, because they arrived earlier than the repair that acknowledges
+    them all at once. Empty where one of them has none."""
     names = ("t_ns", "bytes_acked")
     found = _of_streams(samples, streams, (*names, "sacked", "snd_mss")) or _of_streams(samples, streams, names)
     return [(one["t_ns"], np.maximum.accumulate(one["bytes_acked"] + _sacked(one))) for one in found]
 
 
 def _sacked(samples: dict[str, NDArray[np.int64]]) -> NDArray[np.int64] | int:
-    """Octets that the receiver has behind lost ones (SACK), each packet counted as a full one."""
+    """Octets that only SACK acknowledges. The kernel counts them in packets, each of which is taken for a full one."""
     return samples["sacked"] * samples["snd_mss"] if "sacked" in samples else 0
 
 

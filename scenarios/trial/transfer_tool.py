@@ -43,7 +43,7 @@ def data_ports(transfer: Transfer, number: int) -> tuple[int, ...]:
 
 
 def _second(transfer: Transfer) -> tuple[int, tuple[int, ...]]:
-    """Control port and data ports of `transfer.second`: those of flow 1, which does not exist then."""
+    """Control port and data ports of `transfer.second`: flow 1's, because a transfer with `second` has no flow 1."""
     return ports(1)[0], data_ports(transfer, 1)
 
 
@@ -130,7 +130,7 @@ def _short(setting: Scenario, to: tuple[str, str | None], congestion: str) -> Tr
 
 
 def _data_port(setting: Scenario, port: int) -> int | None:
-    """The port of a flow's first stream: with a proxy gateway one that it knows, otherwise any."""
+    """The data port of a flow's first stream. A proxy gateway has to know it; without one any free port does (None)."""
     return port if setting.gateway.is_proxy else None
 
 

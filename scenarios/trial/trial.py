@@ -129,8 +129,8 @@ def compare_syns(trial: Trial, folder: Path, status: dict[str, Any]) -> None:
 
 
 def digest_failed(trial: Trial, folder: Path, ledger: Ledger) -> None:
-    """The same for a failed trial, as far as its samples and captures go. What cannot be read is left out, and the
-    files that it would have come from stay."""
+    """Like `digest`, for a failed trial, as far as its samples and captures go. Files that cannot be read stay, and
+    their tables are left out."""
     with contextlib.suppress(LfpError, OSError, ValueError, LookupError):  # pyarrow's errors are ValueErrors
         digest(trial, folder, ledger)
 
@@ -252,8 +252,8 @@ def path_up(
     back_end: BackEnd = "comet",
     record: Path | None = None,
 ) -> Iterator[Boxes]:
-    """Runs the delay boxes between the routers, with addresses and routes. ``record``: see `delay_box.box`; of the
-    first box."""
+    """Runs the delay boxes between the routers, with addresses and routes. ``record``: the first box's, see
+    `delay_box.box`."""
     limit_ns = lateness.limit_ns(trial.setting)
     with contextlib.ExitStack() as stack:
         boxes = {}

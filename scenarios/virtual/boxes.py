@@ -1,9 +1,9 @@
 """Which delay box a trial in virtual time has, and with which settings.
 
 The default is netem, which costs no wake-ups. The userspace box is used where netem cannot do what the path asks for,
-or when the user asks for it. Its own code in the guest's kernel is used when the user asks for that: it costs no
-wake-ups either. The userspace box does not spin, because spinning would stop virtual time. Under load it looks at
-its ports at intervals of the granularity.
+or when the user asks for it. The box's code in the guest's kernel is used when the user asks for that; it costs no
+wake-ups either. The userspace box does not spin, because spinning would stop virtual time. Under load it looks at its
+ports at intervals of the granularity.
 """
 
 from __future__ import annotations
@@ -131,10 +131,10 @@ def note(trial: Trial, box: str) -> str:
 
 
 def _bulk(transfer: Transfer, buffered: bool) -> dict[str, bool]:
-    """Whether rttcp's content is not copied, where the scenario leaves it open: that saves the time of copies, and TCP
-    sends the same. ``buffered``: the send buffer may be the limit, and data that are not copied are not in it.
-    Rejected: longer writes. How much fits into a send buffer depends on them, and figures would differ from real
-    time's."""
+    """The option with which rttcp does not copy content; empty where the scenario or the transfer rules it out. TCP
+    sends the same without copies, and the copies' time is saved. ``buffered``: the send buffer may be the limit. Then
+    rttcp has to copy, because data that are not copied are not in the buffer. Rejected: longer writes. How much fits
+    into a send buffer depends on them, and figures would differ from real time's."""
     copied = transfer.tool != "rttcp" or transfer.request is not None or transfer.verify or buffered
     return {} if copied or transfer.zerocopy is not None else {"zerocopy": True}
 

@@ -3,8 +3,8 @@ seconds, packets and bytes.
 
 Packets take most of it, so the estimate depends on the length of super-packets, which follows from rate and granularity
 (`boxes`). The prices are processor seconds of two cores of 2025 (docs/explanation/virtual-time.md describes the
-measurements). On another machine earlier runs correct them (``scenarios.run.speed``), and during a run the clock does
-(`under_way`). The price of a user's own program as a gateway is a guess.
+measurements). On another machine earlier runs correct them (``scenarios.run.speed``), and during a run the guest's
+clock corrects them (`under_way`). The price of a user's own program as a gateway is a guess.
 """
 
 from __future__ import annotations

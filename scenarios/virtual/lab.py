@@ -60,7 +60,7 @@ def laid(network: Network, scratch: Path) -> Iterator[tuple[Topology, Boxes]]:
 
 @contextmanager
 def running(network: Network, scratch: Path) -> Iterator[None]:
-    """The same in a guest, where 'ip netns exec' and /etc/hosts know the nodes by their names."""
+    """Like `laid`, in a guest, where 'ip netns exec' and /etc/hosts know the nodes by their names."""
     with laid(network, scratch) as (net, _):
         _name(net)
         yield
