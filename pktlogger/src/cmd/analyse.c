@@ -61,8 +61,8 @@ struct settings {
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "FILE",                                                                                            \
          .offset = AT(line),                                                                                           \
-         .help = "what the line lets through over time, from the sender's machine to the receiver's and back "         \
-                 "(FORMAT.md section 6, \"line\"); default: what the record of --box has"},                            \
+         .help = "rate of the line over time, in both directions (FORMAT.md section 6, \"line\"); default: from the "  \
+                 "record of --box"},                                                                                   \
         {.name = "scales",                                                                                             \
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "TIME,...",                                                                                        \
@@ -78,14 +78,14 @@ struct settings {
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "FILE",                                                                                            \
          .offset = AT(samples),                                                                                        \
-         .help = "what was queued in the senders' sockets, sampled while they sent (FORMAT.md, Samples): it tells a "  \
-                 "silence of the application from one of the send buffer"},                                            \
+         .help = "samples of the senders' sockets (FORMAT.md, Samples), which distinguish an idle program from a "     \
+                 "full send buffer"},                                                                                  \
         {.name = "outages",                                                                                            \
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "BEGIN-END,...",                                                                                   \
          .offset = AT(outages),                                                                                        \
-         .help = "when outages of the path were, in nanoseconds of the captures' clock; -END where the beginning is "  \
-                 "not known; default: not known, and a path is down while it takes what is sent"},                     \
+         .help = "when the path had outages, in nanoseconds of the captures' clock; -END if the beginning is not "     \
+                 "known; default: not known, and an outage lasts while packets are lost"},                             \
         {.name = "late-from",                                                                                          \
          .kind = NC_OPT_QUANTITY,                                                                                      \
          .unit = NC_UNIT_DURATION,                                                                                     \
@@ -93,15 +93,15 @@ struct settings {
          .min = 1000,                                                                                                  \
          .max = LONGEST_NS,                                                                                            \
          .offset = AT(late_from_ns),                                                                                   \
-         .help = "with --box: the box counts as late from this lateness on; more than what its --granularity and "     \
-                 "--poll ask for"},                                                                                    \
+         .help =                                                                                                       \
+             "with --box: the least lateness that counts; choose more than the box's --granularity and --poll cause"}, \
         {.name = "clock",                                                                                              \
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "CLOCK",                                                                                           \
          .default_text = "estimate",                                                                                   \
          .offset = AT(clock),                                                                                          \
-         .help = "how the receiver's clock is related to the sender's: same, estimate, or OFFSET,PPM by which it is "  \
-                 "ahead and drifts, as in -300ms,20"},                                                                 \
+         .help = "relation of the receiver's clock to the sender's: same, estimate, or OFFSET,PPM (how far it is "     \
+                 "ahead, and its drift), as in -300ms,20"},                                                            \
         {.name = "always-data",                                                                                        \
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(always_data),                                                                                    \
@@ -109,16 +109,16 @@ struct settings {
         {.name = "sender-accepted",                                                                                    \
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(sender_accepted),                                                                                \
-         .help = "the sender's machine accepted the connections; it tells directions apart where every packet has "    \
-                 "one time in both captures"},                                                                         \
+         .help = "the sender's machine accepted the connections; needed only if every packet has the same time in "    \
+                 "both captures"},                                                                                     \
         {.name = "from-gateway",                                                                                       \
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(from_gateway),                                                                                   \
-         .help = "the sender's machine is a gateway: it sends on what comes to it by other connections"},              \
+         .help = "the sender's machine is a gateway: it passes on data of other connections"},                         \
         {.name = "to-gateway",                                                                                         \
          .kind = NC_OPT_FLAG,                                                                                          \
          .offset = AT(to_gateway),                                                                                     \
-         .help = "the receiver's machine is a gateway: it sends on what it receives by other connections"},            \
+         .help = "the receiver's machine is a gateway: it passes the data on by other connections"},                   \
         {.name = "opening",                                                                                            \
          .kind = NC_OPT_QUANTITY,                                                                                      \
          .unit = NC_UNIT_BYTES,                                                                                        \
@@ -126,14 +126,14 @@ struct settings {
          .min = PL_OPENING_BYTES,                                                                                      \
          .max = UINT64_C(1) << 40,                                                                                     \
          .offset = AT(opening_bytes),                                                                                  \
-         .help = "with --always-data: what a program may send at the beginning of a connection and await answers, "    \
-                 "as rttcp does with --window (its opening_bytes)"},                                                   \
+         .help = "with --always-data: octets that a program may send first while it waits for answers, as rttcp does " \
+                 "with --window (its opening_bytes)"},                                                                 \
         {.name = "interface",                                                                                          \
          .kind = NC_OPT_STRING,                                                                                        \
          .metavar = "IF[,IF]",                                                                                         \
          .offset = AT(interface),                                                                                      \
-         .help = "of captures of several interfaces, the only one that counts: its name or number in the file, as in " \
-                 "eth0; the receiver's, where it is another one, behind a comma"},                                     \
+         .help = "use only packets of this interface (name or number in the file), as in eth0; after a comma: "        \
+                 "another one for the receiver's capture"},                                                            \
         PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
 
 /* clang-format off */

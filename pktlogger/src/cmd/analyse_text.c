@@ -149,7 +149,7 @@ static void print_outline(const struct pl_transfer *t)
                t->in_flight_at_end, plural(t->in_flight_at_end));
     if (t->reordered)
         printf("  %" PRIu64
-               " packet%s arrived behind later ones, by %u places at most, and %.3g ms too late at most.\n",
+               " packet%s arrived after later ones: overtaken by %u packets at most, and %.3g ms late at most.\n",
                t->reordered, plural(t->reordered), t->overtaken_max, ms(t->reordered_late_ns));
 }
 
@@ -196,7 +196,8 @@ static void print_marks(const struct pl_transfer *t)
     printf("  %" PRIu64 " packet%s arrived marked CE", marks->ce_received, plural(marks->ce_received));
     if (t->box)
         printf(" (the box marked %" PRIu64 ")", marks->box_marked);
-    printf(accurate ? "; the sender heard of %" PRIu64 " of them" : "; %" PRIu64 " acknowledgements with ECE came back",
+    printf(accurate ? "; %" PRIu64 " of these were reported to the sender"
+                    : "; %" PRIu64 " acknowledgements with ECE came back",
            accurate ? marks->ce_reported : marks->ece_received);
     printf(", and reduced its window %" PRIu64 " time%s\n", marks->reductions, plural(marks->reductions));
 }
@@ -242,7 +243,7 @@ void pl_clock_print(const struct pl_clock *clock, int64_t began_ns)
                "if the "
                "clocks are one.\n");
     if (clock->kind == PL_CLOCK_ONE) {
-        printf("The captures agree with one clock. Were they two, the receiver's could be up to %.4g ms off.",
+        printf("The captures agree with one clock. If there are two, the receiver's may be wrong by up to %.4g ms.",
                ms(clock->bound_ns));
         print_drift(clock);
         printf("\n");
@@ -265,9 +266,8 @@ void pl_clock_print(const struct pl_clock *clock, int64_t began_ns)
 static void print_window(const struct pl_transfer *t)
 {
     if (!t->scale_known)
-        printf("  No SYN was captured that says how the receiver's window is scaled (by %u bits at least), so no limit "
-               "is put "
-               "down to it; \"the congestion window\" below may be the receiver's.\n",
+        printf("  No captured SYN shows the scale of the receiver's window (at least %u bits), so it is never named as "
+               "a limit; \"the congestion window\" below may be the receiver's.\n",
                t->scale_least);
 }
 

@@ -30,7 +30,8 @@ static const struct nc_option options[] = {
      .kind = NC_OPT_STRING,
      .metavar = "FILE",
      .offset = AT(key),
-     .help = "64 hexadecimal digits: captures with one key have one mapping; default: random, and not kept"},
+     .help =
+         "file with 64 hexadecimal digits; captures with the same key get the same mapping; default: random, not kept"},
     PL_OPTION_TUNNELS(AT(tunnels)),
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };

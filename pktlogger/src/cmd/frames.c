@@ -30,7 +30,7 @@ static const struct nc_option options[] = {
     PL_OPTION_OUTPUT(AT(output)),
     {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .offset = AT(mtu_bytes), .min = MTU_MIN,
      .max = MTU_MAX,
-     .help = "MTU of the link; a longer UDP or TCP frame counts as the wire packets that it stands for"},
+     .help = "MTU of the link; a longer UDP or TCP frame counts as several wire packets"},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
 };
 /* clang-format on */

@@ -26,7 +26,7 @@ struct settings {
 /* clang-format off */
 static const struct nc_option options[] = {
     {.name = "rules", .letter = 'r', .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(rules),
-     .help = "what to look for: a rule a line, as in: login string \"USER root\" nocase"},
+     .help = "file with one rule per line, as in: login string \"USER root\" nocase"},
     {.name = "interface", .letter = 'i', .kind = NC_OPT_STRING, .metavar = "NAME[@NETNS]", .offset = AT(interface),
      .help = "read live from this interface instead of files"},
     {.name = "filter", .letter = 'f', .kind = NC_OPT_STRING, .metavar = "EXPR", .offset = AT(filter),
@@ -40,13 +40,13 @@ static const struct nc_option options[] = {
      .help = "live: the kernel's ring"},
     {.name = "stream-memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 64 << 10,
      .max = UINT64_C(64) << 30, .offset = AT(stream_bytes),
-     .help = "what one direction of a connection may hold while bytes before are missing"},
+     .help = "memory for the bytes that a direction of a connection holds while earlier ones are missing"},
     {.name = "memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "512MB", .min = 1 << 20,
      .max = UINT64_C(1) << 40, .offset = AT(memory_bytes),
-     .help = "what all connections together may hold, states of the pattern matcher included"},
+     .help = "memory for all connections together, including the states of the pattern matcher"},
     {.name = "connections", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "65536", .min = 16,
      .max = 1 << 24, .offset = AT(connections),
-     .help = "connections followed at once; the one used least recently makes room"},
+     .help = "connections followed at a time; a new one replaces the least recently used one"},
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
     PL_OPTION_PARENT_DEATH(AT(parent_death)),
 };

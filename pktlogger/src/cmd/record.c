@@ -30,16 +30,16 @@ struct settings {
 static const struct nc_option options[] = {
     {.name = "results", .kind = NC_OPT_SECTION},
     {.name = "port-a", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[0]),
-     .help = "pcapng of what crossed port a, both ways"},
+     .help = "pcapng of the packets at port a, in both directions"},
     {.name = "port-b", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[1]),
-     .help = "pcapng of what crossed port b, both ways"},
+     .help = "pcapng of the packets at port b, in both directions"},
     {.name = "write", .letter = 'w', .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[2]),
-     .help = "pcapng of both ports; dropped packets say so in a comment"},
+     .help = "pcapng of both ports; dropped packets have a comment"},
     PL_OPTION_FOLDER(AT(names.folder),
                      "folder for columns, one row a wire packet: times, fate, sequence numbers; it is made, or must be "
                      "empty"),
     {.name = "running", .kind = NC_OPT_SECTION},
-    PL_OPTION_DURATION(AT(duration_ns), "stop after this time; otherwise when the box ends"),
+    PL_OPTION_DURATION(AT(duration_ns), "stop after this time; default: when the box ends"),
     PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
     PL_OPTION_PARENT_DEATH(AT(parent_death)),
 };
