@@ -29,7 +29,7 @@ DATA_PORT, STREAMS = 5011, 4
 MODELS = ("proxy", "router")
 OPTIONS_BYTES, HEADERS_BYTES = 12, 52  # TCP's timestamps; with the headers of TCP and IPv4
 ETHERNET_BYTES = 14
-LEAST_GAIN = 1.5  # of largest packets over smallest: 1 if only octets had a cost, 19 if only packets had one
+LEAST_GAIN = 1.5  # largest over smallest packets; 1 if only octets had a cost, 19 if only packets had
 
 
 @dataclass(frozen=True)

@@ -56,7 +56,8 @@ def waits(pair: Hosts, place: Place) -> Iterator[Row]:
 
 def together(pair: Hosts, place: Place) -> Iterator[Row]:
     """Whether each bunch of waiting packets leaves at its own opening: if more left at once, some would leave before
-    their opening; if fewer left, the rest would be late. A single delay on a busy machine is neither error."""
+    their opening; if fewer left, the rest would be late. A single delay on a busy machine counts as neither of these
+    errors."""
     path: dict[str, int | str] = {"delay_ns": TAKEN_IN_NS, "bunch_ns": BUNCH_PERIOD_NS, "bunch_packets": TOGETHER}
     with (
         box(pair, MTU, path, place.scratch, place.ledger, **AWAKE),
@@ -68,7 +69,7 @@ def together(pair: Hosts, place: Place) -> Iterator[Row]:
     if not np.array_equal(found, np.arange(sent)):
         raise LfpError(f"delay.accuracy: {sent} packets were sent, {found.size} arrived in order; is the machine busy?")
     exits_ns, bunch = capture.points[0].t_ns[row] - _ahead_ns(), np.arange(sent) // TOGETHER
-    opening = int(np.median(np.round(exits_ns / BUNCH_PERIOD_NS) - bunch))  # the first: most leave at their opening
+    opening = int(np.median(np.round(exits_ns / BUNCH_PERIOD_NS) - bunch))  # of the first bunch, by most packets
     late_us = (exits_ns - (opening + bunch) * BUNCH_PERIOD_NS) / 1e3
     name, note = f"bunches of {TOGETHER} packets", f"{sent} wire packets of super-packets"
     yield Row(f"{name}, before their opening", "packets", int((late_us < 0).sum()), 0, 0, note)

@@ -34,7 +34,7 @@ def _dashboard(runs: Path) -> Iterator[tuple[str, int]]:
         "0",
         "--gateway",
         str(runs / "none"),
-    ]  # with a tool's page there need not be any run
+    ]  # a dashboard that watches a tool starts without any run
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout

@@ -17,12 +17,12 @@ from bench.invariants.trials import Array, Json, Trial, until
 from scenarios.trial import clock
 
 LATE_ECN = (0, 2, 5)  # values of net.ipv4.tcp_ecn with which an opened connection does not ask for ECN
-JIFFY_NS = 1_000_000  # of the virtual kernel, whose TCP_INFO counts time in it
+JIFFY_NS = 1_000_000  # the unit of times in TCP_INFO of the virtual kernel
 SPAN_NS = 100_000_000
 CALL_NS = 10_000  # the longest time of a program between two of its calls
 IPERF3_COOKIE = 37
 RTO = 1  # a kind of pktlogger's events
-NOT_DROPPED = ("sent", "held", "unseen")  # in the box's account of a flow
+NOT_DROPPED = ("sent", "held", "unseen")  # packets that the box's account of a flow does not count as dropped
 NEAR = 1 + 1e-9
 
 

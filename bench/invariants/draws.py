@@ -1,11 +1,11 @@
 """Settings drawn at random, for every test and bench that draws any: control, ECN, queue management, losses, outages,
 changes of the path, flows, gateways, tools, windows, buffers, pacing, and both boxes.
 
-`SPACE` has the values of each dimension, the plainest first; one that is repeated is drawn more often. A draw is a
-function of (seed, index), and so is each of its dimensions alone: a test that narrows one leaves the others as they
-are, and a failing draw is made plainer dimension by dimension (`shrink.py`). `_settle` says which values do not go
-together. Each draw has a seed of its own in `path.seed`, so its scenario file gives the same trial alone as among
-others. Rejected: one generator for all draws of a seed, in which draw 7 is another one when draw 6 has changed.
+`SPACE` has the values of each dimension, the plainest first; a value that is listed several times is drawn more often.
+A draw is a function of (seed, index), and so is each of its dimensions alone: a test that narrows one leaves the others
+as they are, and a failing draw is made plainer dimension by dimension (`shrink.py`). `_settle` says which values do not
+go together. Each draw has a seed of its own in `path.seed`, so its scenario file gives the same trial alone as among
+others. Rejected: one generator for all draws of a seed. Whenever draw 6 changed, draw 7 would change too.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ SPACE: Space = {
     "flow.pair": (1, 1, 1, 2),
     "flow.tool": ("rttcp", "rttcp", "rttcp", "rttcp", "iperf3"),
 }
-SECONDS = 2  # of [transfer]'s flow; others begin and end within it, or a little later
+SECONDS = 2  # [transfer]'s flow; others begin and end within this time, or a little later
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,7 @@ def _settle(values: Table) -> Table:
     if values["tool"] == "iperf3":
         values |= {name: SPACE[name][0] for name in ("parallel", "bidir", "pace")}
     if values["gateway"] != "none":
-        values["window"] = None  # a gateway offers one of its own
+        values["window"] = None  # the sender sees the gateway's window
         values |= {name: "600KB" for name in values if name.startswith("flow.amount")}
     if values["gateway"] in ("proxy", "socat"):
         values |= {"parallel": 1, "bidir": False}

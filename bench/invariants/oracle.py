@@ -16,22 +16,22 @@ at the same time, either is right:
 - Pacing at a rate that the congestion control sets, as BBR does, counts as congestion control. A program that sets a
   rate itself may also keep to it by writing its data at that rate.
 
-pktlogger gives each round one cause. So its cause at a moment is accepted if the kernel has that cause for at least a
-quarter of the time from one round trip before the moment to one round trip after it: the round that holds the moment is
-about half of this time, and has the cause for at least half of its own time. A round lasts until its first octet is
-acknowledged (FORMAT.md section 4). This time is the round trip that counts here, but at most twice the smoothed RTT,
-after which a probe is due. The smoothed RTT alone is not enough: when the path becomes longer, it follows by only an
-eighth with each acknowledgement (RFC 6298).
+pktlogger gives each round one cause. So a moment's cause is compared with the kernel's causes from one round trip
+before the moment to one round trip after it. It is accepted if the kernel has it for at least a quarter of that span:
+the round that holds the moment is about half of the span, and has the cause for at least half of its own time. A round
+lasts until its first octet is acknowledged (FORMAT.md section 4). That duration is the round trip used here, but at
+most twice the smoothed RTT, after which a probe is due. The smoothed RTT alone is not enough: when the path becomes
+longer, it follows by only an eighth with each acknowledgement (RFC 6298).
 
 pktlogger knows program and kernel only by samples. So if two samples are further apart than a round trip, their
 distance counts instead of the round trip. And the kernel's cause at a sample is accepted from the previous sample to
-the next one: a program that writes every 20 ms and waits for 4 ms of them, sampled every 10 ms, waits in a fifth of the
-samples, and each sample stands for the time around it. pktlogger judges a silence by itself, so a row of its table that
-is shorter than twice this time is also accepted if the kernel agrees for half of it. The last round, and a round in
-which a recovery begins, have no end and get the cause of the round before. So nothing is compared for a round trip from
-the beginning of such a round on, which is the time when its first octet was sent. Of the remaining time one round trip
-may be wrong (or the distance of two samples, if that is longer), because a sample stands for half of this distance
-before and after it, whatever the program did there. That is the bound.
+the next one, because each sample stands for the time around it. For example, a program that waits for 4 ms in every 20
+ms, sampled every 10 ms, waits in a fifth of the samples. pktlogger judges a silence by itself. So a row of its table
+that is shorter than two round trips (or two distances of samples) is also accepted if the kernel agrees for half of it.
+The last round, and a round in which a recovery begins, have no end and get the cause of the round before. Such a round
+begins when its first octet is sent, and nothing is compared during the round trip after that. In the remaining time
+pktlogger may be wrong for one round trip in total (or for the distance of two samples, if that is longer), because a
+sample stands for half of this distance before and after it, whatever the program did there. This is the bound.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ _NO_MORE = {Why.EMPTY, Why.NAGLE, Why.DEFER}  # the program has written nothing 
 
 @dataclass(frozen=True)
 class Account:
-    """A flow's limits by its kernel, from ``t_ns`` of each record on: ``group`` is the kernel's own, ``accepted`` all
-    that count as right. ``unfinished_ns``: the beginnings of rounds without an end."""
+    """A flow's limits according to its kernel's records. Each holds from its ``t_ns`` until the next record. ``group``:
+    the limit that the kernel names; ``accepted``: all limits that count as right. ``unfinished_ns``: when the rounds
+    without an end began."""
 
     t_ns: Array
     group: Array
@@ -129,8 +130,9 @@ def account(records: Records, end_ns: int) -> Account:
 
 
 def _round_trips(records: Records, repairs: Array) -> Array:
-    """The round-trip time at each record: the smoothed one, or the time until everything sent by then was acknowledged
-    if that is longer and no recovery begins meanwhile, but at most twice the smoothed one."""
+    """The round-trip time at each record. It is the smoothed RTT, or, if that is longer, the time until everything sent
+    so far was acknowledged. The latter counts only if no recovery begins meanwhile, and up to twice the smoothed
+    RTT."""
     t_ns, smoothed = records["t_ns"].astype(np.int64), records["rtt_us"].astype(np.int64) * 1000
     una, sent = _numbers(records)
     answer = np.searchsorted(una, sent)
@@ -148,8 +150,8 @@ def _numbers(records: Records) -> tuple[Array, Array]:
 
 
 def _whys(records: Records) -> Array:
-    """Each record's reason, with SAME replaced by the previous record's. After a moment without unsent data, data that
-    the kernel has not yet tried to send wait for the host."""
+    """Each record's reason, with SAME replaced by the previous record's. If the previous reason is that all data were
+    sent, and there are unsent data now, the kernel has not tried to send them yet. They wait for the host."""
     told = records["why"] != Why.SAME
     last = np.maximum.accumulate(np.where(told, np.arange(records.size), 0))
     why: Array = records["why"][last].astype(np.int64)
@@ -158,8 +160,9 @@ def _whys(records: Records) -> Array:
 
 
 def _unfinished(records: Records, repairs: Array) -> Array:
-    """The beginnings of the last round, and of the longest round in which each recovery began: the time when the first
-    octet that was outstanding at its end was sent."""
+    """When the rounds without an end began, at the earliest: the last round, and each round in which a recovery began.
+    That is when the octet was sent that was the first one outstanding at the last record, or when the recovery
+    began."""
     entered = np.flatnonzero(repairs & ~np.concatenate(([False], repairs[:-1])))
     una, sent = _numbers(records)
     first = np.searchsorted(sent, np.minimum(una[np.append(entered, -1)], sent[-1] - 1), "right")
@@ -168,7 +171,7 @@ def _unfinished(records: Records, repairs: Array) -> Array:
 
 
 def _before_repairs(records: Records) -> Array:
-    """Whether a recovery begins before anything new is sent or acknowledged."""
+    """For each record, whether a recovery begins before anything new is sent or acknowledged."""
     state, before = records["state"], np.zeros(records.size, bool)
     moved = (np.diff(records["una"], prepend=records["una"][:1]) != 0) | (
         np.diff(records["next"], prepend=records["next"][:1]) != 0
@@ -181,8 +184,8 @@ def _before_repairs(records: Records) -> Array:
 
 
 def _overdue(records: Records, end_ns: int) -> Array:
-    """Whether data are outstanding and none of them is acknowledged for two round trips, so that a probe is due. The
-    kernel writes no record of the probe itself, nor of an acknowledgement of the last octet."""
+    """For each record, whether data are outstanding and none of them is acknowledged for two round trips, so that a
+    probe is due. The kernel writes no record of the probe itself, nor of an acknowledgement of the last octet."""
     advanced = np.concatenate(([True], np.diff(records["una"]) != 0))
     waits_for = advanced | np.concatenate(([True], (records["una"] == records["next"])[:-1]))
     since = np.maximum.accumulate(np.where(waits_for, np.arange(records.size), 0))
@@ -242,8 +245,7 @@ def _sampled(account: Account, sampled_ns: Array | None, at_ns: Array) -> Array:
 
 
 def _rtt(own: Account, at_ns: Array) -> Array:
-    """The round-trip time at each time: the longer one of then and of a round trip later, because the values are
-    smoothed."""
+    """The round-trip time at each time. Smoothed values lag, so the value a round trip later counts if it is larger."""
     now = own.rtt_ns[np.maximum(np.searchsorted(own.t_ns, at_ns, "right") - 1, 0)]
     later = own.rtt_ns[np.maximum(np.searchsorted(own.t_ns, at_ns + now, "right") - 1, 0)]
     return np.maximum(np.maximum(now, later), 1)

@@ -115,7 +115,7 @@ class Trial:
         return waits.load(self.folder / waits.FILE)
 
     def records_of(self, flow: Json) -> waits.Records:
-        """The same for a captured flow. Empty without a complete file."""
+        """What the sender of a captured flow waited for. Empty without a complete file."""
         if self.records is None:
             return np.zeros(0, waits.RECORD)
         local = ip_address(flow["sender"]["address"]).packed
@@ -171,8 +171,9 @@ class Trial:
         return np.zeros(0, np.int64)
 
     def _samples(self, row: Json) -> Columns:
-        """TCP_INFO of the senders of all streams of a row, likewise. The offset between the two clocks is the trial's:
-        both ends are on one machine, and iperf3 does not report its beginning if its server's document is missing."""
+        """TCP_INFO of the senders of all streams of a row, ``t_ns`` on the captures' clock. The trial's offset between
+        the two clocks is used: both ends are on one machine, and iperf3 does not report its beginning if its server's
+        document is missing."""
         file = f"{FLOWS}/{row['flow_name']}/tcp_info" if row["flow"] else "tcp_info"
         if not (self.folder / f"{file}.parquet").exists():
             return {}

@@ -27,7 +27,7 @@ Times = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 BUSY_SHARE = 0.98  # share of a round trip above which the path's rate is the limit
 RECOVERY, LOSS = 3, 4  # tcpi_ca_state
-_LINK_BYTES = 14  # of a frame, not counted by framing = "ip"
+_LINK_BYTES = 14  # a frame's link header, which framing = "ip" does not count
 _ROOM_SEGMENTS = 3  # a window with more room than this does not limit
 
 
@@ -47,7 +47,7 @@ class Truth:
         """The limit between each sample and the next one."""
         of, lasted_ns = self._of, np.diff(self.t_ns)
         paced = bool(self._trial.setting.transfer.pace)
-        filled = "tcp_wmem" in self._trial.setting.profile.sysctl  # with an application that always has more data
+        filled = "tcp_wmem" in self._trial.setting.profile.sysctl  # the application always has more data
         share = {
             name: np.diff(of[f"{name}_us"]) * 1000 / lasted_ns
             for name in ("busy_time", "rwnd_limited", "sndbuf_limited")
@@ -85,7 +85,7 @@ def _down(folder: Path, loss: str, t_ns: Times, rtt_ns: int) -> Flags:
     table = parquet.read_table(folder / "box.parquet")
     fates = json.loads((table.schema.metadata or {})[b"pktlogger.record"])["fates"]
     flow = table["flow"].to_numpy()
-    main = np.bincount(flow[flow < table.num_rows]).argmax()  # that of the data, not of the control connection
+    main = np.bincount(flow[flow < table.num_rows]).argmax()  # the data connection, not the control connection
     forth = (table["direction"].to_numpy() == 0) & (flow == main)
     came, fate = table["t_arrival_ns"].to_numpy()[forth], table["fate"].to_numpy()[forth]
     order = np.argsort(came, kind="stable")

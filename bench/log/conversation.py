@@ -34,7 +34,7 @@ class _Packet:
     forward: bool
     number: int  # sequence number of data, else acknowledgement number
     sack: tuple[int, int] | None = None
-    number_of_data: int = 0  # data packets sent before it in this cycle: the low part of its IPv4 identification
+    number_of_data: int = 0  # how many data packets came before in this cycle: low part of the IPv4 identification
 
 
 def write(folder: Path, packets: int) -> tuple[Path, Path]:

@@ -35,7 +35,7 @@ class Rule:
     says: str
     source: str
     changes: Callable[[Account, Made, Talk], Account]
-    may: bool = False  # it does so now and then
+    may: bool = False  # the program does not always follow the rule
 
 
 @dataclass
@@ -70,7 +70,7 @@ def compare(made: Made, right: Accounts, theirs: Accounts, rules: Iterable[Rule]
         if key not in right or key not in theirs:
             tally.compared += 1
             if key not in right and key[:2] in {one[:2] for one in right} and made.case["twice"] != "no":
-                tally.by_rule["copies"] += 1  # a reset's number begins a connection of its own
+                tally.by_rule["copies"] += 1  # the program takes a copied reset for a new connection
                 continue
             if not right and made.case["snap"] != "whole":
                 tally.by_rule["cut header"] += 1
@@ -172,7 +172,7 @@ def _used_ports(account: Account, made: Made, talk: Talk) -> Account:
     if talk.kind != "ports used again" or made.case["begun"] != "late" or talk.sender_opens:
         return account
     sent, got = account.packets or (0, 0)
-    handshake = account.handshake and _times(made) == 2  # the copy of the SYN opens it
+    handshake = account.handshake and _times(made) == 2  # the copy of the SYN counts as the opening
     return replace(account, packets=(sent, got - 1 if talk.opened else got + 1), handshake=handshake)
 
 

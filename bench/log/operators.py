@@ -37,7 +37,7 @@ from scenarios.virtual.machine import Machine
 NAME, REAL = "log.operators", "log.operators_real"
 EACH, EACH_REAL, FIRST_SEED, JOBS = 20, 5, 3000, 2
 GOAL, GOAL_REAL = 0.95, 0.9
-ATTEMPTS = 3  # at a trial that was not valid
+ATTEMPTS = 3  # how often a trial that was not valid is made
 TIMEOUT_S, MEMORY_BYTES = 300, 2**29
 NO_VERDICT = "none"
 _AND_LOSSES = "(?:, or by losses at it and what followed them)?"

@@ -14,7 +14,7 @@ from typing import Any
 
 Json = dict[str, Any]
 MTU, MSS, LATEST_S = 1500, 1460, 8.0
-MOST_BYTES = 50_000_000  # of a transfer; this bounds the time that a recipe takes
+MOST_BYTES = 50_000_000  # the largest transfer; this bounds the time that a recipe takes
 RENO = "Linux, Reno"
 # Stacks that differ in what they offer and how they grow, with their sysctls. In "fixed window" the receiver's buffer
 # does not grow by itself.

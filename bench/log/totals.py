@@ -133,7 +133,8 @@ def dsacks(columns: dict[str, Any]) -> np.ndarray:
 
 
 def _edge(columns: dict[str, Any], name: str, block: int, least: int | None = None) -> np.ndarray:
-    """An edge of a block, of the packets that have more blocks than `least` (default: than `block`)."""
+    """An edge of each packet's SACK block number `block` (from 0). Only packets with more than `least` blocks (default:
+    `block`) are listed."""
     more = columns["sack_n"].to_numpy() > (block if least is None else least)
     return np.asarray(pc.list_element(columns[name].filter(more), block).to_numpy())
 

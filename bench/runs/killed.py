@@ -27,7 +27,7 @@ from scenarios.virtual import kernel
 
 NAME = "run.killed"
 MOMENTS, SEED = 20, 1995
-LONGEST = 0.6  # from the start of the process to the kill, as a share of an undisturbed run: two or three kills a run
+LONGEST = 0.6  # longest time until the kill, as a share of an undisturbed run: two or three kills a run
 CLEAN_S, WHOLE_S = 60.0, 600.0
 SCENARIO = """
 [scenario]
@@ -116,8 +116,8 @@ def _once(found: Account, after_s: float, path: Path, folder: Path, clock: str) 
         return  # it had ended by itself
     found.moments += 1
     Lfp("clean").finish(CLEAN_S)
-    until(lambda: not lfp.left(), CLEAN_S / 2)  # tools that end in order take a moment
-    until(lambda: not strays() - before, CLEAN_S / 6)  # other runs on this machine make and remove theirs
+    until(lambda: not lfp.left(), CLEAN_S / 2)  # tools need a moment to exit cleanly
+    until(lambda: not strays() - before, CLEAN_S / 6)  # what other runs on this machine create disappears soon
     left = [*lfp.left(), *lfp.records(), *(strays() - before), *map(str, folder.glob("*/trials/.*"))]
     found.left += len(left)
     found.note = found.note or "; ".join(left)

@@ -22,7 +22,7 @@ from scenarios.virtual import kernel
 
 FILE = Path(__file__).with_suffix(".toml")
 STARTUP_S = 3.0  # at most, wall time
-CAPTURE_COST = 0.15  # at most, of the wall time of the same transfer without captures
+CAPTURE_COST = 0.15  # at most, as a share of the wall time of the same transfer without captures
 _PAIRS, _SECONDS, _LONG_S = 3, 20, 600
 
 

@@ -33,7 +33,7 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
     existing = [plan for plan in plans if plan.base.topology.kind == "existing"]
     if existing and any(plan.base.topology.left for plan in existing) and os.geteuid() != 0:
         raise MissingError("topology.left: the delay box joins interfaces of this machine; run it as root")
-    virtual = virtual or len(existing) == len(plans)  # nothing is made, so no privilege is needed
+    virtual = virtual or len(existing) == len(plans)  # no network is made, so no privilege is needed
     checks.require(list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan))), virtual=virtual)
     for plan in plans:
         if plan.base.run.precision is not None:

@@ -234,7 +234,7 @@ def _measured(trial: dict[str, Any], captured: bool, several: bool) -> tuple[str
     metrics, verdict = trial["metrics"], trial["verdict"]
     share = metrics["stopped_share"]
     row = {**trial, **metrics, "valid": verdict["valid"], "reasons": "; ".join(verdict["reasons"])}
-    row |= {"cause": verdicts.short(verdict), "flows_common_ns": None}  # shown in a column of its own
+    row |= {"cause": verdicts.short(verdict), "flows_common_ns": None}  # the share has a column of its own
     limited = (_limited(metrics),) if captured else ()
     shared = (_shared(trial),) if several else ()
     return _round_trip(trial), "" if share is None else readable.number(share, 2), *limited, *shared, outcome(row)

@@ -24,7 +24,7 @@ def command(run: str, as_json: bool, summary: str | None, runs_dir: Path) -> Non
     run_dir = runs.find(run, runs_dir)
     view = None if as_json or summary else shown.read(run_dir)
     if view is None:
-        from lfp.commands import _show  # takes longer than all else here
+        from lfp.commands import _show  # not on top: loading it takes longer than printing a kept view
 
         if summary:
             _show.print_summary(run_dir, summary)
