@@ -34,7 +34,7 @@ from netcommon.errors import LfpError
 
 POLL_MS = 500
 PLOT_PX = 960
-WIDTH_PX = 400  # of the timeline next to the curve, without its axes and legends
+WIDTH_PX = 400  # width of the timeline's plot next to the curve, without axes and legends
 THEMES = ("light", "dark")
 
 
@@ -123,7 +123,7 @@ def result(text: Messages, shown: list[Demonstrated], run: Run) -> list[Any]:
     if trial.captured:
         say = timeline_texts[text.language]
         figure = timeline_figure(timeline.load(run, trial), height=PLOT_PX, width_px=WIDTH_PX, say=say)
-        figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has both as text
+        figure.update_layout(font_size=FONT_PX - 4, showlegend=False, title=None)  # the page has them as text
         figure.update_yaxes(title_font_size=FONT_PX - 6)
         plots.append(html.Div([html.H2(text("timeline")), _graph("class-timeline", figure, text("timeline.says"))]))
     return [

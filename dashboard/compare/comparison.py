@@ -18,8 +18,9 @@ _LESS_IS_BETTER = ("_ns", "retransmits", "timeouts", "stopped_share")  # ends of
 
 @dataclass(frozen=True)
 class Compared:
-    """`verdict` True: every cell is the same, better or not worse; False: one is worse; None: one may be. `notes`:
-    sentences about how this was judged. `sides`: the same as curves; None where no setting differs."""
+    """`verdict` True: every cell is the same, better or not worse; False: a cell is worse; None: none is worse, but a
+    cell is undecided. `notes`: sentences about how this was judged. `sides`: the same as curves; None where no setting
+    differs."""
 
     verdict: bool | None
     summary: str

@@ -37,8 +37,8 @@ def page(base: Run, run: Run, wanted: Choice) -> html.Div:
 
 
 def _across(base: Run, run: Run, wanted: Choice) -> html.Div:
-    """The choice of settings that may differ. If none differs it is hidden, because the callback needs it all the
-    same."""
+    """The choice of settings that may differ. If none differs, the choice is hidden rather than left out, because the
+    callback needs it."""
     offered = may_differ(base, run)
     listed = list(dict.fromkeys((*offered, *wanted.across)))
     options = [{"label": name, "value": name} for name in listed]

@@ -20,9 +20,9 @@ from dashboard.core.runs import Json, Run
 from scenarios.plan import cells, columns
 
 THROUGHPUT = "short_term_bps"
-NO_AXIS = ("trial", "repeat")  # the scenario model's default x, and the x of a scenario that asks for no figure
+NO_AXIS = ("trial", "repeat")  # the scenario model's default x; the x with which a scenario asks for no figure
 THEORY, PAPER = "theory", "paper"  # what a reader may hide of a figure
-_UNNAMED = (None, "", NO_AXIS[0])  # an x that no scenario has named
+_UNNAMED = (None, "", NO_AXIS[0])  # values of x where the scenario names none
 _FALLBACK = {"x": "", "y": THROUGHPUT, "value": THROUGHPUT, "series": ""}
 _SAID_INSTEAD = {
     "x": "nothing is drawn over it",
@@ -64,8 +64,9 @@ def asked(run: Run) -> Asked:
 
 
 def _only_axis(run: Run, x: str, y: str) -> str:
-    """The axis of a matrix that would be one row or one column, as after `--set` of the other axis: it is drawn as
-    curves. Empty where both axes differ, where neither does, and while trials are still to come."""
+    """The only axis with several values, where a matrix would be one row or one column, as after `--set` of the other
+    axis. Such a matrix is drawn as curves. Empty where both axes differ, where neither does, and while trials are still
+    to come."""
     numbers = [len({row.get(name) for row in run.rows}) for name in (x, y)]
     if run.state != "done" or not x or not y or min(numbers) != 1 or max(numbers) == 1:
         return ""

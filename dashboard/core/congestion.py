@@ -21,7 +21,7 @@ from netcommon import readable, trial_tables
 from scenarios.plan import cells, columns
 
 F64 = NDArray[np.float64]
-WORDS = {"lfp_xys": ("x", "y", "s")}  # in 1/65536 each, rttcp/cc/kernel/tcp_lfp.c
+WORDS = {"lfp_xys": ("x", "y", "s")}  # each counted in 1/65536 (rttcp/cc/kernel/tcp_lfp.c)
 TWINS = {"lfp_hstcp": "highspeed", "lfp_scalable": "scalable", "lfp_htcp": "htcp"}
 PAIR_WITHIN = 0.1  # a pair agrees if throughput and window differ by at most this
 _NO_THRESHOLD = 0x7FFFFFFF
@@ -150,7 +150,7 @@ def chosen(run: Run) -> Chosen | None:
     many = {key: len({row.get("congestion") for row in own}) for key, own in candidates.items()}
     if max(many.values(), default=0) < 2:
         return None
-    place = max(many, key=lambda key: many[key])  # the first of several equal ones, which has the largest window
+    place = max(many, key=lambda key: many[key])  # max takes the first of equals: the largest window
     lines = cells.groups(candidates[place], _BRINGS)
     first = sorted((own[0] for own in lines.values()), key=lambda row: int(row["trial"]))
     names = cells.texts(first, cells.telling(first, (), ["congestion"]) or ["congestion"])

@@ -2,10 +2,10 @@
 
 The script makes all of its 47 kinds of trace ready when it starts, and figures here have two. It is also compiled
 twice: in the background, where a browser skips the bodies of functions, and again when the page runs it. Three edits
-leave out the other kinds (`scatter` is part of the script's core) and the modules that only they need, half of the
-script, and mark the outermost function as one that is called at once, which a browser then compiles in the background.
-An edit whose text does not occur exactly once is left out: with another version of plotly the pages are slower, and
-otherwise the same.
+change this. Two leave out the other kinds (`scatter` is part of the script's core) and the modules that only they need,
+half of the script. One marks the outermost function as one that is called at once, so that a browser compiles it in the
+background. An edit whose text does not occur exactly once is left out: with another version of plotly the pages are
+slower, and otherwise the same.
 
 Rejected: the smaller bundles of plotly's makers (npm). They take longer to start than this one, because they make all
 of their kinds ready, and a machine would need npm.

@@ -45,7 +45,7 @@ AXIS: dict[str, Any] = {
     "ticks": "outside",
     "tickcolor": GREY,
     "title": {"standoff": 10},
-    "exponentformat": "none",  # the axis has a unit: no 600k KB
+    "exponentformat": "none",  # the axis has a unit, so ticks need no prefix such as in "600k KB"
 }
 
 

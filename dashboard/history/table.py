@@ -17,7 +17,7 @@ from scenarios.run.history import Entry
 
 METRIC, ALL = "short_term_bps", "all"
 LASTS = (10, 20, 50, 100)
-RUN_AT = 3  # number of columns of figures: the run's name is before them
+RUN_AT = 3  # number of columns behind the run's name
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from lft_ref import Control
 from netcommon.control import Answer
 from netcommon.errors import UsageError
 
-IN, OUT = "bytes_in", "bytes_out"  # of the relay's sockets: from the hosts here, and to them
+IN, OUT = "bytes_in", "bytes_out"  # counters of the relay's sockets: bytes from the hosts, and bytes to them
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from netcommon.readable import Unit
 
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
-MOST_TEXTS = 20  # rows or columns of a panel; a text is 14 px high
+MOST_TEXTS = 20  # a panel with more rows or columns has no texts, which are 14 px high
 
 
 def matrix_figure(matrix: Matrix) -> go.Figure:

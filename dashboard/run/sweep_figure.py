@@ -19,8 +19,8 @@ from netcommon.readable import Unit
 WINDOW_NAME = "transfer.window"
 TICKS = [2**power for power in range(10, 50)]  # bytes
 LEGEND_RANK = 1000  # plotly's default
-ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # of a legend's entry, and of its title with the buttons under it
-HEIGHT_PX = 620  # at least; a long legend makes it higher
+ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # height of a legend's entry; of its title and the buttons under it
+HEIGHT_PX = 620  # least height; a long legend makes the figure higher
 NAME_PX = 22  # height of a region's name
 KEY = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
 

@@ -16,7 +16,7 @@ from dashboard.core.grouping import Group
 from dashboard.core.runs import Json, behind_gateway
 
 Value = float | str
-HEADERS_BYTES = 40  # of IPv4 and TCP without options: MSS = MTU - 40
+HEADERS_BYTES = 40  # headers of IPv4 and TCP without options: MSS = MTU - 40
 RENO = ("reno",)  # controls that obey Mathis' law: they halve the window at a loss, and add a segment a round trip
 MATHIS = sqrt(3 / 2)  # Mathis et al. 1997, an ACK for every packet
 _LIMITS = ("loss_ppb", "rate_bps", "gateway_rate_bps")  # axes over which the erasure channel's limit is worth a line

@@ -77,7 +77,7 @@ def under_way(run: Path, now_realtime_ns: int) -> UnderWay | None:
         trials = tuple(_trial(one, age_s) for one in content["under_way"])
         return UnderWay(int(content["planned"]), int(content["done"]), max(content["left_s"] - age_s, 0.0), trials)
     except (OSError, ValueError, KeyError, TypeError):
-        return UnderWay(0, 0, None, ())  # it begins or ends at this moment
+        return UnderWay(0, 0, None, ())  # the run begins or ends at this moment
 
 
 def _trial(one: Json, age_s: float) -> TrialUnderWay:

@@ -1,8 +1,9 @@
 """The HTML document in which every page is shown: its scripts, and the requests whose answers a page needs at once.
 
-plotly.js is our own (core/plotly_js.py). Scripts of components that no page has are left out, half of all that Dash
-would load, and those of the table of runs come when it is shown (assets/runs_table.js), except in the document of the
-list of runs. Rejected for all others: scripts that come when a page needs them, because each is waited for in turn.
+plotly.js is our own (core/plotly_js.py). Scripts of components that no page has are left out, which is half of all that
+Dash would load. The list of runs has the scripts of its table in its document. Other pages load them when they show
+such a table (assets/runs_table.js). Rejected for all other scripts: loading each when a page needs it, because the page
+would wait for one after the other.
 """
 
 from __future__ import annotations
@@ -37,9 +38,9 @@ _SCRIPT = re.compile(r'<script src="([^"]+)"></script>\n?')
 
 
 class Application(Dash):
-    """The document of all addresses. It asks for what Dash needs, and with a trial's address for the trial's view, so
-    that the server makes them while the browser reads the scripts. `has_timeline`: whether a trial of a run was
-    captured, or what its receivers sent."""
+    """The document of all addresses. It makes the browser ask at once for what Dash needs, and under a trial's address
+    for the trial's view. So the server makes the answers while the browser reads the scripts. `has_timeline`: whether a
+    trial of a run was captured, or what its receivers sent."""
 
     def __init__(self, has_timeline: Callable[[str, int, bool], bool], **options: Any) -> None:
         super().__init__(__name__, **options)
@@ -59,7 +60,8 @@ class Application(Dash):
 
 
 def _first_view(address: str, search: str) -> str:
-    """The view of a trial is fetched, and `lfp_first` lets assets/timeline.js draw it before Dash has made the page."""
+    """Makes the browser fetch the view of a trial. `lfp_first` lets assets/timeline.js draw it before Dash has made the
+    page."""
     query = timeline_view.query_of(search)
     first = {"address": address, "query": query, "config": dict(graph_config())}
     text = json.dumps(first).replace("<", "\\u003c")
@@ -71,8 +73,9 @@ def _preload(address: str) -> str:
 
 
 def needed(scripts: str, *, runs_table: bool) -> tuple[str, list[str]]:
-    """The scripts that pages need, the largest first: ours instead of plotly's; and the addresses of those that come
-    later. `runs_table`: whether the scripts of the table of runs are among the first."""
+    """The tags of the scripts that a page loads at once, and the addresses of those that it may load later. plotly.js,
+    the largest one, is first, and is our own version. `runs_table`: the page loads the scripts of the table of runs at
+    once."""
     ours = f'<script src="{PLOTLY_ADDRESS.replace("<fingerprint>", plotly_js.fingerprint())}"></script>\n'
     later = [] if runs_table else [address for address in _SCRIPT.findall(scripts) if RUNS_TABLE in address]
     left_out = (PLOTLY, *NOT_SHOWN, *later)

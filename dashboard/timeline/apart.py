@@ -41,7 +41,7 @@ class Forks:
             os.read(self._answers, len(_DONE))
 
 
-_FORKS: list[Forks] = []  # of this process: one at most
+_FORKS: list[Forks] = []  # what this process forks with: one at most
 
 
 def begin() -> None:

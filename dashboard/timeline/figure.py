@@ -25,11 +25,11 @@ from dashboard.timeline.view import BACK_FIRST, CLIENT, PLAIN, PLOT_WIDTH_PX, Vi
 from netcommon import readable
 from scenarios.plan.causes import ALL_LIMITS
 
-SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the width of a plot that has room for short labels of stops only
+SHORT_LABELS_PX = FULL_LABEL_PX - 1  # the largest plot width at which stops have short labels
 LABEL_ABOVE = 0.02  # distance of the stops' labels from the lower edge of the Seq/Ack panel
-POINTS = 1000  # of a line: one for each of the plot's pixels on a screen of 1,500
-STILL_POINTS, STILL_HEIGHT = 1500, 980  # of a report's figure, which cannot ask for finer points
-LEGEND_PX = 350  # right of the panels; fixed, because plotly.js redraws everything when legends change the margin
+POINTS = 1000  # most points of a line: one for each pixel of the plot on a screen of 1,500
+STILL_POINTS, STILL_HEIGHT = 1500, 980  # a report's figure, which cannot ask for finer points
+LEGEND_PX = 350  # margin for legends; fixed, because plotly.js redraws everything when the margin changes
 BAND: dict[str, Any] = {
     "range": [-1, 1],
     "fixedrange": True,

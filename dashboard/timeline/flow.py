@@ -22,7 +22,7 @@ from dashboard.timeline.store import Store, kept
 from dashboard.timeline.stream import Stream
 from dashboard.timeline.tunnel import Tunnel
 
-CE = 3  # of the ECN field of IP
+CE = 3  # value of IP's ECN field
 NEW, FAST, TIMEOUT, SPURIOUS, PROBE = range(5)
 KINDS = ("new", "fast", "timeout", "spurious", "probe")
 
@@ -94,8 +94,8 @@ class Flow:
     these are data that the receivers sent; the first connection is then the server's, and `server` the client's.
     `notes`: sentences about what is left out. `limits_whole`: `limits` are of the whole transfer; otherwise of the
     first connection alone, because the other one was not captured. `marked_rows`: segments that arrived with CE, in
-    order of arrival. `trip_…`: pktlogger's samples of the round-trip time, in order of their ACKs' arrival.
-    `ends`: those at which it was captured (`one_end`); `received_ns` is then UNKNOWN at the sender alone.
+    order of arrival. `trip_…`: pktlogger's samples of the round-trip time, in order of their ACKs' arrival. `ends`: the
+    ends at which the connection was captured (`one_end`); `received_ns` is then UNKNOWN at the sender alone.
     """
 
     origin_ns: int

@@ -38,7 +38,8 @@ COLOURS = _colours()
 
 
 def add_limits(figure: Sheet, view: View, row: int) -> None:
-    """Draws the band, a trace for each cause in view. It is too low for a legend: its colours are in the one above."""
+    """Draws the band, a trace for each cause in view. The band is too low for a legend, so the legend of the panel
+    above has its colours."""
     limits = view.timeline.limits
     if limits is None:
         return

@@ -25,7 +25,7 @@ def fate_key(name: str) -> str:
 
 
 def fate_words(say: Messages, name: str, *, long: bool = False) -> str:
-    """The words for it: in a legend, or, when `long`, in a sentence about one packet."""
+    """The words for a packet's fate: in a legend, or, when `long`, in a sentence about one packet."""
     return say(f"{fate_key(name)}.long" if long else fate_key(name))
 
 

@@ -176,7 +176,7 @@ def _resent(view: View, kind: int) -> list[Trace]:
 
 
 def _marked(view: View) -> list[Trace]:
-    """Segments that arrived with CE, where they did."""
+    """Marks at the arrival of segments that arrived with CE."""
     tl = view.timeline
     rows, counts = view.marks(tl.marked_rows, tl.received_ns[tl.marked_rows])
     if not rows.size:

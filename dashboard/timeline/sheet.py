@@ -19,7 +19,7 @@ import numpy as np
 import plotly.graph_objects as go
 
 Trace = dict[str, Any]
-GAP = 0.03  # between panels, of the figure's height
+GAP = 0.03  # space between panels, as a share of the figure's height
 NUMBERS = "linear"  # without a type plotly.js looks through all data for dates and names
 
 

@@ -33,12 +33,12 @@ from netcommon import trial_tables
 
 CACHED_TIMELINES = 4
 STORED_FROM = 4_000_000  # segments; fewer take less than 1 GB, and a second or two to read
-STORED_AS = 7  # changes when the kept arrays change
+STORED_AS = 7  # format of the kept arrays; changes when they change
 BASE = ("sent_ns", "received_ns", "seq", "length", "transmission", "kind", "ack_ns", "ack", "window",
         "marked_rows", "trip_ns", "trip_rtt_ns", "trip_gap")  # fmt: skip
 SLOW = "slow"
 TRIPS = "round_trips.parquet"
-WHOLE_LIMITS, THROUGH = "whole-limits.parquet", "through.json"  # of two connections that gateways join
+WHOLE_LIMITS, THROUGH = "whole-limits.parquet", "through.json"  # tables about both connections that gateways join
 
 
 @dataclass(frozen=True)
@@ -199,8 +199,8 @@ def _marked(seg: dict[str, NDArray[Any]]) -> NDArray[np.int64]:
 
 
 def stored_leg(trial: Trial, flow: int, client: Timeline | None, main: int, whole: bool = False) -> Timeline:
-    """The same from the arrays that `prepare` has made. `main`: the flow of the client's connection. `whole`: as in
-    `Store`."""
+    """One connection, from the arrays that `prepare` has made. `main`: the flow of the client's connection. `whole`: as
+    in `Store`."""
     store = stores_of(trial, main, whole)[client is not None]
     columns: Json = {name: store.array(name) for name in BASE}
     boxed = store.arrays("box")

@@ -23,11 +23,11 @@ from dashboard.timeline.timeline import Timeline
 PLOT_WIDTH_PX = 1150  # on a common screen
 EVENT_LIMIT = 100  # more marks of one kind would touch each other, and each takes a browser 0.1 ms
 EVENT_BINS = 60
-CORNER_POINTS = 2  # a step between points that are nearer is drawn as a slope: two pixels on a common screen
-MOST_MARKS = 80  # of a line that has a mark for each point; a browser draws the line alone far faster
+CORNER_POINTS = 2  # px; where points are nearer than this, a step is drawn as a slope
+MOST_MARKS = 80  # a line with more points has no marks; a browser draws the line alone far faster
 Facts = NDArray[np.object_]
 AT, VALUE = "%{x:.6f} s", "%{customdata}"  # what plotly.js fills into a hover text
-END = "<extra></extra>"  # of a hover text: without the trace's name next to it
+END = "<extra></extra>"  # ends a hover text without the trace's name next to it
 
 
 @dataclass(frozen=True)
@@ -67,8 +67,8 @@ class View:
     t0: int
     t1: int
     points: int = 2000
-    bin_ns: int = 0  # of rates; 0: as the span needs
-    width_px: int = PLOT_WIDTH_PX  # of the plot, by which a band's label is chosen
+    bin_ns: int = 0  # width of the bins of rates; 0: as the span needs
+    width_px: int = PLOT_WIDTH_PX  # width of the plot, by which the length of a band's label is chosen
     notes: list[str] = field(default_factory=list)
     leg: Leg = PLAIN
     say: Messages = ENGLISH
@@ -94,8 +94,9 @@ class View:
         return Steps(cornered.rows, cornered.t_ns, cornered.value, "linear", thinned=True)
 
     def broken(self, drawn: Steps, series: Series, gaps: I64) -> tuple[I64, NDArray[np.float64]]:
-        """The points of a line, and a break in each of `gaps` (rows of `series`, after which the line ends until the
-        next row) that a screen can show. A row between two breaks is a line of one point's length."""
+        """The points of a line that is broken at each of `gaps`, if a screen can show the break. `gaps`: rows of
+        `series`; the line ends after such a row and begins again at the next row. A row between two breaks is a line of
+        one point's length."""
         begin, end = series.t_ns[gaps], series.t_ns[gaps + 1]
         point_ns = (self.t1 - self.t0) // self.points
         shown = (begin < self.t1) & (end > self.t0) & (end - begin > point_ns)
@@ -114,8 +115,8 @@ class View:
         return t[order], value[order]
 
     def rising(self, series: Series) -> Steps:
-        """The same for a line that only rises. Between two points it cannot leave the rectangle between them, so a
-        thinned line needs only half as many points."""
+        """The points of a line that only rises (see `line`). Between two points it cannot leave the rectangle between
+        them, so a thinned line needs only half as many points."""
         return self.line(series, self.points // 2)
 
     def marks(self, rows: I64, times: I64) -> tuple[I64, I64]:

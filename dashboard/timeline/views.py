@@ -1,6 +1,6 @@
 """The views of a timeline that a page asks for: `/run/<name>/trial/<n>/view?flow=0&from=1.2&to=1.9`, the hover texts of
-a view that is already drawn (`…/hover?…`), and the list of what happened in it (`…/events?…`). Under `…/reverse/` are
-the same of what the receivers sent. assets/timeline.js shows them.
+a view that is already drawn (`…/hover?…`), and the list of what happened in it (`…/events?…`). The same addresses under
+`…/reverse/` are about what the receivers sent. assets/timeline.js shows them.
 
 The answers do not pass through Dash: its round trip, and its way of comparing figures, took longer than drawing.
 Invariants: nothing in a request names a file, times are limited to the transfer and some time around it, and one view
@@ -31,7 +31,7 @@ from dashboard.timeline.timeline import Timeline
 from netcommon.errors import EXIT_USAGE, LfpError
 
 PAGE_EVENTS = 50
-KEPT_VIEWS = 8  # whose hover texts may still be asked for
+KEPT_VIEWS = 8  # number of views whose hover texts may still be asked for
 LEAST_NS = 1  # the length of the shortest view
 ADDRESS = "/run/<name>/trial/<int:number>"
 
@@ -114,8 +114,8 @@ class Views:
         self._kept: dict[Asked, Sheet] = {}
 
     def view(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> Json:
-        """What plotly.js draws. Each of these raises LfpError for a run, trial or connection that does not exist, and
-        for a malformed query."""
+        """What plotly.js draws. This and the next three methods raise LfpError for a run, trial or connection that does
+        not exist, and for a malformed query."""
         with self._lock:
             return self._drawn(*self._asked(name, number, query, back)).plain()
 
