@@ -11,11 +11,11 @@
 enum { MOST = 1000 };
 
 struct pl_aggregate {
-    struct pl_transfer whole; /* a sum of all */
+    struct pl_transfer whole; /* the sum of all transfers */
     PL_VECTOR(struct pl_transfer *) transfers;
     struct pl_study study;
     bool studied;
-    uint32_t left; /* transfers that may still ask for the study */
+    uint32_t left; /* number of transfers that may still ask for the study */
 };
 
 static struct pl_together together(struct pl_aggregate *a)
@@ -23,11 +23,11 @@ static struct pl_together together(struct pl_aggregate *a)
     return (struct pl_together){&a->whole, a->transfers.at, (uint32_t)a->transfers.n};
 }
 
-/* Parts of different transfers next to each other in the order of sending. */
+/* Counts pairs of parts that were sent one right after the other and belong to different transfers. */
 struct crossings {
-    uint64_t n, overtaken; /* `overtaken`: the part that was sent later arrived earlier */
+    uint64_t n, overtaken; /* overtaken: the part sent later arrived earlier */
     const struct pl_transfer *t;
-    int64_t sent_ns, received_ns; /* of the last part that arrived, of `t` */
+    int64_t sent_ns, received_ns; /* of the latest part, which belongs to `t` */
 };
 
 static void cross(struct crossings *c, const struct pl_transfer *t, const struct pl_segment *part)
@@ -41,7 +41,8 @@ static void cross(struct crossings *c, const struct pl_transfer *t, const struct
     c->received_ns = part->t_received_ns;
 }
 
-/* Whether the transfers share a queue. Sets the low delay of all parts together. Returns 0, or -1 without memory. */
+/* Finds out whether the transfers share a queue, and sets the low delay of all their parts together. Returns 0, or -1
+ * without memory. */
 static int share_queue(struct pl_aggregate *a, const struct pl_tables *tables, bool *shared)
 {
     struct crossings crossings = {.n = 0};
@@ -69,7 +70,7 @@ static int64_t lesser(int64_t a_ns, int64_t b_ns)
     return a_ns < 0 || (b_ns >= 0 && b_ns < a_ns) ? b_ns : a_ns;
 }
 
-/* Adds a transfer to the sum. Of the transfers of other hosts, most may share the line with any of these. */
+/* Adds a transfer to the sum. For other hosts' transfers, the largest rate next to any of these transfers counts. */
 static void add(struct pl_transfer *whole, const struct pl_transfer *t)
 {
     bool first = !whole->flow || t->first_ns < whole->first_ns;
@@ -122,7 +123,8 @@ static int gather(struct pl_aggregate *a, struct pl_transfer *first, const struc
     return 0;
 }
 
-/* Whether an earlier transfer is between the same hosts, so that they have been looked at. */
+/* Whether an earlier transfer is between the same hosts. Then the transfers of these hosts have been gathered
+ * already. */
 static bool looked_at(const struct pl_transfer *transfers, const struct pl_transfer *t)
 {
     for (const struct pl_transfer *other = transfers; other < t; other++)
@@ -168,7 +170,7 @@ void pl_aggregates_free(struct pl_aggregates *aggregates)
     *aggregates = (struct pl_aggregates){0};
 }
 
-/* Gives a transfer what the captures show of all together. */
+/* Copies the results by the captures of all transfers together to one transfer. */
 static int adopt(struct pl_transfer *t, const struct pl_transfer *whole, const struct pl_tables *tables)
 {
     t->service_ns = whole->service_ns;

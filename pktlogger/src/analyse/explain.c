@@ -157,7 +157,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
     explain->limits = pl_limits_new(&path);
     t->sampled = path.samples.n;
     t->sets_rate = pl_samples_set_rate(&path.samples);
-    release_study(explain); /* it is large, and many connections may be open */
+    release_study(explain); /* the object is large, and many connections may be open at a time */
     free(explain->ack_runs.at);
     explain->ack_runs.at = NULL;
     return explain->limits ? 0 : -1;

@@ -12,9 +12,9 @@ struct pl_explain {
     struct pl_transfer *t;
     struct pl_tables *tables;
     struct pl_limits *limits;
-    struct pl_study own; /* of the transfer by itself */
+    struct pl_study own; /* the study of the transfer by itself */
     const struct pl_study
-        *study; /* this one, or that of all transfers that share its queue; NULL: not needed any more */
+        *study; /* `own`, or the study of all transfers that share its queue; NULL: no longer needed */
     struct pl_samples_of samples; /* of the sender's socket */
     struct pl_time_spans down;    /* when nothing passed the path */
     pl_ack_runs ack_runs;         /* runs of lost acknowledgements */

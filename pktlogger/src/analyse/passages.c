@@ -9,7 +9,7 @@ struct pl_next_part {
     struct pl_segment part;
 };
 
-/* Whether `a` was sent first. Of parts that were sent at once the one that arrived first was first in the queue. */
+/* Whether `a` was sent first. If two parts were sent at once, the one that arrived first was first in the queue. */
 static bool comes_first(const struct pl_next_part *a, const struct pl_next_part *b)
 {
     if (a->part.t_sent_ns != b->part.t_sent_ns)

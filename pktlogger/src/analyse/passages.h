@@ -1,5 +1,5 @@
-/* The parts of one transfer, or of several together, in the order in which they were sent. Memory holds the next part of
- * each. */
+/* The parts of one transfer, or of several, in the order in which they were sent. Memory holds only the next part of
+ * each transfer. */
 #ifndef PL_PASSAGES_H
 #define PL_PASSAGES_H
 
@@ -7,7 +7,7 @@
 
 struct pl_next_part;
 
-/* Transfers that are studied as one. `whole`: the only one, or a sum of all. */
+/* Transfers that are studied as one. `whole`: the transfer if it is the only one; otherwise the sum of all. */
 struct pl_together {
     struct pl_transfer *whole;
     struct pl_transfer *const *transfers; /* n, at least one */
@@ -18,7 +18,8 @@ struct pl_passages {
     const struct pl_tables *tables;
     struct pl_transfer *t;             /* whose part was taken last */
     struct pl_cursor cursor;           /* in the only transfer */
-    struct pl_next_part *next, **heap; /* of several: the next part of each; a heap, with the next one of all at [0] */
+    struct pl_next_part *next, **heap; /* several transfers: the next part of each, and a heap of these with the
+                                        * earliest at [0] */
     uint32_t n;                        /* in the heap */
 };
 
@@ -27,7 +28,7 @@ int pl_passages_begin(struct pl_passages *passages, const struct pl_tables *tabl
 bool pl_passages_next_of_several(struct pl_passages *passages, struct pl_segment *part);
 void pl_passages_end(struct pl_passages *passages);
 
-/* Takes the next part: what pl_tables_passage sets. False at the end. */
+/* Takes the next part, and sets the same members as pl_tables_passage. Returns false at the end. */
 static inline bool pl_passages_next(struct pl_passages *passages, struct pl_segment *part)
 {
     if (passages->next)

@@ -168,7 +168,7 @@ static uint32_t offered(const struct pl_transfer *t)
     return t->window_kept ? t->window_kept : t->window_max;
 }
 
-/* The payload a second that the receiver's window allows where it does not grow: its program fixed it, or it was full at
+/* The payload per second that the receiver's window allows if it does not grow: its program fixed it, or it was full at
  * its largest for several round trips. INFINITY: it may grow. */
 static double window_bps(const struct pl_transfer *t)
 {
@@ -184,9 +184,9 @@ static bool is_window(const struct pl_verdict *v)
     return v->finding < 0 && v->cause == PL_LIMIT_RECEIVER_WINDOW;
 }
 
-/* The goodput that would be possible without the cause: the capacity of path and hosts, and what the receiver's window
- * allows unless it is the cause, where that exceeds the transfer's rate. A capacity inferred from arrivals may be the
- * sender's own rate plus a little by chance. 0: not known. */
+/* The goodput that would be possible without the cause, if that exceeds the transfer's rate: the capacity of path and
+ * hosts, and, unless the receiver's window is the cause, the rate that this window allows. A capacity inferred from
+ * arrivals may be no more than the sender's own rate, plus a little by chance. 0: not known. */
 static double possible_bps(const struct pl_verdict *v, const struct pl_transfer *t)
 {
     struct carried carried = carried_by(t);
@@ -197,7 +197,7 @@ static double possible_bps(const struct pl_verdict *v, const struct pl_transfer 
     return is_window(v) ? possible : fmax(fmin(possible, window_bps(t)), v->rate_bps);
 }
 
-/* What else has to change before the path is used: the receiver's window allows less. */
+/* Advises to raise the receiver's window, too, if this is what keeps the possible rate below the path's. */
 static void say_narrow_window(struct pl_verdict *v, const struct pl_transfer *t)
 {
     char rate[32];
@@ -431,7 +431,7 @@ static void say_path_rate(struct pl_verdict *v, const struct pl_transfer *t)
     say_advice(v, PL_CAUSES_LIMITS, PL_LIMIT_PATH_RATE);
 }
 
-/* What marks, where somebody knows the path. */
+/* Says what on the path marks packets, if this is known. */
 static void say_marks(struct pl_verdict *v, const struct pl_transfer *t)
 {
     static const char *const words[] = {[PL_MARKER_UNKNOWN] = NULL,

@@ -42,9 +42,9 @@ static double share_from(const struct pl_loss_study *study, double queue_ns)
     return 1 - pl_sample_below(&study->delays, study->base_ns + queue_ns, false);
 }
 
-/* True when the queue had no room for the lost parts. Needs exact time stamps. Parts of several transfers come at any
- * moment while the line sends a packet, whose rest is no longer in the queue. Parts of one transfer mostly come when a
- * packet has just left, because its acknowledgements clock them. */
+/* True when the queue had no room for the lost parts. Needs exact time stamps. Parts of several transfers come while
+ * the line sends a packet, and the part of this packet that was sent is no longer in the queue. Parts of a single
+ * transfer mostly come when a packet has just left, because its acknowledgements clock them. */
 static bool had_no_room(const struct pl_loss_study *study, const struct pl_loss_facts *f, const struct pl_lost_run *run)
 {
     bool one = run->n < PL_SUPER_PARTS && !study->several;

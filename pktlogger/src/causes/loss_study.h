@@ -1,7 +1,7 @@
-/* Infers the cause of each loss from all losses of a transfer together, or of several that share one queue. A full queue
- * loses parts only at its full length; queue management loses them where the queue is long; chance loses them at any length. So the queue at each
- * loss is compared with the queues at all places, which are the positions between two arrivals. Where that
- * shows nothing, or where late time stamps hide it, the cause is unknown: a wrong cause is worse.
+/* Infers the cause of each loss from all losses of a transfer together, or of several that share one queue. A full
+ * queue loses parts only at its full length; queue management loses them where the queue is long; chance loses them at
+ * any length. So the queue at each loss is compared with the queues at all places, which are the positions between two
+ * arrivals. If this shows nothing, or if late time stamps hide it, the cause is unknown: a wrong cause is worse.
  * The rules are in FORMAT.md section 4, "Losses". */
 #ifndef PL_LOSS_STUDY_H
 #define PL_LOSS_STUDY_H
@@ -63,7 +63,7 @@ int pl_loss_study_begin(struct pl_loss_study *study, const struct pl_transfer *t
 int pl_loss_study_arrival(struct pl_loss_study *study, const struct pl_segment *segment);
 int pl_loss_study_loss(struct pl_loss_study *study, const struct pl_segment *segment, uint32_t flow);
 
-/* Frees all but the runs and the results. */
+/* Frees everything except the runs and the results. */
 void pl_loss_study_keep_runs(struct pl_loss_study *study);
 
 /* Finds the queue of each run, and sorts the samples. loss_judge.h has the causes. Returns 0, or -1 without memory. */

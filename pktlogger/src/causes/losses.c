@@ -214,7 +214,7 @@ static int64_t queue_beside_ns(const struct pl_loss_causes *c, const struct pl_s
     return longer_ns >= 0 ? longer_ns : seen_ns;
 }
 
-/* The study's run of a waiting row; NULL: none. */
+/* The run of the study to which a waiting row belongs; NULL: none. */
 static const struct pl_lost_run *studied_run(const struct pl_loss_causes *c, const struct pl_loss *row)
 {
     return row->run == PL_NO_LOST_RUN ? NULL : &c->study->runs.at[row->run];

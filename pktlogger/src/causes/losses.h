@@ -19,7 +19,7 @@ struct pl_loss_causes {
     void *context;
     PL_VECTOR(struct pl_loss) run;  /* parts lost since the last arrival */
     struct pl_segment before;       /* the last part that arrived; len 0: none yet */
-    size_t lost;                    /* parts: so many of t->lost_runs are taken */
+    size_t lost;                    /* number of elements of t->lost_runs that are used */
     const struct pl_lost_run *near; /* the study's run of a part lost since the last arrival; NULL: none */
     int64_t first_lost_ns, last_lost_ns;
     struct pl_time_span silent; /* while nothing passed: when the first and the last lost part were sent */

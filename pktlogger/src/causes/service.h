@@ -23,7 +23,7 @@ enum { PL_SERVICE_LENGTHS = 3, PL_SERVICE_RING = 256, PL_HEADERS = 52 };
 struct pl_service_mark {
     int64_t t_ns;
     double bytes, idle_ns; /* since the beginning */
-    double surely_idle_ns; /* the least delay of all parts, subtracted in the same way */
+    double surely_idle_ns; /* idle time computed from the least delay of all parts */
     double queued_bytes;   /* counts parts that found the bottleneck busy; other parts' delay includes their own time at
                             * it */
 };

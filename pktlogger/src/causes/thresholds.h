@@ -43,7 +43,7 @@
 
 /* A full queue (loss_facts.h, loss_judge.h) */
 #define PL_FULL_PARTS 1.25    /* parts: a queue drops a part for which it has less room; a quarter is tuned */
-#define PL_FULL_SUPER_PARTS 2 /* parts: room that is too small for a super-packet, or for one of many transfers */
+#define PL_FULL_SUPER_PARTS 2 /* parts: the same for a super-packet, and for one of several transfers */
 #define PL_FULL_NEAR 3     /* times alike: a queue that is shorter than the longest by up to this may have been full */
 #define PL_FULL_LATE 0.25  /* of the longest queue: the same bound; the larger one counts; tuned */
 #define PL_FULL_ABOVE 0.15 /* of the places with such a queue: few have a longer one if it was full; tuned */
@@ -66,10 +66,10 @@ enum {
 #define PL_MANAGED_LUCK 0.02       /* probability that chance loses the others at queues so long: it must be lower */
 #define PL_MANAGED_LUCK_LATE 0.01  /* the same with late time stamps */
 #define PL_MANAGED_LUCK_AGREE 0.05 /* the same where no queue was full and PL_MANAGED_LUCK_ALL holds */
-#define PL_MANAGED_LUCK_ALL 0.005  /* probability of the same for all runs together */
+#define PL_MANAGED_LUCK_ALL 0.005  /* probability that chance loses all runs at queues so long */
 #define PL_NO_LUCK 1e-6 /* probability: below it, losses without a queue do not matter: RED's mean lags behind */
 #define PL_MANAGED_LONGEST_LATE 6 /* lateness: a shorter queue cannot be recognised */
-#define PL_MANAGED_DEPTH_LATE 3   /* lateness: the others were lost further below the longest queue */
+#define PL_MANAGED_DEPTH_LATE 3   /* lateness: the others' queues are shorter than the longest by at least this */
 #define PL_MANAGED_LOW 0.25       /* of the others met no queue: if more did, they were lost by chance */
 #define PL_MANAGED_LOW_LATE 0.5   /* the same with late time stamps and a probability below PL_NO_LUCK */
 #define PL_DEPTH_OF_LONGEST 5     /* the others were lost a fifth below the longest queue, or it may be full */
@@ -80,7 +80,7 @@ enum { PL_MANAGED_RUNS = 2 };     /* others: a single one cannot be compared */
 #define PL_CHANCE_LUCK_LATE 0.1   /* the same with late time stamps, which make a wrong name more likely */
 #define PL_CHANCE_OFF 2           /* deviations: a surprise below ln 2 per run minus these is not chance */
 #define PL_CHANCE_LOW_PLACES 0.02 /* of the places met no queue: with fewer, their losses show nothing */
-#define PL_CHANCE_LOWEST 0.25     /* of the longest queue: "no queue" is at most this, or all queues are alike */
+#define PL_CHANCE_LOWEST 0.25     /* of the longest queue: if the bound of "no queue" is longer, all queues are alike */
 #define PL_CHANCE_LOW 0.3         /* of the losses by chance that are expected there: a full queue drops none; tuned */
 
 /* Whether runs met a full queue, queue management, or something else (loss_judge.h) */
@@ -163,9 +163,9 @@ enum { PL_NEIGHBOURS_LEAST = 20 }; /* arrivals: fewer have no such quantile */
 #define PL_LONG_QUEUES 0.95           /* quantile of the delays above which queues are long */
 
 /* Transfers that share a queue (analyse/aggregate.h) */
-#define PL_LOW_DELAY 0.05           /* quantile of the delays: as of one transfer (join/tally.c) */
-#define PL_CROSSINGS_OVERTAKEN 0.01 /* of the crossings: a shared queue lets none overtake, and fair queueing many */
-enum { PL_CROSSINGS_LEAST = 20 };   /* parts of different transfers one behind the other: fewer hardly share a queue */
+#define PL_LOW_DELAY 0.05           /* quantile of the delays, as for a single transfer (join/tally.c) */
+#define PL_CROSSINGS_OVERTAKEN 0.01 /* of the crossings: in a shared queue no part overtakes another */
+enum { PL_CROSSINGS_LEAST = 20 };   /* crossings: with fewer, transfers hardly share a queue */
 
 /* Rounds of a sender and its silences (round.h, limits.h) */
 #define PL_ROUND_GROWTH 1.3 /* times the flight per round: slow start doubles it, or with delayed ACKs × 1.5 */
@@ -248,8 +248,9 @@ enum {
     PL_EVERY_PATH = 1280 - 60, /* octets of payload: every path of IPv6 carries them (RFC 8200, 5) */
     PL_NAGLE_PERCENT = 40,     /* of the time: a smaller share explains too little of it */
     PL_SMALL_PERCENT = 75,     /* of the largest window: smaller windows hold data that wait for the program; tuned */
-    PL_LARGEST_PERCENT = 95, /* of the largest window: a receiver that sizes its buffer enlarges it by more at a time */
-    PL_FIXED_TRIPS = 4,      /* round trips with a full window: a receiver that sizes its buffer enlarges it in two */
+    PL_LARGEST_PERCENT = 95, /* of the largest window: a receiver that tunes its buffer enlarges it by more at a time */
+    PL_FIXED_TRIPS = 4,      /* round trips with a full window: a receiver that tunes its buffer enlarges it within
+                              * two */
     PL_SHARED_OTHERS = 3,    /* a third of the transfer's rate: others that carry less cost it less than a quarter of
                            * a line */
     PL_OTHERS_OF = 100       /* one per cent of the transfer's octets: a connection with fewer is a dialogue and not a

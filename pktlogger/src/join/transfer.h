@@ -188,8 +188,8 @@ struct pl_stop {
     enum pl_cause cause;
     uint64_t bytes;           /* octets lost, for causes that name a loss */
     uint32_t packets, outage; /* packets lost; outage: how many of them met an outage */
-    int64_t waited_ns; /* how long the stop had lasted since the last lost packet, or with the window closed, or with
-                        * nothing to send */
+    int64_t waited_ns; /* time-out: time since the last lost packet was sent; other causes: time with the window closed,
+                        * or with nothing to send */
     uint64_t outstanding_bytes; /* for causes that name outstanding octets */
     bool full_queue,
         probe; /* full_queue: most lost packets met a full queue; probe: a tail-loss probe ended the stop */
@@ -306,7 +306,7 @@ struct pl_transfer {
     struct pl_arrived *arrived;         /* during the only reading of a receiver's capture alone */
     uint32_t first_run[2], last_run[2]; /* first and last run in segments and in acks (tables.h); UINT32_MAX: none */
     PL_VECTOR(struct pl_stop) stops;
-    PL_VECTOR(uint32_t) lost_runs; /* of each lost part in order of sending, its run in the study of losses */
+    PL_VECTOR(uint32_t) lost_runs; /* for each lost part in order of sending: its run in the study of losses */
 
     uint64_t data_end; /* sequence number after the last byte of data */
     uint64_t segments, bytes, retransmitted, retransmitted_bytes, lost, lost_bytes, spurious, timeouts, fast_recoveries;
@@ -354,7 +354,7 @@ struct pl_transfer {
     const struct pl_send_samples *samples; /* samples of all senders; NULL: none */
     unsigned ruled_out;                    /* loss causes that are impossible on this path, as bits 1 << cause */
     struct pl_outages outages;
-    struct pl_aggregate *aggregate; /* the transfers that share its queue; NULL: it is studied by itself */
+    struct pl_aggregate *aggregate; /* the transfers that share its queue; NULL: the transfer is studied by itself */
     const struct pl_silences
         *silent; /* when nothing arrived from any connection between its hosts; NULL: it is the only connection */
     struct pl_scale_sum scales[PL_SCALES_MAX];
@@ -414,7 +414,8 @@ static inline uint32_t pl_transfer_headers(const struct pl_transfer *transfer)
     return (transfer->flow->ip_version == 6 ? 60 : 40) + options;
 }
 
-/* True when both are between the same two hosts, in one direction or, `back`, in opposite ones. */
+/* True when both transfers are between the same two hosts: in the same direction or, with `back`, in opposite
+ * directions. */
 static inline bool pl_transfer_same_hosts(const struct pl_transfer *a, const struct pl_transfer *b, bool back)
 {
     for (unsigned end = 0; end < 2; end++)

@@ -142,7 +142,7 @@ static void correlation_leaves_the_distribution(void)
         }
 }
 
-/* Correlation of neighbours, its standard error from the spread of 200 blocks' means. */
+/* Correlation of neighbouring values. Its standard error comes from the spread of the means of 200 blocks. */
 static void lag_one(const double *values, size_t n, double mean, double variance, double *got, double *error)
 {
     enum { BLOCKS = 200 };

@@ -78,7 +78,7 @@ static struct counted count(const struct loss_model *model, uint64_t seed, uint6
     struct loss_state *state = state_new(0);
     struct counted c = {0};
     uint64_t run = 0, key = random_key(seed, 0, 0);
-    bool whole = false; /* the first burst may have begun before */
+    bool whole = false; /* the first burst may have begun before the first packet */
     for (uint64_t i = 0; i < n; i++) {
         bool lost = hit(state, model, key, i);
         c.lost += lost;

@@ -172,7 +172,8 @@ static void mm_link_counts_a_tun_header(void)
     rate_trace_init(&state, 0);
     for (int i = 0; i < 34; i++)
         CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 1000000); /* 37 of 40 bytes by 1,500 */
-    CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 2000000);     /* 8 of its bytes left with the first one */
+    CHECK_EQ(rate_trace_exit(&state, &trace, 999999, 44), 2000000);     /* 8 bytes of this packet left at the first
+                                                                         * opportunity */
     CHECK_EQ(rate_trace_exit(&state, &trace, 2000000, 44), 5000000);    /* too late for the rest */
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1460), 5000000);
     CHECK_EQ(rate_trace_exit(&state, &trace, 4999999, 1), 6000000);

@@ -165,8 +165,8 @@ static void another_at_the_same_address(void)
         }
 }
 
-/* A peer that has restarted is accepted: at its address at once, at another address when its old association is
- * silent. */
+/* A peer that has restarted must be accepted: at its own address at once, at another address as soon as its old
+ * association is silent. */
 static void a_restarted_peer_is_no_stranger(void)
 {
     struct world *world = pair_up();

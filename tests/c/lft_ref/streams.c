@@ -149,7 +149,8 @@ static void readers_that_stand_still_leave_room(void)
     carry(pair, still, STILL, 3000, NULL);
     CHECK_EQ(pair_dropped_for_memory(pair), 0);
     open_beside(pair, other[0]);
-    CHECK(carry(pair, other, 1, 2000, other[0][1]) > 50 * 65536); /* the least credit, in most of the 80 round trips */
+    CHECK(carry(pair, other, 1, 2000, other[0][1]) > 50 * 65536); /* the least credit, measured in most of the 80 round
+                                                                   * trips */
     CHECK_EQ(pair_dropped_for_memory(pair), 0);
     pair_free(pair);
 }
@@ -248,7 +249,7 @@ static void a_trickle_takes_no_share(void)
         alone = nc_max(alone, bulk_beside(false, ms));
         beside = nc_max(beside, bulk_beside(true, ms));
     }
-    CHECK(alone > 100000000 / 8 / 50 * 3 / 2); /* half more than the octets under way in a round trip of 20 ms */
+    CHECK(alone > 100000000 / 8 / 50 * 3 / 2); /* 1.5 times the octets that are under way in a round trip of 20 ms */
     CHECK(beside > alone * 9 / 10);
 }
 

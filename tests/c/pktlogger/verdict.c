@@ -273,8 +273,9 @@ static void a_window_that_holds_more_than_the_path_limits_while_acknowledgements
     }
 }
 
-/* 50 KB over a round trip of 20 ms are 20 Mbit/s, of a path that carries 38.9. Without losses a window that may grow
- * fills the path. One that its program fixed does not, nor does one that was full at its largest for 80 ms. */
+/* 50 KB per round trip of 20 ms are 20 Mbit/s; the path carries 38.9. Without losses, a window that may grow fills the
+ * path. A window that the program fixed does not, and a window that was full at its largest for 80 ms does not
+ * either. */
 static void what_is_possible_is_no_more_than_a_fixed_window_allows(void)
 {
     static const struct {

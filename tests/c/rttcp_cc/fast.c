@@ -31,7 +31,7 @@ static void in_equilibrium_alpha_packets_are_queued(void)
             double queued;
             run(&p, rate, 50000, 100, 100, 600, &queued); /* gamma alpha per round trip, up to 2,500 */
             CHECK_NEAR(queued, alpha, 0.05);
-            run(&p, rate, 50000, 100, 1u << 30, 600, &queued); /* from above, and out of slow start */
+            run(&p, rate, 50000, 100, 1u << 30, 600, &queued); /* the window comes from above, and from slow start */
             CHECK_NEAR(queued, alpha, 0.05);
         }
 }
