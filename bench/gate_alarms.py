@@ -28,7 +28,7 @@ from scenarios.run.judgement import ALPHA, MARGIN, Side, judge
 from scenarios.trial import trial
 
 REPEATS, DRAWS, SIDE, SECONDS = 30, 200, 8, 5
-DEFAULT, FINE = MARGIN, 0.005  # of --margin
+DEFAULT, FINE = MARGIN, 0.005  # values of --margin
 SCENARIO = """\
 [scenario]
 name = "gate-alarms"

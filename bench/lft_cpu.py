@@ -40,7 +40,7 @@ PAIRS, SECONDS, REFERENCE_SECONDS, WARM_UP_S = 5, 20, 8, 4
 LOSS_PPB = 10_000_000
 MOST_S_GB = 2.2
 CIPHER, FRAME_BYTES = "aes-128-gcm", 1440
-# As in the gateways at this rate and round trip: a batch holds 485 us of frames, and the receiver pauses between reads.
+# As the gateways do at this rate and round trip: a batch holds 485 us of frames, and the receiver pauses between reads.
 FLOOR_FRAMES, FLOOR_REST_NS = 32, 1_562_500
 RTT_NS = 2 * int(LONG_PATH["delay_ns"])
 LOAD = Path(__file__).with_name("lft_load.py")

@@ -76,7 +76,7 @@ class Lab(gateway_lab.Lab):
 
     @contextmanager
     def transferring(self, congestion: str = "cubic", port: int = rttcp.DEFAULT_PORT, **options: Any) -> Iterator[Tool]:
-        """The same transfer as a context manager, while it is running."""
+        """A transfer such as `transfer` makes, as a context manager: it runs inside the block."""
         binary = find("rttcp")
         receive = rttcp.receiver_argv(binary, once=True, port=port)
         with rttcp.listening(receive, netns_pid=self.server, name="rttcp receiver", ledger=self.ledger):

@@ -63,8 +63,8 @@ def no_preparation(pair: Hosts) -> None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """The same load over a veth pair and over the box, alternating. ``path``: the box's; ``unit``: of the figure;
-    ``prepare``: called before every measurement, once the hosts have their NICs."""
+    """Measures the same load alternately over a veth pair and over the box. ``path``: the box's parameters; ``unit``:
+    the figure's; ``prepare``: called before every measurement, once the hosts have their NICs."""
 
     name: str
     path: PathParameters

@@ -21,7 +21,7 @@ from scenarios.plan.document import Document, load_layers
 from scenarios.plan.plan import Plan, plan_of
 from scenarios.run import forecast, plugins, runner, runs
 
-_PYTHON = "Scenario(…)"  # where the keys of tables that Python gave were written
+_PYTHON = "Scenario(…)"  # what errors name as the file of tables from Python
 
 
 class Scenario:

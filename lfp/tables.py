@@ -27,8 +27,8 @@ Frame = Literal["arrow", "pandas", "polars"]
 FRAMES = ("arrow", "pandas", "polars")
 SAMPLES, BOX, TUNNEL = "tcp_info", "box", "tunnel"
 _MONOTONIC = (SAMPLES, FLOWS)
-_OF_CONNECTIONS = ("segments", "acks", "events", "limits", "losses")  # with a column `flow`
-_POINTS, _DIRECTIONS = ("gw1-out", "gw2-in"), ("to the receiver", "to the sender")  # of tunnel.parquet
+_OF_CONNECTIONS = ("segments", "acks", "events", "limits", "losses")  # tables with a column `flow`
+_POINTS, _DIRECTIONS = ("gw1-out", "gw2-in"), ("to the receiver", "to the sender")  # names of tunnel.parquet's numbers
 
 
 @dataclass(frozen=True)
@@ -206,7 +206,7 @@ def load(run: str | Path = "last", *, runs_dir: str | Path | None = None) -> Run
 
 
 def _plain(table: pa.Table) -> pa.Table:
-    """Enumerations as texts and without metadata: dictionaries of several trials may differ."""
+    """The table with enumerations as texts and without metadata, which may differ from trial to trial."""
     for place, field in enumerate(table.schema):
         if pa.types.is_dictionary(field.type):
             table = table.set_column(place, field.name, pc.cast(table[field.name], pa.string()))

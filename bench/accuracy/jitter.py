@@ -78,7 +78,7 @@ def distribution(pair: Hosts, place: Place, model: Model) -> Iterator[Row]:
         distance = float(stats.kstest(jitter_ms, model.cdf).statistic)
         allowed = theory.largest_distance(jitter_ms.size)
         if model.cdf is _table_cdf:
-            allowed += 0.5 / _TABLE_MS.size  # each point is a whole step of the distribution, half of it in _table_cdf
+            allowed += 0.5 / _TABLE_MS.size  # the distribution steps at each point, and _table_cdf has half of the step
         yield Row(f"jitter {model.name}, Kolmogorov–Smirnov", "", distance, 0, allowed, note)
     if model.correlation is not None:
         r = float(np.corrcoef(jitter_ms[:-1], jitter_ms[1:])[0, 1])

@@ -23,7 +23,7 @@ from scenarios.network.host_pair import MTU, NIC, Hosts
 
 PARTS, PAYLOAD = 60, 256  # wire packets of a super-packet, and payload bytes of one wire packet
 SEEDS = 3
-PACKETS = 10_000_000  # for a loss of 0.01 %; the other models lose more
+PACKETS = 10_000_000  # enough for a loss of 0.01 %; the other models lose more
 MODEL_PACKETS = 3_000_000
 PPB = 100_000
 GILBERT = (0.01, 10.0)
@@ -176,7 +176,7 @@ def tcp_segments(pair: Hosts, place: Place, loss: dict[str, str]) -> dict[str, N
     argv = [str(find("pktlogger")), "capture", "--filter", f"tcp and port {PORT}"]
     for pid, file in zip((pair.sender, pair.receiver), files, strict=True):
         argv += ["--interface", f"{NIC}@{pid}", "--write", str(file)]
-    # with this window a retransmission is cut as the original segment was, and no time-out comes in between
+    # With this window a retransmission has the borders of the original segment, and no time-out occurs.
     options = ["--bytes", "5M", "--congestion", "reno", "--window", "256K"]
     with box(pair, MTU, path, place.scratch, place.ledger), Tool(argv, name="pktlogger", ledger=place.ledger) as tool:
         tool.wait_event("ready", 10)

@@ -146,7 +146,7 @@ def descriptors(limit: int) -> Share:
 
 
 class _Sink(asyncio.Protocol):
-    """Counts the octets of a connection for the source whose number is its first octet."""
+    """Counts a connection's octets for its source. The first octet is the source's number."""
 
     def __init__(self, counts: dict[int, int]) -> None:
         self._counts, self._source = counts, -1

@@ -21,7 +21,7 @@ from scenarios.virtual import kernel, program
 
 CLIENTS, ALONE_S, SECONDS, HOURS = 100, 60, 3600, 24
 MOST = 1.5  # times the longest without attacks
-MEMORY_BYTES = 3 << 30  # of the guest
+MEMORY_BYTES = 3 << 30  # the guest's memory
 TIMEOUT_S = 4 * 3600
 
 

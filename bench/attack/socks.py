@@ -11,7 +11,7 @@ from typing import Any
 
 from bench.gateway_lab import bound
 
-PATIENCE_S = 15.0  # of somebody who wants a connection
+PATIENCE_S = 15.0  # how long a client waits for a connection
 _AGAIN_S = 0.25  # time between two attempts of a greedy source
 
 

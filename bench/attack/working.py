@@ -41,7 +41,7 @@ from netcommon.netns import call_in
 
 PORT, ENDLESS_PORT, CLOSED_PORT = 8000, 8002, 20_000
 REQUEST = 8192  # octets of a client's request, which the server returns
-PERIOD_S = 10.0  # from one connection of a client to its next
+PERIOD_S = 10.0  # time from one connection of a client to its next
 REPORT_S = 60.0
 SCAN_A_SECOND, SLOW_READERS, NAMES, IDLE, AGAIN_S = 10, 20, 64, 400, 30.0
 DESCRIPTORS = {"near": 200, "far": 260}  # while attackers want more than IDLE

@@ -153,7 +153,7 @@ def _why_not_spurious(trial: Path, params: dict[str, Any], main: dict[str, Any],
     """An explanation, where the path duplicates or corrupts, with the numbers of packets. `dsacks`: the kernel's."""
     if params["duplicate_ppb"]:
         frames = totals.dsack_frames(trial / "capture" / "snd.pcapng")
-        # Each packet reports one segment here, as the kernel counts.
+        # The kernel counts segments, and each packet reports one here.
         explains = frames.size == dsacks
         return "the network's duplicates bring DSACKs, too, in packets " + _shown(frames) if explains else ""
     if params["corrupt_ppb"]:

@@ -37,7 +37,7 @@ Capture = Callable[[Place, Hosts, Path, Callable[[], float]], tuple[float, Count
 
 
 def measure(place: Place) -> Iterator[Result]:
-    """The pairs, and a table with the drops of the long run and the median ratio."""
+    """Yields the result of the pairs, and a table with the drops of the long run and the median ratio."""
     if not shutil.which("tcpdump"):
         raise LfpError("tcpdump: not installed, and log.capture compares with it; apt install tcpdump")
     seconds = place.seconds or SECONDS

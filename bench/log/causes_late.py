@@ -27,7 +27,7 @@ RIGHT, SIDE_OPEN, UNKNOWN, WRONG = "right", "side open", "cannot tell", "wrong"
 Verdicts = Counter[tuple[str, str, int, str]]  # cause, control, ms, how it was judged
 I64 = npt.NDArray[np.int64]
 _BLOCK_HEADER, _PACKET = 8, 6  # pcapng: type and length of a block; an Enhanced Packet Block
-_TIME, _SOURCE = 12, 28 + 14 + 12  # in such a block: upper half of the time; IPv4 source behind Ethernet
+_TIME, _SOURCE = 12, 28 + 14 + 12  # offsets in such a block: upper half of the time; IPv4 source behind Ethernet
 
 
 def verdicts(folder: Path, kind: str, trial: Trial) -> Verdicts:

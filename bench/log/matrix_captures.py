@@ -15,7 +15,7 @@ from bench.log.matrix_layers import BY_TYPE, LINKS, TAGS, TUNNELS, Way
 from bench.log.matrix_talk import BEGUN, KINDS, SYN, Segment, Talk
 
 T0_NS = 1_700_000_000_000_000_000
-COOKED2 = "cooked 2 (276)"  # its header has the interface of each packet
+COOKED2 = "cooked 2 (276)"  # this link header names each packet's interface
 SAME_NS, OTHER_NS = 3_000, 20_000  # time from a packet to its copy, at the same and at another interface
 AXES: dict[str, tuple[str, ...]] = {
     "link": tuple(LINKS), "tags": tuple(TAGS), "tunnel": tuple(TUNNELS), "outer": ("4", "6"), "ip": ("4", "6"),
@@ -47,7 +47,7 @@ def cases(seed: int) -> list[Case]:
 
 
 def plain_cases(seed: int) -> list[Case]:
-    """The same for the small part that tcptrace can read."""
+    """The cases of a seed within the small part that tcptrace can read."""
     axes = AXES | {"link": TCPTRACE_LINKS, "tags": ("none", "8100"), "tunnel": ("none", "PPPoE"), "packing": ("",)}
     return matrix_cover.cover(axes, lambda case: allowed({"link": "Ethernet"} | case) and tcptrace_reads(case), seed)
 

@@ -15,7 +15,7 @@ from netcommon.errors import LfpError
 CAPTURES = Path(__file__).resolve().parents[2] / "tests/captures"
 QUANTITIES = ("packets", "payload", "handshake")
 _TAGS, _TUNNEL = "reads no tag but one 0x8100", "reads no such tunnel"
-# By file and program: the rule that explains all of the program's differences.
+# For each file and program, the rule that explains all of the program's differences.
 WHY: dict[tuple[str, str], str] = {
     ("tshark", "10-double-copy"): "copies count (Wireshark User's Guide, D.9)",
     ("tcptrace", "10-double-copy"): "copies count",

@@ -29,7 +29,7 @@ class Way:
     once per capture."""
 
     side: int
-    near: bool  # it leaves the captured machine
+    near: bool  # the packet leaves the captured machine
     interface: int
     ttl: int
     outer: int  # the version of IP around a tunnel
@@ -37,7 +37,7 @@ class Way:
     seed: int
 
     def drawn(self, most: int) -> int:
-        """The same number in each packet of a capture."""
+        """A number that is the same in each packet of a capture."""
         return random.Random(self.seed).randrange(most)
 
 
@@ -179,7 +179,7 @@ TUNNELS: dict[str, Callable[[Way, int, bytes], Carried]] = {
 BY_TYPE = frozenset({"MPLS", "PPPoE", "MPLS in PPPoE", "VXLAN in MPLS"})  # these need a link with a type field
 
 
-# Links. Each makes a frame of a type and octets.
+# Links. Each function makes a frame from an EtherType and a packet.
 def _ethernet(way: Way, kind: int, packet: bytes) -> bytes:
     return MAC[1 - way.side] + MAC[way.side] + struct.pack("!H", kind) + packet
 

@@ -49,7 +49,7 @@ class Talk:
     sender_opens: bool
     segments: list[Segment] = field(default_factory=list)
     opened: bool = True  # the capture shows its SYN, and a SYN that answers it
-    scale: int | None = SCALE  # that each SYN offers
+    scale: int | None = SCALE  # window scale that each SYN offers
 
 
 @dataclass(frozen=True)

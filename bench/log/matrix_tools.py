@@ -40,7 +40,7 @@ class Account:
     packets: tuple[int, int] | None
     payload: tuple[int, int] | None  # octets of all packets
     handshake: bool | None
-    octets: int | None = None  # of the sender's stream
+    octets: int | None = None  # octets of the sender's stream
     again: int | None = None  # packets with octets that were sent before
     again_octets: int | None = None
     scales: tuple[int | None, int | None] | None = None
@@ -199,7 +199,7 @@ _TCPTRACE = {
 
 
 def by_tcptrace(file: Path, known: Ports) -> Accounts:
-    """From tcptrace's long output, in which each direction has a column."""
+    """A total from tcptrace's long output, in which each direction has a column."""
     found: Accounts = {}
     for block in run("tcptrace", "-l", "-n", file).decode().split("=" * 32 + "\n"):
         ports = tuple(int(port) for port in re.findall(r"host \w+:\s+\S+:(\d+)\n", block))

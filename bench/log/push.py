@@ -121,7 +121,7 @@ def _loop_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
 
 
 def _alone(place: Place, pair: Hosts) -> Result:
-    """Nobody takes the packets. Which of the two is first alternates."""
+    """Compares the senders while no receiver takes the packets. They take turns at going first."""
     netns.call_in(pair.receiver, subprocess.run, ["ip", "address", "flush", "dev", NIC])
     seconds, pairs = place.seconds or SECONDS, list[dict[str, Any]]()
     for number in range(1, (place.pairs or PAIRS) + 1):
@@ -137,7 +137,7 @@ def _alone(place: Place, pair: Hosts) -> Result:
 
 
 def _replay(place: Place, pair: Hosts) -> Result:
-    """A Poisson stream of 5,000 packets/s, captured again at the other end."""
+    """Replays a Poisson stream of 5,000 packets/s, captures it at the other end, and compares the gaps."""
     capture = write(place.scratch / "gaps.pcap", 5_000 * (place.seconds or SECONDS), 200_000)
     rows = []
     for number in range(1, (place.pairs or PAIRS) + 1):

@@ -140,7 +140,7 @@ def _edge(columns: dict[str, Any], name: str, block: int, least: int | None = No
 
 
 def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
-    """The same counts over every packet that tshark dissects as TCP."""
+    """The totals of a connection, from every packet that tshark dissects as TCP."""
     shown = " && ".join(f"tcp.port=={port}" for port in connection.ports)
     fields = [word for name in _FIELDS for word in ("-e", name)]
     text = run("tshark", "-r", capture, "-Y", shown, "-T", "fields", *fields)
@@ -167,7 +167,7 @@ def by_tshark(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
 
 
 def by_tcptrace(capture: Path, connection: Connection) -> tuple[Totals, Totals]:
-    """The same from tcptrace's long output, and the packets that it calls retransmitted."""
+    """The totals of a connection from tcptrace's long output, and the packets that it calls retransmitted."""
     for block in run("tcptrace", "-l", "-n", capture).decode().split("=" * 32 + "\n"):
         ports = [int(port) for port in re.findall(r"host \w+:\s+\S+:(\d+)\n", block)]
         if sorted(ports) == sorted(connection.ports):

@@ -113,7 +113,7 @@ def _once(found: Account, after_s: float, path: Path, folder: Path, clock: str) 
     lfp = Lfp(*_command(path, folder, clock))
     time.sleep(after_s)
     if not lfp.kill():
-        return  # it had ended by itself
+        return  # the run had ended by itself
     found.moments += 1
     Lfp("clean").finish(CLEAN_S)
     until(lambda: not lfp.left(), CLEAN_S / 2)  # tools need a moment to exit cleanly

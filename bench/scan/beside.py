@@ -31,7 +31,7 @@ PORT, BACKLOG = 8000, 4096
 CLOSED_FROM = 20_000  # the first closed port
 SILENT_NET, SILENT = "10.96.0.0/16", "10.96.{}.{}"
 PATIENCE_S = 1.0  # how long the scanner waits for an answer
-PERIOD_S, ALONE_S = 0.2, 2.0  # from one connection of a client to its next; how long the clients work alone
+PERIOD_S, ALONE_S = 0.2, 2.0  # time between a client's connections; time that clients work alone
 
 
 @dataclass

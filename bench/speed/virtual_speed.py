@@ -21,8 +21,8 @@ from scenarios.plan.plan import Trial, load_plan
 from scenarios.virtual import kernel
 
 FILE = Path(__file__).with_suffix(".toml")
-STARTUP_S = 3.0  # at most, wall time
-CAPTURE_COST = 0.15  # at most, as a share of the wall time of the same transfer without captures
+STARTUP_S = 3.0  # largest allowed wall time
+CAPTURE_COST = 0.15  # largest allowed, as a share of the wall time without captures
 _PAIRS, _SECONDS, _LONG_S = 3, 20, 600
 
 

@@ -45,7 +45,8 @@ def _long(pair: Hosts, place: Place, **options: Any) -> float:
 
 
 def _samples(pair: Hosts, place: Place) -> Result:
-    """Pairs with and without samples every SAMPLE_NS. `ours` then has a SAMPLES_MORE-th of the measured cost."""
+    """Measures pairs with and without samples every SAMPLE_NS. `ours` gets a SAMPLES_MORE-th of the measured cost: that
+    of samples SAMPLES_MORE times as far apart."""
     options: dict[str, Any] = {"samples": place.scratch / "samples.jsonl", "sample_ns": SAMPLE_NS}
 
     def cost(**more: Any) -> float:

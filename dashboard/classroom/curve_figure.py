@@ -43,7 +43,7 @@ def _add_theory(figure: go.Figure, last: Demonstrated, say: Messages) -> None:
     rtt_ns, rate = last.setting.rtt_ns, last.limits.rate_bps
     offered = [float(window) for window in CHOICES["window_bytes"]]
     least, greatest = min(offered), max(offered)
-    knee = rate * rtt_ns / 8e9  # where the window fills the path
+    knee = rate * rtt_ns / 8e9  # the window that fills the path
     windows = sorted([*np.geomspace(least, greatest, 100), *([knee] if least < knee < greatest else [])])
     figure.add_scatter(
         x=[window / 1024 for window in windows],

@@ -45,7 +45,7 @@ class Setting:
     rate_bps: int = 45 * MBIT
     queue_bytes: int = 110 * KB
     loss_ppb: int = 0
-    mtu: int = 4352  # of lfp-1995's hosts (FDDI)
+    mtu: int = 4352  # MTU of lfp-1995's hosts (FDDI)
     profile: str = "bsd-1995"
     time: str = "virtual"
 

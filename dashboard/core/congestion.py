@@ -71,7 +71,7 @@ def load(run: Run, number: int) -> Control | None:
 
 
 def of_row(run: Run, row: Json) -> Control | None:
-    """The same for the flow that a row of the results is about."""
+    """The congestion control of the flow that a row of the results is about; None without samples."""
     folder = run.trial(int(row["trial"])).path
     own = folder / FLOWS / str(row.get("flow_name")) if row.get("flow") else folder
     return _load(int(row["trial"]), str(row.get("congestion") or ""), own / SAMPLES)

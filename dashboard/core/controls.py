@@ -12,7 +12,7 @@ from typing import Any
 from dash import html
 from dash.development.base_component import Component
 
-Options = Sequence[Mapping[str, Any] | str]  # `label` and `value` of each; a text is both
+Options = Sequence[Mapping[str, Any] | str]  # each option is a text, or has `label` and `value`
 
 
 class _Control(Component):

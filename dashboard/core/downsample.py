@@ -39,7 +39,8 @@ def thin(t: I64, y: NDArray[Any], t0: int, t1: int, points: int) -> I64:
 
 
 def thin_line(line: Series, t0: int, t1: int, points: int) -> Points:
-    """The same points with their times and values, by the line's index where many rows are visible."""
+    """At most `points` points of the visible part, with times and values. Where many rows are visible, they come from
+    the line's index."""
     rows = visible(line.t_ns, t0, t1)
     if rows.stop - rows.start < INDEX_FROM:
         return _fewer(_points(line, rows), points)

@@ -8,7 +8,7 @@ from typing import Any
 
 BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 YELLOW, BLUE, VERMILLION, PURPLE = "#F0E442", "#0072B2", "#D55E00", "#CC79A7"
-TEAL = "#44AA99"  # of ECN
+TEAL = "#44AA99"  # colour of ECN's marks
 INK, GREY, PALE, PAPER = "#1f2933", "#7b8794", "#e4e7eb", "#ffffff"
 SERIES_COLOURS = (VERMILLION, BLUE, GREEN, PURPLE, ORANGE, SKY)
 SYMBOLS = ("circle", "square", "diamond", "triangle-up", "pentagon", "star")

@@ -56,6 +56,6 @@ def _growth(before: Watched | None, after: Watched | None) -> dict[str, float]:
     if before is None or after is None or after.uptime_ns <= before.uptime_ns:
         return {}
     grown = {name: value - before.counters.get(name, value) for name, value in after.counters.items()}
-    if min(grown.values(), default=0) < 0:  # another process at the same socket
+    if min(grown.values(), default=0) < 0:  # a counter fell: another process is at the same socket
         return {}
     return {name: amount * 1e9 / (after.uptime_ns - before.uptime_ns) for name, amount in grown.items()}

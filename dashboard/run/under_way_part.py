@@ -28,7 +28,7 @@ HINT = (
     "Cross: something was sent again. Behind gateways it is the connection to the near one. "
     f"Of many connections the {MOST} with most data are drawn."
 )
-GROWING = Growing()  # of this process, so that all browsers read a file once
+GROWING = Growing()  # one for this process, so that each file is read once for all browsers
 
 
 def part(run: Run) -> list[Any]:
@@ -78,7 +78,7 @@ def register(app: Dash, run_named: Callable[[str], Run], whole_page: Callable[[s
             run = run_named(name)
         except (LfpError, OSError, ValueError) as error:
             if isinstance(error, LfpError) and error.status == EXIT_USAGE:
-                raise PreventUpdate from None  # it was left, or deleted
+                raise PreventUpdate from None  # the reader has left the page, or the run was deleted
             return whole_page(name, search or ""), *[no_update] * 4  # a damaged table: the page says so
         if seen(run) != before:
             return whole_page(name, search or ""), *[no_update] * 4

@@ -14,7 +14,7 @@ from typing import Any
 from waitress.channel import HTTPChannel
 
 MOST = 128
-SHARE = 32  # of one source; a browser opens 6
+SHARE = 32  # connections of one source; a browser opens 6
 SETTINGS: dict[str, Any] = {
     "connection_limit": 2 * MOST,  # never reached: beyond it the server would stop accepting
     "channel_timeout": 30,  # seconds without an octet

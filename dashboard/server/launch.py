@@ -21,7 +21,7 @@ from netcommon.errors import LfpError
 from netcommon.ledger import cache_directory
 from netcommon.sandbox import Choice
 
-ROOTS_CACHE = Path("/var/cache/lfp-dashboard")  # of a dashboard that root started: its user cannot reach root's cache
+ROOTS_CACHE = Path("/var/cache/lfp-dashboard")  # for a dashboard that root started: its user cannot reach root's cache
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ from dashboard.server.changes import Offered
 from dashboard.server.document import Application
 
 THREADS = 16  # answers under way at a time
-_PATIENCE_S = 5  # for preparations that still run when the server ends
+_PATIENCE_S = 5  # how long preparations may still run when the server ends
 
 
 def serve(

@@ -61,13 +61,13 @@ def _serve(shown: Shown, opened: Opened, choice: sandbox.Choice) -> None:
     finally:
         for channel in channels.values():
             channel.close()
-        if opened.keeper:  # it ends after the channels are closed and its running demonstration has ended
+        if opened.keeper:  # it exits once the channels are closed and its demonstration has ended
             with suppress(ChildProcessError):
                 os.waitpid(opened.keeper, 0)
 
 
 def _serve_confined(shown: Shown, listener: socket.socket, channels: dict[str, Channel]) -> None:
-    """The imports here load numpy and Arrow."""
+    """Serves once this process is confined. The imports are here because they load numpy and Arrow."""
     from dashboard.core.runs import load_run
     from dashboard.live.live import watch
     from dashboard.server.server import serve

@@ -29,7 +29,7 @@ class Box:
 
     @classmethod
     def of(cls, fates: list[str], columns: dict[str, NDArray[Any]], origin_ns: int) -> Box:
-        """From the columns of segments.parquet."""
+        """Made from the columns of segments.parquet."""
         times = (np.where(columns[name] < 0, -1, columns[name] - origin_ns) for name in COLUMNS[1:])
         return cls(tuple(fates), columns["box_fate"], *times)
 

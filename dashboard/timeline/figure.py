@@ -70,8 +70,8 @@ def timeline_sheet(
     width_px: int = PLOT_WIDTH_PX,
     say: Messages = ENGLISH,
 ) -> Sheet:
-    """The same as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0: the
-    one that suits the span."""
+    """The figure as plain values, which are made in a fraction of the time. `bin_ns`: the width of bins of rates; 0:
+    the one that suits the span."""
     t0, t1 = span_ns or timeline.first_view_ns()
     panels = GATEWAY_PANELS if timeline.server else PANELS
     if timeline.limits:

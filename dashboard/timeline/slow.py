@@ -36,7 +36,7 @@ MEASURE = (
     "of the transfer's own median rate where half of the transfer is slower than that. Rates are taken over "
     f"{WINDOW_RTTS} round trips, or over one in a short transfer. The span that cost most time comes first."
 )
-EVENTS = ("rto", "zero_window", "receiver_window", "idle")  # those that are counted
+EVENTS = ("rto", "zero_window", "receiver_window", "idle")  # kinds of events that a text counts
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ def _known(timeline: Flow, span: Slow) -> Iterator[Said]:
         yield from ([side, {"what": said}] for said in _of_leg(timeline.server, t0, t1))
     yield from _dropped_frames(timeline, t0, t1)
     rtt = _values(timeline.rtt.t_ns, timeline.rtt.value, t0, t1)
-    if rtt.size and not timeline.server:  # behind a gateway the sender's RTT ends there
+    if rtt.size and not timeline.server:  # with gateways the sender's RTT ends at the near one
         median, least = float(np.median(rtt)), float(timeline.rtt_quantiles_ns[0])
         yield ["slow.rtt", {"median": readable.duration(median, 3), "least": readable.duration(least, 3)}]
     cwnd = _values(timeline.cwnd.t_ns, timeline.cwnd.value, t0, t1)

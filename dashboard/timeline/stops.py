@@ -19,8 +19,8 @@ from netcommon import readable
 BAND_LIMIT = 300
 FULL_LABEL_PX, SHORT_LABEL_PX = 220, 60
 CHARACTER_PX = 10.5
-TOGETHER = "\N{NO-BREAK SPACE}"  # where a line must not end
-_UNIT = re.compile(r"(?<=\d) (?=[^\W\d])")  # between a number and its unit
+TOGETHER = "\N{NO-BREAK SPACE}"  # replaces spaces at which a line must not end
+_UNIT = re.compile(r"(?<=\d) (?=[^\W\d])")  # the space between a number and its unit
 
 
 def add_stops(figure: Sheet, view: View, label_y: float) -> None:

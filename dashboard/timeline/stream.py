@@ -29,7 +29,7 @@ class Stream:
 
     @classmethod
     def of(cls, t_ns: I64, size: NDArray[np.integer]) -> Stream:
-        """From the times and sizes of packets."""
+        """Made from the times and sizes of packets."""
         total = np.zeros(size.size + 1, np.int64)
         np.cumsum(size, dtype=np.int64, out=total[1:])
         return cls(t_ns, total, t_ns[::APART].copy())

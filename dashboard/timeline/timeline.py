@@ -276,7 +276,7 @@ def _columns(path: Path, flow: int, names: tuple[str, ...], sort_by: str) -> dic
 
 
 def _numpy(column: pa.ChunkedArray) -> NDArray[Any]:
-    if column.null_count:  # what a capture of one end does not show
+    if column.null_count:  # nulls: a capture of one end does not show these
         column = pc.fill_null(column, 255 if pa.types.is_uint8(column.type) else -1)
     values: NDArray[Any] = column.combine_chunks().to_numpy(zero_copy_only=False)
     if values.dtype.itemsize >= 4:

@@ -20,7 +20,7 @@ from dashboard.timeline.flow import kind_words
 from dashboard.timeline.messages import ENGLISH
 from dashboard.timeline.timeline import Timeline
 
-PLOT_WIDTH_PX = 1150  # on a common screen
+PLOT_WIDTH_PX = 1150  # width of the plot on a common screen
 EVENT_LIMIT = 100  # more marks of one kind would touch each other, and each takes a browser 0.1 ms
 EVENT_BINS = 60
 CORNER_POINTS = 2  # px; where points are nearer than this, a step is drawn as a slope

@@ -165,7 +165,7 @@ def _longer(trials: list[dict[str, Any]]) -> str:
 
 
 def _of_iperf3(trials: list[dict[str, Any]]) -> str:
-    """The same for iperf3, whose server stops reading when the time is over."""
+    """Explains the time of iperf3's average: its server stops reading when the duration is over."""
     took = _took(trials, "iperf3")
     return took and (
         f"iperf3's short-term average: what its server had read when the test ended, over {took}; "

@@ -39,7 +39,7 @@ from scenarios.run.terminal import console
 from scenarios.run.time_choice import Asked
 from scenarios.trial.files import read_json
 
-_MOST_REASONS = 10  # that the Markdown lists
+_MOST_REASONS = 10  # how many reasons the Markdown lists
 GIVE_UP = 3  # trials that fail alike before the gate ends
 
 

@@ -148,7 +148,7 @@ def stop(run: str) -> None:
     with _lock:
         busy = [one for one in _children if one.run == run]
     for one in busy:
-        one.process.send_signal(signal.SIGTERM)  # its thread sees the end
+        one.process.send_signal(signal.SIGTERM)  # the thread that waits for the process notices its end
 
 
 def job(trial: Trial, box: str | None, tools: list[str], folder: str) -> bytes:

@@ -35,7 +35,7 @@ SMALL_OBJECTS, AT_A_TIME = 10_000, 100
 SLACK_S = 0.1  # a delay that a person notices; an exchange may take this long in addition to its round trip
 OVER_S = 120.0  # a connection that cannot go on must end within this time
 GOES_ON_S = 10.0  # a connection that works moves octets within this time
-BACK_S = 30.0  # and new connections must work within this time
+BACK_S = 30.0  # after an event new connections must work within this time
 OBJECT_S = 5.0
 LINE_SHARE = 0.5
 

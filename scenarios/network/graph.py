@@ -133,7 +133,7 @@ class Graph:
         return sorted(routes, key=lambda route: route.destination)
 
     def _beyond(self, node: str, passed: set[int]) -> list[int]:
-        """The links that are reached by way of a node, without those passed already."""
+        """The links that can be reached from a node without crossing those in ``passed``."""
         own = [number for number in self.at(node) if number not in passed]
         return own + [n for number in own for n in self._beyond(self.links[number].other(node), passed | set(own))]
 

@@ -23,7 +23,7 @@ class TcpMemory:
 
     @classmethod
     def now(cls, pids: Iterable[int], proc: Path = Path("/proc")) -> TcpMemory:
-        """As seen from the namespaces of these processes."""
+        """The state of TCP's memory now, as the namespaces of these processes show it."""
         tables = [proc / str(pid) / "net" for pid in pids]
         times = sum(_times((table / "netstat").read_text(encoding="ascii")) for table in tables)
         return cls(any(_short((table / "protocols").read_text(encoding="ascii")) for table in tables), times)

@@ -34,7 +34,7 @@ def _list(name: str) -> Mapping[str, Cause]:
 
 
 LIMITS, LOSSES = _list("limits"), _list("losses")
-GATEWAY = "gateway"  # of two connections that gateways join (pktlogger.through)
+GATEWAY = "gateway"  # a limit of two connections that gateways join (pktlogger.through)
 # What limited a transfer, whether or not gateways were on its way.
 ALL_LIMITS: Mapping[str, Cause] = MappingProxyType(
     {

@@ -195,7 +195,7 @@ def _check_box(document: Document, setting: Scenario, way: Literal["ab", "ba"]) 
 
 
 def _check_own(document: Document, setting: Scenario, pair: int, own: PathTable, way: Literal["ab", "ba"]) -> None:
-    """The same for the path that a pair has of its own."""
+    """UsageError where a direction of a pair's own path holds more than the box's memory."""
     holds = estimate.held_bytes(setting.model_copy(update={"path": own}), way)
     if holds > (limit := _box_limit(setting)):
         key = "rate" if own.rate else f"{way}_rate"

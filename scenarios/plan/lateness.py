@@ -9,7 +9,7 @@ from __future__ import annotations
 from scenarios.plan.model import Scenario
 
 LEAST_NS = 1_000_000  # smaller lateness disturbs nothing that TCP's timers notice
-SHARE_OF_RTT = 100  # one hundredth
+SHARE_OF_RTT = 100  # the limit is one hundredth of the RTT
 
 
 def limit_of_rtt_ns(rtt_ns: int) -> int:

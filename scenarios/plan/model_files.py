@@ -17,7 +17,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
-FOLDER = "files"  # of a run directory
+FOLDER = "files"  # folder of a run directory
 _DIGITS = 12
 _KEY = re.compile(r"^(ab_|ba_)?(jitter|rate_trace)$")
 _KINDS = ("table", "dist", "trace", "mahimahi", "mm-link")
@@ -68,7 +68,7 @@ def column(text: Scalar) -> Scalar:
 
 
 def column_of_change(text: str) -> str:
-    """The same of the text of [path] change."""
+    """The text of [path] change as results have it, with files as in `column`."""
     return _of_change(text, _named)
 
 

@@ -130,11 +130,11 @@ def _of_run(setting: Scenario, seed: int, report: Report) -> Scenario:
 def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[str, Any]:
     """The scenario for the manifest, without swept values. ``point``: the sweep's first."""
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
-    for table, key in bdp.multiples(point.values):  # each setting has its own size in bytes
+    for table, key in bdp.multiples(point.values):  # kept as a multiple: each setting has its own size in bytes
         echo[table][key] = point.values[table][key]
     if is_all(point.values.get("capture", {}).get("points")):  # a case may have gateways that others lack
         echo["capture"]["points"] = "all"
-    for named in NAMED:  # as written: values that they take from other tables may be swept there
+    for named in NAMED:  # as written, because the values that they inherit may be swept in other tables
         echo[named] = point.values.get(named, {})
     left = Document(base.scenario.name, echo)
     for dotted in sweep:

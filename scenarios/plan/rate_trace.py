@@ -15,7 +15,7 @@ from pathlib import Path
 
 from netcommon import quantity
 
-_BITS = {"mahimahi": 1500 * 8, "mm-link": 1504 * 8}  # of an opportunity
+_BITS = {"mahimahi": 1500 * 8, "mm-link": 1504 * 8}  # bits of one transmission opportunity
 _LONGEST_S = 30 * 365 * 86400.0
 
 

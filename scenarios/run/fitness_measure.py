@@ -60,8 +60,8 @@ def _veth(ledger: Ledger, seconds: float) -> tuple[float | None, str]:
 
 
 def _veth_inside(seconds: float) -> tuple[float | None, str]:
-    """The same for an ordinary user, in a user namespace where the machine allows one. This module is the program that
-    runs there."""
+    """The rate of one TCP stream over a veth pair for an ordinary user, in a user namespace where the machine allows
+    one. This module is the program that runs there."""
     if why := unprivileged.obstacle():
         return None, f"as an ordinary user: {why.what}"
     argv = unprivileged.inside([sys.executable, "-m", "scenarios.run.fitness_measure", f"{seconds}"])

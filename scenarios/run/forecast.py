@@ -20,7 +20,7 @@ from scenarios.run.speed import Speed
 from scenarios.virtual import boxes, cost, memory
 
 _TRIAL_BYTES = 64 * 2**10  # files of JSON and logs
-_SAMPLE_BYTES = 160  # of TCP_INFO, compressed
+_SAMPLE_BYTES = 160  # one sample of TCP_INFO, compressed
 _RECORD_BYTES = 36  # pcapng's own, for each packet
 _ROW_BYTES = 100  # bytes per packet in the tables of an analysis
 
@@ -92,7 +92,7 @@ def disk_bytes(setting: Scenario) -> int:
     """The most disk space that a trial takes: samples, and each captured packet with its row in the tables."""
     samples = estimate.transfer_s(setting) * 1e9 / setting.transfer.sample if setting.transfer.sample else 0
     samples *= 1 + setting.transfer.both_ways
-    packets = 1.5 * estimate.moved_bytes(setting) / setting.path.mtu  # with acknowledgements
+    packets = 1.5 * estimate.moved_bytes(setting) / setting.path.mtu  # data packets and acknowledgements
     of_packet = min(setting.capture.snap_bytes, setting.path.mtu) + _RECORD_BYTES + _ROW_BYTES
     return int(_TRIAL_BYTES + samples * _SAMPLE_BYTES + len(setting.capture.points) * packets * of_packet)
 

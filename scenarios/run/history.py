@@ -27,7 +27,7 @@ from scenarios.trial.files import read_json
 
 GATEWAY = "lft-gateway"
 OURS = (GATEWAY, "comet-delay", "rttcp", "pktlogger", "timer-witness")
-_HASH_DIGITS = 12  # of SHA-256: enough to tell builds apart
+_HASH_DIGITS = 12  # digits of SHA-256: enough to tell builds apart
 _CHANGES = {"same": "same", "better": "changed", "worse": "changed"}  # any change counts; better is not judged
 UNDECIDED = "undecided"
 

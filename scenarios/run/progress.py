@@ -27,7 +27,7 @@ from scenarios.run import terminal
 from scenarios.trial.files import write_json
 from scenarios.virtual.under_way import Look
 
-_LINE_S = 30.0  # between two lines about the trials that run, where there is no bar
+_LINE_S = 30.0  # without a bar: time between two lines about the trials that run
 
 
 class ProgressFile:

@@ -16,7 +16,7 @@ from scenarios.run import runs
 from scenarios.trial import programs
 from scenarios.trial.files import read_json
 
-_DIGITS = 12  # of SHA-256: enough to tell builds apart
+_DIGITS = 12  # digits of SHA-256: enough to tell builds apart
 
 
 def wanted(option: str, file: Path) -> str:

@@ -35,7 +35,7 @@ from scenarios.trial import attempts, trial, verdicts
 from scenarios.trial.ended import Ended
 from scenarios.trial.files import read_json
 
-Rows = dict[int, list[dict[str, Any]]]  # of results.parquet, by trial number: one for each flow
+Rows = dict[int, list[dict[str, Any]]]  # rows of results.parquet by trial number, one for each flow
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from netcommon.errors import LfpError
 from scenarios.plan.plan import Trial
 from scenarios.trial.files import read_json
 
-KEY = "speed"  # of the manifest
+KEY = "speed"  # key of the manifest
 _RUNS_LOOKED_AT = 5  # only the newest: the machine may have changed since older ones
 _READ = 100  # manifests read at most, so that a run starts at once even among thousands of others
 

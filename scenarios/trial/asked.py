@@ -27,7 +27,7 @@ Json = Mapping[str, Any]
 
 CONTROL, ECN, MSS, PATH_MTU = "congestion control", "ECN", "MSS", "path MTU"
 WINDOW_SCALE, SACK, TIME_STAMPS, PACING = "window scale", "SACK", "time stamps", "pacing"
-# By the scenario's or the kernel's name of a setting: what helps when something else ran.
+# What helps when something else ran, by the scenario's or the kernel's name of the setting.
 _HELP = {
     CONTROL: "the kernel there has to have it (`sysctl net.ipv4.tcp_available_congestion_control`)",
     ECN: "both ends have to want it (net.ipv4.tcp_ecn in profile.sysctl), and a SYN that is lost is sent again without "
@@ -255,8 +255,8 @@ class Handshake:
 
 
 def seen(setting: Scenario, transfer: Json, handshakes: Iterable[Handshake]) -> list[Fact]:
-    """The same settings as the captured SYNs of the data connections show them; nothing behind gateways, whose
-    connections are their own."""
+    """The requested settings compared with the captured SYNs of the data connections. Empty behind gateways, which open
+    connections of their own."""
     profile, found = profiles.of(setting.profile), list[Fact]()
     for one in flows.of(setting):
         end = transfer if not one.number else (transfer.get("flows") or {}).get(one.name) or {}

@@ -37,7 +37,7 @@ def round_trips(params: Mapping[str, Any]) -> list[tuple[int, float]]:
         return steps
     try:
         changes = PathTable.model_validate({"change": text}).changes()
-    except ValueError:  # a file that a change named is not here
+    except ValueError:  # the file of a change's model is not on this machine
         return steps
     for change in changes:
         for way, values in (("ab", change.ab), ("ba", change.ba)):

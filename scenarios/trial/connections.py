@@ -34,8 +34,8 @@ _FAMILIES = {"ipv4": socket.AF_INET, "ipv6": socket.AF_INET6}
 
 @contextlib.contextmanager
 def followed(net: Network, setting: Scenario, folder: Path, *, wanted: bool) -> Iterator[None]:
-    """Writes the figures of the senders on this machine into ``folder`` until the end, if they are ``wanted``. Its
-    errors do not affect the trial."""
+    """While the block runs, writes the figures of the senders on this machine into ``folder``, if they are ``wanted``.
+    Errors do not affect the trial."""
     with contextlib.ExitStack() as stack:
         asked = []
         with contextlib.suppress(OSError):

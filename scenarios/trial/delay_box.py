@@ -59,7 +59,7 @@ def box(
     own = keys.arguments(path) | {"lateness_limit_ns": lateness_limit_ns}
     make: type[UserspaceBox] = UserspaceBox
     if back_end == "kernel":
-        from comet_delay.in_kernel import KernelBox  # as above
+        from comet_delay.in_kernel import KernelBox  # not on top: it loads pyroute2
 
         make = KernelBox
     return make(

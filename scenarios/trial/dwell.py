@@ -46,7 +46,7 @@ STALL_NS = 100 * 10**6
 TABLE, VERSION = "dwell.json", 1
 SIDES = tuple(STALLED)
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99, "max": 100}
-_EDGE_NS = STALL_NS // 4  # left out at both ends of a stall, where there are packets from before and after it
+_EDGE_NS = STALL_NS // 4  # left out at both ends of a stall, because packets before and after the stall may fall there
 _SETTLED = 20  # the share is computed after a 20th of all octets: the first packets are padded
 _CONTRADICTS = 0.25  # share of the median dwell that the error may be; a millisecond is always allowed
 _REPAIR_ROUNDS = 2  # round trips of the path that a repair may take
@@ -108,7 +108,7 @@ def _stalls(t_in_ns: I64, t_out_ns: I64, least_ns: int, carried_ns: I64) -> list
 def _side(begin: int, end: int, since: int, least_ns: int, out_near: I64, in_far: I64, missed: Missed) -> str:
     """Where a stall was. ``since``: the earliest time of a loss that may have caused it."""
     first, last = begin + _EDGE_NS, end - _EDGE_NS
-    if not _between(in_far, first, end + 1):  # all had come before
+    if not _between(in_far, first, end + 1):  # all packets had come before the stall
         return "far"
     if not _between(out_near, first - least_ns, last - least_ns):
         return "near" if _between(out_near, last - least_ns, end - least_ns + 1) else "tunnel"
@@ -170,8 +170,8 @@ def _lost(path_ns: int, out_near: I64, in_far: I64) -> I64:
 
 
 def _missed(folder: Path) -> Missed | None:
-    """The same by the box's record of the trial: for each packet with data to the far gateway, when it left the box,
-    and how many of the packets before it the box had dropped. None without a record."""
+    """The lost packets by the box's record of the trial. For each packet with data to the far gateway: when it left the
+    box, and how many packets before it the box had dropped. None without a record."""
     file = folder / "box.parquet"
     if not file.exists():
         return None

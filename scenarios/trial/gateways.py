@@ -39,7 +39,7 @@ from scenarios.trial.transfer_tool import beside_ports, data_ports, ports
 Which = Literal["near", "far"]
 READY_TIMEOUT_S, READY = 15.0, "ready"
 _LOOK_S, _STOP_S = 0.01, 10.0
-PROXY_PORTS = {"socks5": 1080, "http": 3128, "transparent": 1081}  # where the near gateway listens at $listen
+PROXY_PORTS = {"socks5": 1080, "http": 3128, "transparent": 1081}  # the near gateway's port at $listen
 _NFT_NAMES = {"ipv4": "ip", "ipv6": "ip6"}
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
 _NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
@@ -81,8 +81,8 @@ def sites(setting: Scenario) -> list[Site]:
 
 @dataclass
 class Pair:
-    """The running gateways of a site, near and far. ``make``: one of them, not yet started. ``ended_cpu_ns``: the CPU
-    time of those that an event has ended."""
+    """The running gateways of a site, near and far. ``make``: returns one of them, not yet started. ``ended_cpu_ns``:
+    the CPU time of gateways that events have ended."""
 
     site: Site
     tools: dict[Which, Tool]
@@ -91,7 +91,7 @@ class Pair:
 
     def start(self, which: Which) -> None:
         """Starts a gateway. `end` may have ended it before."""
-        self.tools = self.tools | {which: self.make(which).__enter__()}  # another thread may look at the old one
+        self.tools = self.tools | {which: self.make(which).__enter__()}  # another thread may read the old dictionary
 
     def again(self, which: Which) -> None:
         """Starts a gateway that was ended, and waits until it says that it is ready. LfpError when it ends instead."""

@@ -8,7 +8,7 @@ from typing import Any
 from netcommon import trial_tables
 from scenarios.trial.asked import ACCECN, NO_ECN, RFC3168, Handshake
 
-_SYN, _ECN_SHIFT = 0x02, 6  # of the flags; ECE, CWR and AE follow each other
+_SYN, _ECN_SHIFT = 0x02, 6  # bits of TCP's flags; ECE, CWR and AE follow each other
 
 
 def of_record(table: Path) -> list[Handshake]:

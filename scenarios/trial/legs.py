@@ -16,7 +16,7 @@ from scenarios.trial.files import read_json
 if TYPE_CHECKING:
     import pktlogger
 
-Leg = tuple[Path, Path, Path | None]  # captures at its beginning and end; the record of a delay box between them
+Leg = tuple[Path, Path, Path | None]  # captures at both ends, and the record of a delay box between them
 
 
 def of_trial(folder: Path) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def _around(end: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def _limits_of_points(folder: Path) -> dict[str, int] | None:
-    """What limited a transfer in imported captures: with one connection its limits, with two those of both together;
+    """What limited a transfer in imported captures: the limits of a single connection, or of two connections together;
     None with more."""
     main = (read_json(folder / "summary.json") or {}).get("main_flow", -1)
     if not (folder / captured.SERVER).is_dir():
@@ -77,7 +77,7 @@ def _limits_of_points(folder: Path) -> dict[str, int] | None:
 
 
 def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
-    """The same for captures, a leg for each connection, in the order in which the data pass them."""
+    """The account of captures. ``legs``: one for each connection, in the order in which the data pass them."""
     import pktlogger
 
     with tempfile.TemporaryDirectory(prefix="lfp-legs-") as scratch:

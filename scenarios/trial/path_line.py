@@ -89,7 +89,7 @@ def _marker(path: PathTable, way: Literal["ab", "ba"]) -> str | None:
 
 
 def of_path(path: PathTable, way: Literal["ab", "ba"], began_ns: int) -> list[Step]:
-    """The steps of one direction, by the scenario."""
+    """How the line of one direction changes over time, according to the scenario."""
     steps: list[Step] = []
     trace, origin_ns = None, 0
     phases = path.phases(way)

@@ -240,7 +240,7 @@ def _changes(text: str, prefix: str, key: str) -> list[tuple[int, int | str]]:
         return []
     try:
         changes = PathTable.model_validate({"change": text}).changes()
-    except ValueError:  # a file that a change named is not here
+    except ValueError:  # the file of a change's model is not on this machine
         return []
     both = [(change.at_ns, change.ba if prefix else change.ab) for change in changes]
     return [(at_ns, values[key]) for at_ns, values in both if key in values]

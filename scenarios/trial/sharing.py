@@ -131,7 +131,7 @@ def _delay_varies(params: Mapping[str, Any]) -> bool:
         return any(now)
     try:
         changes = PathTable.model_validate({"change": params["change"]}).changes()
-    except ValueError:  # a file that a change named is not here
+    except ValueError:  # the file of a change's model is not on this machine
         return True
     return any(key in change.ab for change in changes for key in ("delay", "jitter", "reorder", "bunch"))
 
@@ -143,7 +143,8 @@ def _offset_ns(end: Mapping[str, Any]) -> int:
 
 
 def _common_offset_ns(ends: Sequence[Mapping[str, Any]]) -> int:
-    """The same for flows on one machine, which share both clocks: by the first side that reports both."""
+    """CLOCK_REALTIME minus CLOCK_MONOTONIC for flows on one machine, which share both clocks. The first sender or
+    receiver that reports both clocks gives it."""
     sides = [end.get(side) or {} for side in ("sender", "receiver") for end in ends]
     known = [side for side in sides if {"t0_realtime_ns", "t0_monotonic_ns"} <= side.keys()]
     return int(known[0]["t0_realtime_ns"]) - int(known[0]["t0_monotonic_ns"]) if known else 0

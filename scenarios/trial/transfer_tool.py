@@ -65,7 +65,7 @@ class TransferCommands:
     sender: list[str]
     samples: Path | None
     second: TransferCommands | None = None  # a flow in addition to the first, on a port of its own
-    plain: TransferCommands | None = None  # between the routers
+    plain: TransferCommands | None = None  # plain TCP between the routers
     short: TransferCommands | None = None  # its receiver serves one transfer after the other
 
 

@@ -49,8 +49,8 @@ from scenarios.trial.files import read_json, write_json
 from scenarios.trial.validity import CpuTimes, Observation, reasons
 from scenarios.trial.verdicts import Reason
 
-_LONGEST_LINE = 1 << 16  # of the samples
-RECORD_TIMEOUT_S = 120.0  # for writing the rest of a record when its box has ended
+_LONGEST_LINE = 1 << 16  # longest line of samples
+RECORD_TIMEOUT_S = 120.0  # time to write the rest of a record when its box has ended
 
 
 def folder_of(run_dir: Path, number: int) -> Path:
@@ -79,7 +79,7 @@ def run_trial(
         status: dict[str, Any] = {"v": run_format.VERSION, "state": "done", "error": None}
         status |= {"started_realtime_ns": time.time_ns(), "attempt": attempts.next_attempt(final)}
         status |= {"witness": None, "asked": []}
-        status["clock"] = clock.pair()  # the clocks where the trial runs: in virtual time the guest's
+        status["clock"] = clock.pair()  # in virtual time these are the guest's clocks
         write_json(folder / "params.json", params.of(trial))
         before = programs.hashes(trial.setting) if digested else None  # a guest's host reads them
         try:
@@ -112,7 +112,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     try:
         with senders.told(trial.setting, folder) as known:
             analysis.analyse(trial.setting, folder, ledger, known)
-    finally:  # from the captures' tables where there are any, otherwise from the tools' counts
+    finally:  # these use the captures' tables where there are any, otherwise the tools' counts
         sharing.write(folder)
         dwell.write(folder)
         recovery.write(folder)

@@ -16,7 +16,7 @@ from typing import Any
 Json = dict[str, Any]
 VIRTUAL = "virtual time does not depend on it: `lfp virtual --build`, then `--time virtual`"
 _HELP_VIRTUAL = "this machine does not disturb virtual time: `lfp virtual --build`, then `--time virtual`"
-_SHORT_WIDTH = 34  # so that a table fits 100 columns
+_SHORT_WIDTH = 34  # a table then fits 100 columns
 # Figures in sentences that are otherwise alike.
 _FIGURE = re.compile(r"\d+(?:\.\d+)?(?: ?(?:ns|us|µs|ms|s|%)(?![a-z]))?")
 

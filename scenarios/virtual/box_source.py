@@ -18,7 +18,7 @@ FOLDER = Path(__file__).resolve().parent / "comet"
 _PROJECT = FOLDER.parents[2]
 _BOX = _PROJECT / "comet_delay" / "src"
 _SOURCES = _BOX, _PROJECT / "netcommon" / "src"
-_ROOMS = ("queue", "timing")  # all their files; files for texts, JSON and I/O are in other rooms
+_ROOMS = ("queue", "timing")  # the kernel gets all files of these rooms
 _NAMED = (
     "histogram", "sample_stats", "table", "filter", "jitter_model", "loss_model", "models", "models_packed",
     "rate_trace", "tcp_track", "bottleneck", "channels", "direction", "direction_view", "line_told", "packet_edit",
@@ -47,12 +47,12 @@ def files(major: int) -> dict[str, Path]:
 
 
 def _included(files: Iterable[Path]) -> list[str]:
-    """The names of the files that these include."""
+    """The names of the files that ``files`` include."""
     return [name for file in files for name in re.findall(r'^#include "(.+)"', file.read_text(encoding="utf-8"), re.M)]
 
 
 def add(tree: Path, major: int) -> None:
-    """Puts them into an unpacked source."""
+    """Copies the box's sources into the unpacked source of a kernel."""
     target = tree / "net" / "sched" / "comet"
     for name, file in files(major).items():
         (target / name).parent.mkdir(parents=True, exist_ok=True)

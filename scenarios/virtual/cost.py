@@ -17,11 +17,11 @@ from scenarios.plan.plan import Trial
 from scenarios.virtual import boxes
 
 _START_S = 1.5
-_S_PER_SECOND = 0.02  # of virtual time: samples, timers
-_S_PER_PACKET = 7e-6  # a super-packet, or a packet where it was split, with its acknowledgement
+_S_PER_SECOND = 0.02  # wall time for a second of virtual time: samples, timers
+_S_PER_PACKET = 7e-6  # price of a super-packet (or of each packet where it was split) with its acknowledgement
 _S_PER_BYTE = 0.15e-9
-_BOX_S_PER_WAKING = 0.1e-3  # the userspace box, for each poll of its ports
-_SUPER_BYTES = 65_536  # with the userspace box nothing limits super-packets
+_BOX_S_PER_WAKING = 0.1e-3  # price of each poll of its ports by the userspace box
+_SUPER_BYTES = 65_536  # longest super-packet, which the userspace box does not limit
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class _Gateways:
 _GATEWAYS = {"none": _Gateways(0, 0), "lft": _Gateways(1.2, 5e-9), "command": _Gateways(1.0, 100e-9)}
 # Encryption plus decryption, by OpenSSL's single-thread speed. The ciphers that are not listed cost next to nothing.
 _CIPHERS_S_PER_BYTE = {"3des-cbc": 55e-9}
-_CAPTURE_START_S, _CAPTURE_S_PER_PACKET = 1.0, 5e-6  # for each captured point
+_CAPTURE_START_S, _CAPTURE_S_PER_PACKET = 1.0, 5e-6  # prices of each captured point
 
 
 def wall_s(trial: Trial, box: str) -> float:

@@ -52,5 +52,5 @@ class Digests:
                 if process.name.startswith(_TOOL):
                     with contextlib.suppress(ProcessLookupError):
                         os.kill(process.pid, signal.SIGTERM)
-        self._pool.shutdown()  # including the tools that it calls after a trial
+        self._pool.shutdown()  # waits for the threads, and so for the tools that they call
         os.close(self.done_fd)

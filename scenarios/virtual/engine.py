@@ -35,8 +35,8 @@ from scenarios.virtual.digests import Digests, Status
 from scenarios.virtual.guest import CLOCK_START_NS, Guest
 from scenarios.virtual.under_way import Look, UnderWay
 
-_LOOK_S = 0.1  # between two checks of a guest's clock, which may hang
-_TELL_S = 0.5  # between two progress reports
+_LOOK_S = 0.1  # time between two checks of a guest's clock, which may hang
+_TELL_S = 0.5  # time between two progress reports
 # A trial starts only with the first amount of free disk space. A failure with less than the second is attributed to the
 # full disk.
 _LEAST_DISK_BYTES, _ROOM_BYTES = 64 * 2**20, 16 * 2**20

@@ -35,7 +35,7 @@ HANG_S = 60.0  # a guest hangs after this much CPU time without virtual progress
 STUCK = 5  # a guest in which nothing runs hangs after this many times HANG_S of wall time
 # A program that computes for longer than this without waiting makes the clock move. Python's start takes 0.3 s of it.
 BUDGET_MS = 3000
-_LOOK_S = 0.5  # between two checks of the CPU time of a guest whose clock does not advance
+_LOOK_S = 0.5  # time between two checks of the CPU time of a guest whose clock does not advance
 _AWAY_S = 10.0  # a longer gap means that this process was suspended (Ctrl-Z), and probably the guest, too
 _COMPUTES = re.compile(r"time-travel: (.+) computes without waiting")  # patches/7/spinning.patch
 CLOCK_START_NS = 1_767_225_600 * 10**9  # 2026-01-01, in every guest

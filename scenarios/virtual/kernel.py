@@ -213,7 +213,7 @@ def _compile_all(tree: Path, jobs: int) -> None:
 
 def _compile(tree: Path, jobs: int) -> str | None:
     """Compiles, and prints progress with the time that is left. Returns the first error, or None."""
-    argv = ["make", "ARCH=um", f"-j{jobs}", "--keep-going", "KCFLAGS=-w", "linux"]  # its developers see to warnings
+    argv = ["make", "ARCH=um", f"-j{jobs}", "--keep-going", "KCFLAGS=-w", "linux"]  # -w: warnings are not for our users
     process = subprocess.Popen(argv, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     assert process.stdout
     lines: list[str] = []

@@ -31,7 +31,7 @@ _AQM_NS = 100 * 10**6  # how long CoDel and similar disciplines tolerate a stand
 # One lft-gateway: its least memory with its socket's buffers, and the multiple of rate × round trip that --memory-tx
 # and --memory-rx add.
 _GATEWAY_BYTES, _GATEWAY_TRIPS = 160 * 2**20, 2 + 4
-_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # what it assumes: rate without a limit, least RTT
+_GATEWAY_BPS, _GATEWAY_RTT_NS = 2_500_000_000, 200 * 10**6  # lft-gateway assumes this rate, and at least this RTT
 Way = Literal["ab", "ba"]
 _SHM, _LEAST_SHM_BYTES = Path("/dev/shm"), 2**30
 

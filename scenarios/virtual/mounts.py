@@ -41,7 +41,7 @@ def own_root(writable: Iterable[str], share: str) -> None:
     mount("overlay", _ROOT, f"lowerdir=/,upperdir={_UPPER},workdir={_WORK}")
     for name in ("proc", "sys", "dev"):
         bind(f"/{name}", _ROOT / name, whole=True)
-    bind("/run", _ROOT / "run")  # without the mounts below it, of which the new root is one
+    bind("/run", _ROOT / "run")  # not the mounts below it: the new root is one of them
     bind(share, f"{_ROOT}{share}")
     for kept in writable:
         mount("hostfs", f"{_ROOT}{kept}", kept)

@@ -15,7 +15,7 @@ from scenarios.plan import estimate
 from scenarios.plan.plan import Trial
 
 BEGIN_S = 1.0  # what the clock shows when the transfer begins: init._START_S
-_RECENT_S = 10.0  # of wall time, over which the speed is taken
+_RECENT_S = 10.0  # wall time over which the speed is taken
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class UnderWay:
     def __init__(self, trial: Trial, price_s: float) -> None:
         self._trial, self._price_s = trial, price_s
         self._of_s = estimate.transfer_s(trial.setting)
-        self._marks: deque[tuple[float, float]] = deque()  # wall time and clock, when the clock had moved
+        self._marks: deque[tuple[float, float]] = deque()  # (wall time, clock) whenever the clock had moved
 
     def look(self, wall_s: float, clock_s: float) -> Look:
         """Takes a reading of the guest's clock, ``clock_s``, made ``wall_s`` after the start; returns how far the trial

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-FILE = "waits.bin"  # of a trial
+FILE = "waits.bin"  # file in a trial's folder
 
 
 class Why(IntEnum):
