@@ -88,7 +88,7 @@ static void meet(candidates lists[2], both_have *found, void *context)
 struct search {
     const struct pl_survey *surveys; /* [2] */
     struct pl_pair *pairs;
-    uint32_t *owners; /* for each of the receiver's flows, the sender's */
+    uint32_t *owners; /* maps a flow of the receiver's capture to one of the sender's */
     struct vote *votes;
 };
 

@@ -207,8 +207,8 @@ static bool below(const struct pl_base_finder *f, const struct pl_base_part *par
     return part->delay_ns < least_ns - f->tolerance_ns;
 }
 
-/* True when the packet shows that the path became shorter: its delay is below the level, or its queue is shorter than
- * the rest that the queue cannot have drained. */
+/* True when the packet shows that the path became shorter: its delay is below the level, or its queue has shrunk by
+ * more than a queue can drain. */
 static bool shorter(const struct pl_base_finder *f, const struct pl_base_part *part, const struct bounds *b)
 {
     const struct pl_base_candidate *level = &f->levels.at[f->levels.n - 1];

@@ -57,8 +57,8 @@ static double expected_of(const struct pl_lost_run *data, const pl_ack_runs *ack
     return fmin(expected, 1);
 }
 
-/* Whether chance would hardly make as many pairs of runs at least as long as this one. `pairs`: the number of pairs
- * tested. */
+/* Whether chance is unlikely to make as many pairs as were found, of runs at least as long as these. `pairs`: the
+ * number of pairs tested. */
 static bool beyond_chance(const struct pl_loss_study *study, const pl_ack_runs *acks, const struct pl_lost_run *data,
                           const struct pl_ack_run *ack, const struct pl_both_ways_time *time, unsigned pairs)
 {

@@ -16,7 +16,7 @@ struct pl_limits {
     struct pl_spans spans;
     struct pl_rounds rounds;
     struct pl_round round;
-    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* by round number modulo PL_STEADY_ROUNDS */
+    struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* index: round number modulo PL_STEADY_ROUNDS */
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
     uint64_t high;                                   /* end of the last byte sent */

@@ -139,7 +139,7 @@ static double time_of(const struct windows *windows)
     return 2 * (pl_clock_nth(x, windows->n, windows->n * 3 / 4) - pl_clock_nth(x, windows->n, windows->n / 4));
 }
 
-/* The error of the slope: the sixth least distance from the line, divided by the time that has most of the windows.
+/* The error of the slope: the sixth least distance from the line, divided by the span of time that has most windows.
  * INFINITY with too few windows. */
 static double error_of(const struct windows *windows, double slope, double floor_ns)
 {

@@ -89,7 +89,7 @@ static int collect_acks(struct pl_block *block)
 }
 
 /* Finds when each acknowledgement reached the sender: when the first part of its packet did. Acknowledgements are
- * paired like data, with their number as the border. As the owner of an arrived piece stands its time. */
+ * paired like data, with their number as the border. The owner of a piece that arrived is its time of arrival. */
 int pl_block_acks(struct pl_block *block)
 {
     struct pl_join *join = block->join;
@@ -106,8 +106,7 @@ int pl_block_acks(struct pl_block *block)
     return 0;
 }
 
-/* Makes pieces of the packets below the cut in the box's record. As the owner of a piece stands its row in the
- * record. */
+/* Makes pieces of the packets below the cut in the box's record. The owner of a piece is its row in the record. */
 static int take_seen(struct pl_block *block, struct pl_seen *seen, size_t *n)
 {
     size_t kept = 0;

@@ -243,7 +243,7 @@ static void largest_frames(void)
     check_run(&spec, &layout, &super, 1, super.parts - 1);
 }
 
-/* Sets one 16-bit field of the vnet header. */
+/* Sets a 16-bit field of the vnet header. */
 static enum nc_super_status read_with(const struct frame_spec *spec, size_t at, uint16_t value)
 {
     struct frame_layout layout;

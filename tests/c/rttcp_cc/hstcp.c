@@ -55,7 +55,7 @@ static void a_loss_gives_up_b(void)
         lfp_hstcp_acked(&s, &p, &(struct lfp_window){.cwnd = window, .ssthresh = window}, 1);
         u32 kept = lfp_hstcp_lost(&s, &p, &(struct lfp_window){.cwnd = window});
         double want = window * (1 - fmin(0.5, b(window)));
-        CHECK(fabs(kept - want) <= 1 + 0.06 * window); /* between the first rows b falls by 0.06 */
+        CHECK(fabs(kept - want) <= 1 + 0.06 * window); /* between the first rows of the table, b falls by 0.06 */
     }
 }
 
