@@ -1,8 +1,8 @@
 """delay.accuracy: whether the box does what it was asked to do. A table of measured figures with the bounds of theory
 or of the claim.
 
-No figure is the box's own report: times are the kernel's at the NICs of sender and receiver, and rates and losses are
-those of the packets that arrived. Seeds are new in every run; the notes have them.
+No figure is the box's own report. Times are the kernel's at the NICs of sender and receiver. Rates and losses come from
+the packets that arrived. Seeds are new in every run; the notes have them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Two hosts with a veth pair or the delay box between them, and one CUBIC stream of iperf3 over it.
 
-iperf3 carries the load, not our own tool: the program that carries the load should not be what is measured.
+The load comes from iperf3 and not from our own tool, because the program that makes the load should not be what is
+measured.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Every file of this tree that a document or a comment names exists, so that mentions of a moved file are corrected.
 
-Documents are the Markdown and manual pages; comments are those of C and Python, docstrings included. A name counts when
-its suffix is one of a source or document. With a folder in it, it is a path from the root, from the folder of the
-document, or the end of some file's path; without a folder it is any file's name. Relative links of Markdown are
-checked as links.
+Documents are Markdown and manual pages. Comments are comments of C and Python, and docstrings. A name counts when its
+suffix is one of a source or document. With a folder in it, it is a path from the root, from the folder of the document,
+or the end of some file's path; without a folder it is any file's name. Relative links of Markdown are checked as links.
 """
 
 from __future__ import annotations

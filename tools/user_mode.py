@@ -3,8 +3,8 @@
 It is the guests' own source, compiled once more with what guests need of their host (user-mode-host.patch). It runs
 without virtual time, as an ordinary kernel between the guests and this machine's. It has its own processes, memory,
 file systems and clock, and one processor, which is a thread of this machine. Rejected: Debian's user-mode-linux, in
-which no guest starts, because its seccomp reports a wrong address for each call; gVisor, which does not tell a program
-whether a fault was of reading or of writing, as a guest's kernel must know.
+which no guest starts, because its seccomp reports a wrong address for each call. Rejected: gVisor. A guest's kernel
+must know whether a fault was of reading or of writing, and gVisor does not tell.
 """
 
 from __future__ import annotations

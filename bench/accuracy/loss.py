@@ -137,7 +137,7 @@ def by_time(pair: Hosts, place: Place) -> Iterator[Row]:
         ("outage of 200 ms", starts[0], ends[0], 200.0),
         ("outage of 50 ms", starts[1], ends[1], 50.0),
     ):
-        # the true length is at least the span of the lost packets, and at most that of the packets around them
+        # the outage is at least as long as the lost packets' span, and at most as the span of the packets around them
         inner, outer = float(t_ns[last] - t_ns[first]) / 1e6, float(t_ns[last + 1] - t_ns[first - 1]) / 1e6
         slack = (outer - inner) / 2 + 0.1
         note = "bounds: the packets next to its ends, and 0.1 ms"

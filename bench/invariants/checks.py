@@ -145,8 +145,9 @@ def possible(trial: Trial) -> Iterator[str]:
 
 def path_rate(trial: Trial) -> Iterator[str]:
     """The path's rate limits while the bottleneck works, by the box's record. During all times attributed to the path's
-    rate it may be idle for at most 5 % of the time (pktlogger accepts a round that kept it busy for 98 %), plus one
-    round trip of the path per flow, because a round may begin or end in between."""
+    rate the bottleneck may be idle for at most 5 % of the time, plus one round trip of the path per flow. The 5 % are
+    allowed because pktlogger accepts a round that kept the bottleneck busy for 98 %, and the round trip because a round
+    may begin or end in between."""
     if not trial.recorded or not trial.summary.get("flows"):
         return
     box, limits = trial.table("box"), trial.limits
@@ -199,8 +200,8 @@ def shares(trial: Trial) -> Iterator[str]:
 
 def sums(trial: Trial) -> Iterator[str]:
     """The flows second by second have all octets of the flows, and no more than the line brings. iperf3's receiver does
-    not read all that arrives, and its connection begins with a cookie. The span that is common to all flows is no
-    longer than any of them; iperf3's own time ends before its last octets arrive."""
+    not read all that arrives, and its connection begins with a cookie. The span that is common to all flows is at most
+    as long as each of them; iperf3's own time ends before its last octets arrive."""
     for row in trial.rows:
         if row["tool"] == "rttcp" and (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
             yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"
@@ -258,7 +259,7 @@ def windows(trial: Trial) -> Iterator[str]:
     - The kernel checks the receiver's window only when congestion window and pacing allow a packet. So it counts all
       the time if data wait, the congestion window is larger than what the receiver's window can hold, and the kernel
       does not pace. Data wait if both samples have at least a segment of unsent data, and the kernel's records show no
-      moment with less: a shorter remainder waits for the program's next octets although the window has room (Nagle's
+      moment with less. A shorter remainder waits for the program's next octets although the window has room (Nagle's
       rule), and the counter stands still. The window may hold two segments that are shorter than the others: its own
       remainder, and that of a super-packet.
     """
@@ -342,11 +343,11 @@ OF_PROGRAM = ("application", "pacing", "send_buffer", "path_down", "capture_loss
 
 
 def buffers(trial: Trial) -> Iterator[str]:
-    """rttcp always has data, so its application is never the limit, with three exceptions: the opening of a transfer
-    with a window, in which rttcp sends one window at a time (PROTOCOL.md), the time after all data have been sent once,
-    and the time between two calls that write. Where the send buffer or any application is the limit, nothing is unsent:
-    most samples taken then have less than a segment. The counter `tcpi_sndbuf_limited` is not used: it does not count a
-    blocking writer, which exceeds the buffer's bound."""
+    """rttcp always has data, so its application is never the limit. There are three exceptions. In the opening of a
+    transfer with a window, rttcp sends one window at a time (PROTOCOL.md). The others are the time after all data have
+    been sent once, and the time between two calls that write. Where the send buffer or any application is the limit,
+    nothing is unsent: most samples taken then have less than a segment. The counter `tcpi_sndbuf_limited` is not used:
+    it does not count a blocking writer, which exceeds the buffer's bound."""
     for row in trial.rows:
         flow, samples = trial.captured(row), trial.samples(row)
         if flow is None or row["sender_pace_bps"]:
@@ -455,8 +456,8 @@ def drops(trial: Trial) -> Iterator[str]:
 
 
 def recoveries(trial: Trial) -> Iterator[str]:
-    """A recovery is no longer than the rest of the transfer, or the reason why it is unknown is given. Times of outages
-    count from the trial's origin, those of intervals from the beginning of their own flow."""
+    """A recovery is at most as long as the rest of the transfer. If it is unknown, the reason is given. Times of
+    outages count from the trial's origin, those of intervals from the beginning of their own flow."""
     found = trial.json("recovery").get("flows") or {}
     for row, end in zip(trial.rows, trial.ends, strict=True):
         for one in found.get(row["flow_name"]) or ():

@@ -1,4 +1,5 @@
-"""What limited a sender: pktlogger's account of a flow, moment by moment, against that of the sender's kernel.
+"""What limited a sender: pktlogger's account of a flow, moment by moment, compared with the account of the sender's
+kernel.
 
 The kernel's account is `scenarios.virtual.waits`: what the sender waited for. It is exact, and knows what captures do
 not show: whether a writer was blocked, what the congestion window was, when a packet was paced. Where two limits hold

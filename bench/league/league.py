@@ -1,5 +1,5 @@
-"""gateways, gateways.virtual: the scenarios ``gateways`` and ``gateways-beside`` as one run each, and a page of their
-results.
+"""gateways, gateways.virtual: the scenarios ``gateways`` and ``gateways-beside`` as one run each, and a page with the
+results of both.
 
 A run mixes all cases and paths in random order, so a disturbance hits no case more than others. In real time trials
 that are not valid stay in the tables, marked. Programs that this machine lacks are left out, and a line names them. The

@@ -1,8 +1,9 @@
 """The ground truth of log.causes: the kernel's own view of a sender and the delay box's record, never the captures.
 
-The kernel's samples say when it was in recovery, waited for a time-out, was limited by the receiver's window or by the
-send buffer (its chronographs), or had nothing to send, and whether its window was below the slow start threshold. The
-box's record says how busy the bottleneck was. Pacing is known by construction, where the kernel's window had room.
+The kernel's samples say when the sender was in recovery, waited for a time-out, or had nothing to send. They say when
+the receiver's window or the send buffer limited it (the kernel's chronographs), and whether its window was below the
+slow start threshold. The box's record says how busy the bottleneck was. Pacing is known by construction, where the
+kernel's window had room.
 """
 
 from __future__ import annotations

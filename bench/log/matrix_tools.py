@@ -134,7 +134,7 @@ def _analysed(made: Made, folder: Path, *options: str) -> dict[Key, dict[str, An
 
 
 def by_index(file: Path, folder: Path) -> tuple[Ports, Accounts]:
-    """`index`'s counts for a capture that somebody else made; the ports are those of the side that opened first."""
+    """`index`'s counts for a capture that somebody else made. The side that opened first counts as the sender."""
     folder.mkdir(exist_ok=True)
     said = pktlogger("index", file, "-o", folder / "index", "--tunnels")
     if said.returncode:

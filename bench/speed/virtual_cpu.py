@@ -2,11 +2,11 @@
 is.
 
 In real time the processor time of both gateways is measured in each case of ``virtual_cpu.toml``. In virtual time the
-same trials run three times: without costs, which gives the time that readings of the clock take; with a cost for calls
-alone, which counts the calls; and with a cost for bytes alone, which counts the bytes. The costs are those that explain
-the cases FITTED best (least squares, none negative). Then all cases run in virtual time with these costs, also the one
-that they were not fitted to, and their processor time is compared with real time. Rejected: counting the calls in real
-time by tracing, which costs more than the calls.
+same trials run three times. Without costs they give the time that readings of the clock take. With a cost for calls
+alone they give the number of calls, and with a cost for bytes alone the number of bytes. The costs are those that
+explain the cases FITTED best (least squares, none negative). Then all cases run in virtual time with these costs, also
+the one that they were not fitted to, and their processor time is compared with real time. Rejected: counting the calls
+in real time by tracing, which costs more than the calls.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@ A report may use the scenario's name or the column's: `path.queue` and `queue_by
 column is reported in a note of one line. Rejected: an error. A run that took an hour has its figure, and whatever can
 be drawn is drawn.
 
-Where a report names no x, the settings that trials differ in are the axes: two numeric settings make a matrix, one
-makes curves, and where there is none the setting with most values is the axis of curves. Rejected: a table alone, which
-hides the shape that the sweep was made to show.
+Where a report names no x, the settings that trials differ in are the axes. Two numeric settings make a matrix, and one
+makes curves. Without a numeric setting, curves are drawn over the setting with most values. Rejected: a table alone,
+which hides the shape that the sweep was made to show.
 """
 
 from __future__ import annotations

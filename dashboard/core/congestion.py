@@ -180,7 +180,7 @@ def _at(run: Run, rows: Sequence[Json], fixed: Sequence[str], place: cells.Key) 
 
 def pairs(run: Run) -> list[Pair]:
     """Every algorithm of rttcp that was run at the same settings as the kernel's algorithm of the same name. Each side
-    is its first valid repeat, and throughputs are those of these trials."""
+    is represented by its first valid repeat, which also gives the throughput."""
     good = [row for row in listed(run.rows) if row.get("valid") and row.get("short_term_bps")]
     same = [name for name in columns.settings() if name not in ("congestion", "case")]
     shown = [name for name in cells.telling(good, (), cells.preferred(run.sweep)) if name in same]

@@ -1,11 +1,12 @@
 """An index of a line, so that thinning any range of it costs the same, from a round trip to a hundred million packets.
 
 For each block of rows it knows four points: the first and the last row, and those of the least and the greatest value.
-A level's blocks are FACTOR times as long as those of the level below. A range is read on the coarsest level that still
-has enough blocks in it, so at most a few points are read for each one that is drawn, and they are neighbours in the
-file. Invariant: the points that a level gives contain the extremes of every block, so a spike of one packet survives.
-Rejected: thinning all visible rows, which took 5 ms for each million. Rejected: an index of rows alone. Its points were
-read all over the line's files, and a first view of a hundred million segments took half a minute from a cold disk.
+A level's blocks are FACTOR times as long as the blocks of the level below. A range is read on the coarsest level that
+still has enough blocks in it, so at most a few points are read for each one that is drawn, and they are neighbours in
+the file. Invariant: the points that a level gives contain the extremes of every block, so a spike of one packet
+survives. Rejected: thinning all visible rows, which took 5 ms for each million. Rejected: an index of rows alone. Its
+points were read all over the line's files, and a first view of a hundred million segments took half a minute from a
+cold disk.
 """
 
 from __future__ import annotations

@@ -43,9 +43,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial's folder. `summary`: pktlogger's, empty without a capture. `server_summary`: that of the far gateway's
-    connections, empty without gateways. `realtime_offset_ns`: CLOCK_REALTIME − CLOCK_MONOTONIC where the trial ran;
-    None: not recorded. `back`: it is what the receivers sent (`turned`), with tables of its own in `path`."""
+    """One trial's folder. `summary`: pktlogger's, empty without a capture. `server_summary`: pktlogger's summary of the
+    far gateway's connections, empty without gateways. `realtime_offset_ns`: CLOCK_REALTIME − CLOCK_MONOTONIC where the
+    trial ran; None: not recorded. `back`: it is what the receivers sent (`turned`), with tables of its own in
+    `path`."""
 
     number: int
     path: Path
@@ -69,7 +70,7 @@ class Trial:
 
     def turned(self) -> Trial:
         """The trial's data from the receivers: responses, or the reverse direction of `bidir`. The path's parameters
-        are those of that direction. Raises LfpError (status 2) where no tables of it are there."""
+        describe that direction. Raises LfpError (status 2) where no tables of it are there."""
         if not self.has_both_ways:
             why = "they sent nothing but acknowledgements, or both ends of their connection were not captured"
             raise LfpError(f"trial {self.number} has no tables of what its receivers sent: {why}", 2)

@@ -1,5 +1,6 @@
-"""Units of a figure's axes, and hover texts. A figure is drawn in base units (bytes, ns, bit/s); once all traces of an
-axis are there, they are divided by the unit that suits the greatest value drawn, and the axis is named after it.
+"""Units of a figure's axes, and hover texts. A figure is drawn in base units (bytes, ns, bit/s). Once all traces of an
+axis are there, they are divided by the unit that suits the greatest value drawn, and the axis is labelled with this
+unit.
 
 netcommon.readable owns units and texts. Rejected: one unit for each kind of axis, which writes 600k KB on a long fat
 path; and the number formats of plotly in hover texts, which cannot choose a unit.

@@ -22,8 +22,8 @@ RUN_AT = 3  # number of columns behind the run's name
 
 @dataclass(frozen=True)
 class Asked:
-    """What an address asks for: a measured column, a scenario (`all`; empty: that of the newest run), and how many of
-    the newest runs."""
+    """What an address asks for: a measured column, a scenario (`all`; empty: the newest run's), and how many of the
+    newest runs."""
 
     metric: str = METRIC
     scenario: str = ""
@@ -51,7 +51,7 @@ def metrics() -> list[str]:
 
 
 def scenarios(runs_dir: Path) -> list[str]:
-    """The scenarios of the folder's runs, that of the newest run first."""
+    """The scenarios of the folder's runs, the newest run's first."""
     found = sorted(history.readable_manifests(runs_dir).values(), key=lambda one: -int(one["started_realtime_ns"]))
     return list(dict.fromkeys(str(one["name"]) for one in found))
 

@@ -25,7 +25,7 @@ S = TypeVar("S", bound=Watched)
 
 @dataclass(frozen=True)
 class LiveView(Generic[S]):
-    """How one kind of tool is shown. `name`: the beginning of the ids of its page; `lines`: the plot's lines by
+    """How one kind of tool is shown. `name`: how the ids of its page's elements begin; `lines`: the plot's lines by
     counter; `line` and `facts`: the state in one line and in detail; `numbers`: all numbers of a state."""
 
     name: str

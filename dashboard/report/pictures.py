@@ -1,9 +1,9 @@
 """Figures as PNG, by kaleido and the machine's Chromium: the extra `pictures` of pyproject.toml.
 
 Chromium runs headless, without its background networking and without MathJax, which kaleido would fetch. kaleido runs
-in a process of its own, which is ended when it takes too long, and Chromium ends with its pipe: inside another program
-it sometimes hung after Chromium had exited.
-Rejected: a second set of figures for a library that draws by itself, which would differ from the pages.
+in a process of its own, because inside another program it sometimes hung after Chromium had exited. The process is
+ended when it takes too long, and Chromium ends with its pipe. Rejected: a second set of figures for a library that
+draws by itself, which would differ from the pages.
 """
 
 from __future__ import annotations

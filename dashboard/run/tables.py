@@ -267,8 +267,8 @@ def trial_table(run: Run) -> Table:
 
 
 def outcome(row: Json) -> tuple[str, ...]:
-    """What a trial measured, in the order of OUTCOME_HEAD. With request and response the figures are those of the
-    messages that carry more octets, like `stopped_share`."""
+    """What a trial measured, in the order of OUTCOME_HEAD. With request and response the figures, like `stopped_share`,
+    describe the messages that carry more octets."""
     responses = (row.get("response_bps") or 0) > (row.get("request_bps") or 0)
     rate, way = (row["response_bps"], columns.REVERSE) if responses else (row.get("short_term_bps"), "")
     return (

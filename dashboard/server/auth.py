@@ -47,8 +47,9 @@ def require_token(server: Flask, token: str, cookie: str) -> None:
 
 
 def refuse_other_sites(server: Flask, host: str) -> None:
-    """Refuses (status 403) a POST that a page of another site sends, and, on loopback, a request under a host name that
-    is not loopback's: a browser would treat a foreign name that resolves to loopback as the same site.
+    """Refuses (status 403) a POST that a page of another site sends. On loopback it also refuses a request under a host
+    name that is not loopback's, because a browser would treat a foreign name that resolves to loopback as the same
+    site.
 
     A browser names the page's site in `Origin` with every POST. Programs send none.
     """

@@ -12,7 +12,7 @@ from dashboard.core.delete import delete_run, run_named
 
 
 class Offered(Protocol):
-    """The changes, as pages ask for them. A name is that of a run. LfpError says why there was no change."""
+    """The changes, as pages ask for them. A name is a run's name. LfpError says why there was no change."""
 
     @property
     def demonstrations(self) -> OfferedDemonstrations: ...

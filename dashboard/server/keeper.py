@@ -1,10 +1,10 @@
 """The dashboard's keeper: the process that keeps the rights of whoever started `lfp dashboard`
 (`python -m dashboard.server.keeper`).
 
-The server, which strangers reach and which reads what strangers made, is confined (serving.py). What pages
-may start or change, it asks this process for. Invariants: the models below are all that can be asked; a run is named
-and never becomes a path; nothing of a run is read here but its names and its tags. With --read-only only the state of a
-watched tool can be asked for, and without one there is no keeper. It ends with the server, and ends the demonstration
+The server, which strangers reach and which reads what strangers made, is confined (serving.py). What pages may start or
+change, it asks this process for. Invariants: the models below are all that can be asked; a run is named and never
+becomes a path; nothing of a run is read here but its names and its tags. With --read-only only the state of a watched
+tool can be asked for, and if no tool is watched there is no keeper. It ends with the server, and ends the demonstration
 that runs then.
 """
 

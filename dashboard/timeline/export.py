@@ -1,5 +1,5 @@
-"""The segments of a view as CSV, for other programs. Times are those of the capture. Rejected: a graph for xplot, too,
-which `pktlogger export --xplot --from --to` makes."""
+"""The segments of a view as CSV, for other programs. Times are on the capture's clock. Rejected: a graph for xplot,
+too, which `pktlogger export --xplot --from --to` makes."""
 
 from __future__ import annotations
 

@@ -63,8 +63,8 @@ class Events:
 
 @dataclass(frozen=True)
 class LostAcks:
-    """Acknowledgements that never arrived, in order of time. The time is that of dropping, or of sending where the
-    former is not known. `fate`: its name; empty where it is not known."""
+    """Acknowledgements that never arrived, in order of time. The time is when the packet was dropped, or when it was
+    sent if the former is not known. `fate`: its name; empty where it is not known."""
 
     t_ns: I64
     ack: I64

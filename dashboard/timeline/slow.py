@@ -1,11 +1,10 @@
 """Where a transfer that never stopped lost most time: its slowest spans, with what is known of each.
 
-Rates are those of data new to the receiver, in windows of a few round trips (of one round trip in a short transfer). A
-window is slow if its rate is below SLOW_SHARE of the line's rate (of the gateways' limit). Where half of the windows
-are slow by that measure (a small TCP window, heavy loss), the transfer's own median rate is the measure. Slow windows
-side by side are one span. Spans are ranked by the time that they cost: length × (1 − share of the measure). A transfer
-that is slow throughout, and evenly so, is one span itself. Rejected: ranking by rate alone, which finds the shortest
-dips.
+Rates count data new to the receiver, in windows of a few round trips (of one round trip in a short transfer). A window
+is slow if its rate is below SLOW_SHARE of the line's rate (of the gateways' limit). Where half of the windows are slow
+by that measure (a small TCP window, heavy loss), the transfer's own median rate is the measure. Slow windows side by
+side are one span. Spans are ranked by the time that they cost: length × (1 − share of the measure). A transfer that is
+slow throughout, and evenly so, is one span itself. Rejected: ranking by rate alone, which finds the shortest dips.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def flow_name(trial: Trial, flow: int) -> str:
 
 
 def trial_facts(run: Run, trial: Trial) -> Facts:
-    """The measured numbers, then the settings that they belong to. Numbers of the capture are those of [transfer]'s
-    flow: counts of all of its streams, everything else of the stream with the most data."""
+    """The measured numbers, then the settings that they belong to. Numbers from the capture describe [transfer]'s flow:
+    counts cover all of its streams, everything else the stream with the most data."""
     row, params = trial_row(run, trial.number), trial.params
     own = [trial.flow_summary(number) for number in trial.own_flows]
     flow = own[0] if own else {}

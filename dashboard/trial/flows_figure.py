@@ -14,7 +14,7 @@ from netcommon import readable
 
 
 def flows_figure(seconds: Seconds) -> go.Figure:
-    """The figure; colours are those of the figure of congestion windows."""
+    """The figure, in the colours of the figure of congestion windows."""
     figure = make_subplots(rows=2, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=[1.0, 0.45])
     for number, flow in enumerate(seconds.flows):
         look = style(number)

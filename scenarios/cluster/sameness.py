@@ -1,5 +1,5 @@
 """Compares what must be the same on the orchestrator's and on a worker's machine, so that one seed gives one result on
-both: the versions of Python and its packages, the code of lfp, each program, and in virtual time the kernel.
+both. These are the versions of Python and its packages, the code of lfp, each program, and in virtual time the kernel.
 
 Rejected: the version of lfp alone. It stays the same while somebody works on the tools.
 """

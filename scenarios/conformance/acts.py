@@ -104,7 +104,7 @@ async def both_ways(lab: Lab) -> str:
 
 
 async def goodput(lab: Lab) -> str:
-    """Moves 20 MB, and compares the time with that of the line."""
+    """Moves 20 MB, and compares the time with the time that the line needs."""
     size = 20 * MB
     took = await _moved(lab, size, "up")
     share = size * 8 / took / lab.rate_bps

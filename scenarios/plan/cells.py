@@ -1,8 +1,8 @@
 """Which trials are repeats of one setting, which settings tell trials apart, and how many repeats count.
 
 Code that draws a point, an interval or a comparison groups trials here, so that no group mixes settings: two trials of
-a group differ in nothing but repeat and seed. Rows are those of results.parquet. A column that an old run lacks is
-null. Rejected: grouping by the columns that a plot happens to show. That counted three queue sizes as three repeats.
+a group differ in nothing but repeat and seed. Rows are rows of results.parquet. A column that an old run lacks is null.
+Rejected: grouping by the columns that a plot happens to show. That counted three queue sizes as three repeats.
 """
 
 from __future__ import annotations

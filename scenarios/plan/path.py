@@ -483,7 +483,7 @@ class OwnPath(PathTable):
 @dataclass(frozen=True)
 class Change:
     """Parameters of both directions from ``at_ns`` of the box's clock on: keys of [path] without prefix → values.
-    ``mtu``: that of the line between the routers from then on; None: as it was."""
+    ``mtu``: the MTU of the line between the routers from then on; None: unchanged."""
 
     at_ns: int
     ab: Mapping[str, int | str]

@@ -1,8 +1,9 @@
 """The JSON Schema of a scenario file, made from the model, so that an editor completes keys and marks mistakes.
 
-It describes what a file may hold, while the model describes a complete scenario: quantities are texts with units or
-numbers, no table has to be complete (another layer may say the rest), and a file also has ``extends``, [sweep],
-[case.NAME] and [quick]. A file that the schema accepts may still be refused; a file that `lfp` accepts is never marked.
+The schema describes what a file may hold, while the model describes a complete scenario. In a file quantities are
+numbers or texts with units, no table has to be complete (another layer may say the rest), and there are also
+``extends``, [sweep], [case.NAME] and [quick]. A file that the schema accepts may still be refused; a file that `lfp`
+accepts is never marked.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Makes a run of captures that others made (`lfp import`).
 
-The run has one trial, whose files are those of any trial. What captures cannot know is absent: settings are null, and
-there is no delay.json, transfer.json, gateway.json or tcp_info.parquet. The run is written under a temporary name and
-renamed when it is complete. Captures are copied into the run, so that it stands alone. Rejected: links to the captures.
-The target of a link may be changed or removed, and runs hold no links (netcommon/strangers.py).
+The run has one trial, which has the same files as any trial. What captures cannot know is absent: settings are null,
+and there is no delay.json, transfer.json, gateway.json or tcp_info.parquet. The run is written under a temporary name
+and renamed when it is complete. Captures are copied into the run, so that it stands alone. Rejected: links to the
+captures. The target of a link may be changed or removed, and runs hold no links (netcommon/strangers.py).
 """
 
 from __future__ import annotations

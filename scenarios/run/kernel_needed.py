@@ -36,7 +36,7 @@ def reason(names: list[str]) -> str | None:
 
 
 def main() -> int:
-    """What ``make demo`` runs. An error is no reason to build a kernel: the next step will report it."""
+    """What ``make demo`` runs. An error counts as "no", because the next step will report it."""
     try:
         why = reason(sys.argv[1:])
     except LfpError as error:

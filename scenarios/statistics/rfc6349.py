@@ -2,7 +2,7 @@
 
 | column | definition here |
 |---|---|
-| transfer_time_ratio | time taken / ideal time: that of the same bytes, in full segments, at the slowest rate |
+| transfer_time_ratio | time taken / ideal time, which the same bytes take in full segments at the slowest rate |
 | tcp_efficiency | (bytes sent - bytes sent again) / bytes sent, as the sender's kernel counts them |
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 

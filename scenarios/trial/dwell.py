@@ -7,8 +7,8 @@ transfer has passed since this octet came to the near gateway. The side of a sta
 
     near      none left the near gateway, until the one that ended the stall
     tunnel    some left it, but none arrived at the far gateway; or a packet was lost that the far gateway may have
-              waited for, because it delivers octets in order: one that may have carried the octets, or one of any
-              connection that was lost shortly before
+              waited for, because it delivers octets in order. That is a packet that may have carried the octets, or one
+              of any connection that was lost shortly before
     far       all that may have carried them arrived, and the far gateway kept them
 
 Times at the near gateway are compared after the shortest dwell has been added. Octets reach the far gateway at the

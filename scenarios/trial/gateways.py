@@ -347,8 +347,8 @@ def _shared(site: Site, scratch: Path) -> Path:
 
 
 def _command(net: Topology, site: Site, which: Which, scratch: Path) -> list[str]:
-    """A command line with its ``$`` words filled in. Ports are those of all flows through the gateways, hosts and
-    ``port`` those of the first. ``scratch``: a folder for both gateways."""
+    """A command line with its ``$`` words filled in. ``$ports`` has the ports of all flows through the gateways. Hosts
+    and ``port`` belong to the first flow. ``scratch``: a folder for both gateways."""
     gateway = site.setting.gateway
     through = site.flows or ((0, site.pairs[0]),)
     pair, all_ports = through[0][1], [port for number, _ in through for port in _ports(site, number)]

@@ -2,7 +2,7 @@
 
 A path in a command line, or in an environment variable, may name another file tomorrow, or another one than the user
 meant. The files are read before and after the trial, by whoever starts it. Rejected: the manifest's hashes alone, which
-are those of the run's beginning.
+were made at the run's beginning.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """How long a transfer takes to recover from outages of its path: `loss = "time:8s-10s"` of [path] in either direction,
-before or behind the bottleneck, or a `change` to a loss of 100 %; and from events at its gateways.
+before or behind the bottleneck, or a `change` to a loss of 100 %. Recovery from events at gateways is measured in the
+same way.
 
 Recovery is the time from the end of an outage (by the delay box's clock) to the moment when the rate is back. The rate
 is back when the receiver gets at least 90 % of its rate before the first outage, both over the next round trip of the

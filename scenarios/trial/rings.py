@@ -75,6 +75,7 @@ def _super_packets(setting: Scenario, held_bytes: float) -> float:
 
 
 def _fitting(setting: Scenario, packets: float, least_bytes: int) -> int | None:
-    """Room for this number of packets and as many acknowledgements. None where pktlogger's own ring is no larger."""
+    """Room for this number of packets and as many acknowledgements. None where that is at least pktlogger's own
+    ring."""
     wanted = max(least_bytes, int(2 * packets * (setting.capture.snap_bytes + _ENTRY_BYTES)))
     return wanted if wanted < OWN_BYTES else None

@@ -1,7 +1,8 @@
-"""What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse``: whether they always
-have data, when they had written the last of it, the congestion controls, what was queued in their sockets, what their
-kernels waited for, and their time-outs (FORMAT.md section 3, "Samples"). rttcp samples TCP_INFO of its own sockets, at
-each end that sends data, and of iperf3's at the sender. How much data iperf3 has yet to write is unknown.
+"""What a trial knows of its sending programs that captures do not show, for ``pktlogger analyse`` (FORMAT.md section 3,
+"Samples"): whether they always have data, when they had written the last of it, and their congestion controls. Samples
+of TCP_INFO also show what was queued in their sockets, what their kernels waited for, and their time-outs. rttcp
+samples its own sockets at each end that sends data, and iperf3's sockets at the sender. How much data iperf3 has yet to
+write is unknown.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """Actions of a scenario while a trial runs: a thread that does each of them when its time has come. It sleeps until
-then, so it works in virtual time too. Times count from the start of the delay box, as those of outages do."""
+then, so it works in virtual time too. Times count from the start of the delay box, as times of outages do."""
 
 from __future__ import annotations
 

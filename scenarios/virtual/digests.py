@@ -2,8 +2,8 @@
 
 A thread mostly waits for pktlogger, or for Arrow, which computes outside of Python's lock. A trial counts as one of the
 jobs until its tables are made, so no more processors are busy than there are jobs. Rejected: one analysis after another
-in the loop that starts guests, because an analysis takes a third of its guest's time, and more than three guests at a
-time would wait for it; processes, each of which would load Arrow again.
+in the loop that starts guests. An analysis takes a third of its guest's time, so more than three guests at a time would
+wait for it. Also rejected: processes, each of which would load Arrow again.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ The kernel depends only on the source, `kernel.config`, `patches/`, the congesti
 box (`box_source`), which are built in. Their hash names its folder in the user's cache, so a kernel is built once, and
 a changed one gets a folder of its own. A kernel that root builds serves every user of the machine (`machine_wide`). The
 build compiles only what guests use, and most of it from headers that are read once (`headers`). Rejected: Debian's
-user-mode-linux package, which has no time travel; a full configuration, which takes three times as long to build and
-longer to boot.
+user-mode-linux package, which has no time travel. Rejected: a full configuration, which takes three times as long to
+build and longer to boot.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Kind(IntEnum):
 
 
 _BYTES = 32
-# `name` is a SWITCH's and BEGIN's: that of the task that runs from there on. `call` and `result` are a CALL's.
+# `name` is in SWITCH and BEGIN: the name of the task that runs from there on. `call` and `result` are a CALL's.
 _RECORD = np.dtype(
     {
         "names": ["now_ns", "task", "kind", "call", "name", "result"],

@@ -1,6 +1,6 @@
 """How far a trial in virtual time is while it runs: its clock, its speed, and the wall time that it still takes.
 
-A guest shows its clock once a virtual second. The speed is that of the last ten seconds of wall time, because a
+A guest shows its clock once a virtual second. The speed is taken over the last ten seconds of wall time, because a
 transfer's first seconds move little data and pass fast. Before the transfer has moved the clock twice, only the price
 of the trial says how long it takes. Everything here is pure: the times are passed in.
 """
