@@ -105,9 +105,7 @@ enum { PL_SIDED = 3, PL_GAPS_LEAST = 20 }; /* runs that must all agree; gaps nee
 #define PL_OUTAGE_SERVICES 4      /* parts' time: the same as PL_OUTAGE_NS, for slower lines */
 #define PL_OUTAGE_LEFT 0.5        /* of the longest queue: a served full queue admits parts before it is so short */
 #define PL_OUTAGE_DRAINED 0.5     /* of the time without arrivals: a queue that drained by this much was served */
-#define PL_OUTAGE_BURSTS                                                                                               \
-    0.05 /* number of such runs expected from bursts; and likelihood of a burst / of an
-                                   * outage */
+#define PL_OUTAGE_BURSTS 0.05     /* such runs by bursts, expected; also likelihood of a burst / of an outage */
 enum {
     PL_OUTAGE_PARTS = 3,     /* parts in a row: chance may lose two */
     PL_OUTAGE_ACKS = 2,      /* acknowledgements in a row, next to lost data: chance may lose one */
