@@ -6,6 +6,7 @@
 
 #include "aggregate.h"
 #include "arrived.h"
+#include "hosts.h"
 #include "join.h"
 #include "pairs.h"
 #include "place.h"
@@ -22,95 +23,6 @@ static int64_t delta_of(const struct pl_side *sender, const struct pl_side *rece
     if (sender->syn)
         return (int64_t)(uint32_t)(receiver->base - sender->base) - (int64_t)PL_UNSEEN_BASE;
     return (int64_t)PL_UNSEEN_BASE - (int64_t)(uint32_t)(sender->base - receiver->base);
-}
-
-static bool has_syn(const struct pl_flow *flow)
-{
-    return flow->side[0].syn || flow->side[1].syn;
-}
-
-/* Two hosts: the octets that each of them sent, and how many of their connections show host 0, or host 1, as the
- * sender's machine by their first packets. */
-struct hosts {
-    uint8_t address[2][16];
-    uint64_t opened[2], bytes[2];
-};
-
-enum { HOSTS_MOST = 64 }; /* limit on pairs of hosts: captures of operators have few, a scan has many */
-
-typedef PL_VECTOR(struct hosts) hosts_list;
-
-/* The entry for the two hosts of a flow. Side 0 of the flow is host `*first` of the entry. NULL: not in the list, or
- * both hosts have one address. */
-static struct hosts *hosts_of(const hosts_list *list, const struct pl_flow *flow, unsigned *first)
-{
-    for (size_t i = 0; i < list->n; i++)
-        for (*first = 0; *first < 2; ++*first)
-            if (memcmp(list->at[i].address[*first], flow->side[0].address, 16) == 0 &&
-                memcmp(list->at[i].address[!*first], flow->side[1].address, 16) == 0)
-                return &list->at[i];
-    return NULL;
-}
-
-/* The direction whose first packet the sender's capture shows first; -1 if both captures show it at the same time, as
- * on a link without delay in virtual time. */
-static int first_out(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
-{
-    int64_t lead_ns[2] = {0, 0};
-    for (unsigned d = 0; d < 2; d++)
-        if (sender->side[d].packets && receiver->side[d ^ flipped].packets)
-            lead_ns[d] = receiver->side[d ^ flipped].first_ns - sender->side[d].first_ns;
-    return !lead_ns[0] && !lead_ns[1] ? -1 : lead_ns[1] > lead_ns[0];
-}
-
-static uint64_t bytes_of(const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped, unsigned d)
-{
-    return sender->side[d].bytes + receiver->side[d ^ flipped].bytes;
-}
-
-/* Adds a connection to what is known of its hosts. Returns 0, or -1 without memory. */
-static int note_hosts(hosts_list *list, const struct pl_flow *sender, const struct pl_flow *receiver, bool flipped)
-{
-    unsigned first;
-    struct hosts *hosts = hosts_of(list, sender, &first);
-    if (!hosts) {
-        if (list->n == HOSTS_MOST || memcmp(sender->side[0].address, sender->side[1].address, 16) == 0)
-            return 0;
-        if (!(hosts = PL_MORE(list)))
-            return -1;
-        *hosts = (struct hosts){.opened = {0, 0}};
-        for (unsigned i = 0; i < 2; i++)
-            memcpy(hosts->address[i], sender->side[i].address, 16);
-        first = 0;
-    }
-    int out = has_syn(sender) && has_syn(receiver) ? first_out(sender, receiver, flipped) : -1;
-    if (out >= 0)
-        hosts->opened[(unsigned)out ^ first]++;
-    for (unsigned d = 0; d < 2; d++)
-        hosts->bytes[d ^ first] += bytes_of(sender, receiver, flipped, d);
-    return 0;
-}
-
-/* The direction in which packets leave the sender's machine. Normally it is the direction whose first packet the
- * sender's capture shows first. A capture that began in mid-connection lacks the first packets. Then the first packets
- * of other connections between the two hosts decide. If there are none, it is the direction in which the two hosts sent
- * most payload over all their connections. If both captures show the same times, it is direction 0, or direction 1 if
- * the sender's machine `accepted` the connections. */
-static unsigned outgoing(const hosts_list *list, const struct pl_flow *sender, const struct pl_flow *receiver,
-                         bool flipped, bool accepted)
-{
-    unsigned first = 0;
-    bool opened = has_syn(sender) && has_syn(receiver);
-    const struct hosts *hosts = opened ? NULL : hosts_of(list, sender, &first);
-    if (hosts && hosts->opened[0] != hosts->opened[1])
-        return (hosts->opened[1] > hosts->opened[0]) ^ first;
-    if (hosts && hosts->bytes[0] != hosts->bytes[1])
-        return (hosts->bytes[1] > hosts->bytes[0]) ^ first;
-    uint64_t bytes[2] = {bytes_of(sender, receiver, flipped, 0), bytes_of(sender, receiver, flipped, 1)};
-    if (bytes[0] != bytes[1] && !opened)
-        return bytes[1] > bytes[0];
-    int out = first_out(sender, receiver, flipped);
-    return out < 0 ? accepted : (unsigned)out;
 }
 
 /* Sets the MSS from the SYNs, as pl_flow_bound_mss says. Returns false where no SYN has the option. */
@@ -216,20 +128,17 @@ static const struct pl_flow *flow_at(const struct pl_analysis *analysis, int end
 }
 
 /* Makes the transfers, in the order of the sender's flows. Returns 0, or -1 without memory. */
-static int make_transfers(struct pl_analysis *analysis, const struct pl_pair *pairs, hosts_list *list)
+static int make_transfers(struct pl_analysis *analysis, const struct pl_pair *pairs, pl_hosts_list *list)
 {
     uint32_t flows = analysis->surveys[PL_SENDER].index.flows.n;
-    for (uint32_t i = 0; i < flows; i++)
-        if (pairs[i].other != UINT32_MAX &&
-            note_hosts(list, flow_at(analysis, PL_SENDER, i), flow_at(analysis, PL_RECEIVER, pairs[i].other),
-                       pairs[i].flipped) < 0)
-            return -1;
+    if (pl_hosts_find(list, analysis->surveys, pairs) < 0)
+        return -1;
     for (uint32_t i = 0; i < flows; i++) {
         uint32_t other = pairs[i].other;
         if (other == UINT32_MAX)
             continue;
         const struct pl_flow *a = flow_at(analysis, PL_SENDER, i), *b = flow_at(analysis, PL_RECEIVER, other);
-        unsigned dir = outgoing(list, a, b, pairs[i].flipped, analysis->captures[PL_SENDER].accepted);
+        unsigned dir = pl_hosts_outgoing(list, a, b, pairs[i].flipped, analysis->captures[PL_SENDER].accepted);
         if (lacks_data(b, dir ^ pairs[i].flipped)) {
             analysis->one_way++;
             continue;
@@ -255,7 +164,7 @@ static int match(struct pl_analysis *analysis)
     analysis->box_numbers = no_numbers(analysis->box ? analysis->box->flow_n : 0);
     struct pl_pair *pairs = pl_pairs_find(analysis->surveys);
     bool ready = analysis->numbers[0] && analysis->numbers[1] && analysis->transfers && analysis->box_numbers && pairs;
-    hosts_list list = {.n = 0};
+    pl_hosts_list list = {.n = 0};
     int result = ready ? make_transfers(analysis, pairs, &list) : -1;
     free(list.at);
     free(pairs);

@@ -25,35 +25,6 @@ static int64_t resolution_ns(const struct pl_survey *survey)
     return survey->samples.fine ? 1 : 1000;
 }
 
-static int by_time(const void *left, const void *right)
-{
-    const struct pl_clock_point *a = left, *b = right;
-    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
-}
-
-/* True when the captures seem to be exchanged. A packet's delay plus the delay of the next packet in the other
- * direction is a round-trip time, whatever the offset between the clocks. If nearly all these sums are negative,
- * packets arrive before they are sent, so each capture is of the other end. A clock step makes only one sum
- * negative. */
-static bool is_reversed(const pl_clock_points *points)
-{
-    enum { LEAST = 5, OF_ALL = 10 };
-    size_t trips = 0, positive = 0;
-    int64_t least_ns[2] = {PL_CLOCK_APART_NS, PL_CLOCK_APART_NS};
-    for (size_t i = 0; i < points->n; i++)
-        if (points->at[i].difference_ns < least_ns[points->at[i].back])
-            least_ns[points->at[i].back] = points->at[i].difference_ns;
-    if (points->n < 2 || least_ns[0] + least_ns[1] >= 0)
-        return false;
-    qsort(points->at, points->n, sizeof *points->at, by_time);
-    for (size_t i = 1; i < points->n; i++) {
-        const struct pl_clock_point *before = &points->at[i - 1], *point = &points->at[i];
-        trips += before->back != point->back;
-        positive += before->back != point->back && before->difference_ns + point->difference_ns >= 0;
-    }
-    return trips >= LEAST && positive <= trips / OF_ALL;
-}
-
 static int estimate(struct pl_analysis *analysis)
 {
     struct pl_clock_samples samples[PL_END_N] = {analysis->surveys[0].samples, analysis->surveys[1].samples};
@@ -62,7 +33,7 @@ static int estimate(struct pl_analysis *analysis)
     pl_clock_points points = {.n = 0};
     int64_t together_ns = resolution_ns(&analysis->surveys[0]) + resolution_ns(&analysis->surveys[1]);
     int result = flows[0] && flows[1] ? pl_clock_samples_pair(samples, known, &points) : -1;
-    analysis->reversed = result == 0 && is_reversed(&points);
+    analysis->reversed = result == 0 && pl_clock_points_sign(&points) < 0;
     if (result == 0)
         result = pl_clock_estimate(&points, together_ns, &analysis->clock);
     for (int end = 0; end < PL_END_N; end++) {

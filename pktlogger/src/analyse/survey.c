@@ -46,7 +46,9 @@ enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *c
         size_t n = pl_index_rows(&survey->index, rows, ROWS, &next, error);
         for (size_t i = 0; i < n; i++) {
             const struct pl_flow *flow = &survey->index.flows.at[rows[i].flow];
-            if (note(survey, &rows[i]) < 0 || (sample && pl_clock_samples_add(&survey->samples, &rows[i], flow) < 0)) {
+            bool late = !flow->side[0].syn && !flow->side[1].syn;
+            if (note(survey, &rows[i]) < 0 ||
+                ((sample || late) && pl_clock_samples_add(&survey->samples, &rows[i], flow) < 0)) {
                 nc_fail(error, NC_EXIT_FAILED, "out of memory");
                 return PL_NO_MEMORY;
             }

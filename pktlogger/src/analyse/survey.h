@@ -28,10 +28,10 @@ struct pl_facts {
 struct pl_survey {
     struct pl_index index;
     PL_VECTOR(struct pl_facts) facts;
-    struct pl_clock_samples samples; /* only where clocks are to be estimated */
+    struct pl_clock_samples samples; /* if clocks are to be estimated, and of flows without a SYN */
 };
 
-/* Reads a whole capture, with samples of its packets if `sample`. `error` has the reason unless the result is PL_OK;
+/* Reads a whole capture, with samples of its packets if `sample`, and of flows without a SYN. `error` has the reason unless the result is PL_OK;
  * pl_survey_free is allowed after either. */
 enum pl_status pl_survey_run(struct pl_survey *survey, const struct pl_source *capture, bool sample,
                              struct nc_error *error);

@@ -1,6 +1,7 @@
 /* Implements clock_samples.h. */
 #include "clock_samples.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "sort.h"
@@ -196,6 +197,41 @@ int pl_clock_samples_pair(struct pl_clock_samples samples[2], const struct pl_cl
         j += m;
     }
     return 0;
+}
+
+static int by_time(const void *left, const void *right)
+{
+    const struct pl_clock_point *a = left, *b = right;
+    return (a->t_ns > b->t_ns) - (a->t_ns < b->t_ns);
+}
+
+/* The smallest difference of each direction, in sum: the shortest round trip, if the clocks neither drift nor step. */
+static int64_t least_trip_ns(const pl_clock_points *points)
+{
+    int64_t least_ns[2] = {INT64_MAX / 4, INT64_MAX / 4};
+    for (size_t i = 0; i < points->n; i++)
+        if (points->at[i].difference_ns < least_ns[points->at[i].back])
+            least_ns[points->at[i].back] = points->at[i].difference_ns;
+    return least_ns[0] + least_ns[1];
+}
+
+/* A step of a clock makes one round trip negative or too long, and a drift makes the least one negative. */
+int pl_clock_points_sign(pl_clock_points *points)
+{
+    enum { LEAST = 5, OF_ALL = 10 };
+    size_t trips = 0, positive = 0;
+    int64_t least_ns = least_trip_ns(points);
+    if (least_ns >= 0)
+        return least_ns > 0 && least_ns < INT64_MAX / 8;
+    qsort(points->at, points->n, sizeof *points->at, by_time);
+    for (size_t i = 1; i < points->n; i++) {
+        const struct pl_clock_point *before = &points->at[i - 1], *point = &points->at[i];
+        trips += before->back != point->back;
+        positive += before->back != point->back && before->difference_ns + point->difference_ns >= 0;
+    }
+    if (trips < LEAST)
+        return 0;
+    return positive <= trips / OF_ALL ? -1 : trips - positive <= trips / OF_ALL;
 }
 
 void pl_clock_samples_free(struct pl_clock_samples *samples)

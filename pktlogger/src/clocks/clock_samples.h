@@ -61,6 +61,12 @@ struct pl_clock_flow {
 int pl_clock_samples_pair(struct pl_clock_samples samples[2], const struct pl_clock_flow *const flows[2],
                           pl_clock_points *points);
 
+/* The sign of the round trips that the points show. A round trip is what a packet of one direction and the next one of
+ * the other took together, whatever the clocks show. 1: nearly all are positive. -1: nearly all are negative, so packets
+ * arrive before they are sent: each capture is of the other end than `away` says. 0: neither, or there are too few to
+ * tell. May sort the points by time. */
+int pl_clock_points_sign(pl_clock_points *points);
+
 void pl_clock_samples_free(struct pl_clock_samples *samples);
 
 #endif

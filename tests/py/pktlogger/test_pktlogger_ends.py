@@ -533,19 +533,44 @@ def test_what_is_said_of_an_exchanged_capture_names_its_file(tmp_path: Path) -> 
         shutil.rmtree(tmp_path / "o")
 
 
-def test_packets_that_arrive_before_they_are_sent_are_refused(tmp_path: Path) -> None:
-    """Without a handshake the captures do not say at which end they were taken. A negative round trip does, whatever
-    the clocks."""
+def _late(tmp_path: Path, name: str, packets: list[Packet], ahead_ns: int = 0) -> Path:
+    """A capture from 100 ms on, whose clock is ahead."""
+    late = sorted((p for p in packets if p.t_ns >= at(100)), key=lambda p: p.t_ns)
+    return write(tmp_path, name, [replace(p, t_ns=p.t_ns + ahead_ns) for p in late])
+
+
+def test_swapped_captures_of_mid_connection_are_exchanged(tmp_path: Path) -> None:
+    """No handshake says where a capture was taken; the sign of round trips does, whatever the clocks."""
     c = Conversation()
     for i in range(20):
         c.send(100 + 30 * i, 1 + i * MSS)
         c.ack(110 + 30 * i, 1 + (i + 1) * MSS)
-    snd = write(tmp_path, "s", [p for p in c.sender if p.t_ns >= at(100)])
-    ahead = [replace(p, t_ns=p.t_ns + 3600 * 10**9) for p in c.receiver if p.t_ns >= at(100)]
-    rcv = write(tmp_path, "r", ahead)
-    assert flow_of(analyse(tmp_path / "right", "--sender", snd, "--receiver", rcv))["lost"] == 0
-    message = refused("--sender", rcv, "--receiver", snd, "-o", tmp_path / "o")
-    assert "packets arrive before they are sent" in message and f"--sender '{snd}' --receiver '{rcv}'" in message
+    snd, rcv = _late(tmp_path, "s", c.sender), _late(tmp_path, "r", c.receiver, 3600 * 10**9)
+    right = flow_of(analyse(tmp_path / "right", "--sender", snd, "--receiver", rcv))
+    assert right["lost"] == 0 and right["bytes"] == 20 * MSS
+    assert flow_of(analyse(tmp_path / "wrong", "--sender", rcv, "--receiver", snd)) == right
+    said = run("analyse", "--sender", rcv, "--receiver", snd, "--human").stdout.splitlines()[0]
+    assert f"--sender '{snd}' --receiver '{rcv}'" in said
+
+
+@pytest.mark.parametrize("options", [(), ("--clock", "same")], ids=["clocks unknown", "one clock"])
+def test_a_response_larger_than_the_request_does_not_turn_captures_of_mid_connection_round(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """The sender's machine sends 100 octets, and 10,000 come back: most payload goes the other way."""
+    c = Conversation()
+    for i in range(20):
+        request, response = 1 + 100 * i, 1 + 10 * MSS * i
+        for end, out_ms, back_ms in ((c.sender, 0, 20), (c.receiver, 10, 10)):
+            t_ms = 100 + 30 * i
+            end.append(Packet(at(t_ms + out_ms), c.a, c.b, ISN_S + request, ISN_R + response, ACK, 100, 60000))
+            for part in range(10):
+                seq = ISN_R + response + part * MSS
+                end.append(Packet(at(t_ms + back_ms + part), c.b, c.a, seq, ISN_S + request + 100, ACK, MSS, 60000))
+    snd, rcv = _late(tmp_path, "s", c.sender), _late(tmp_path, "r", c.receiver)
+    flow = flow_of(analyse(tmp_path / "o", "--sender", snd, "--receiver", rcv, *options))
+    assert (flow["sender"]["port"], flow["bytes"], flow["lost"]) == (c.a[1], 20 * 100, 0)
+    assert flow["min_delay_ns"] == flow["max_delay_ns"] == 10 * 10**6
 
 
 def test_most_data_the_other_way_are_worth_a_line(tmp_path: Path) -> None:
