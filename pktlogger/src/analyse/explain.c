@@ -124,6 +124,14 @@ static void release_study(struct pl_explain *explain)
     explain->t->lost_runs.n = 0;
 }
 
+/* From when on both captures show the data; 0: from the first on. */
+static int64_t shown_from_ns(const struct pl_transfer *t)
+{
+    if (t->receiver_first_ns > t->first_ns)
+        return t->receiver_first_ns;
+    return t->flow->side[t->dir].syn ? 0 : t->first_ns;
+}
+
 int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct pl_tables *tables)
 {
     *explain = (struct pl_explain){.t = t, .tables = tables};
@@ -150,6 +158,7 @@ int pl_explain_begin(struct pl_explain *explain, struct pl_transfer *t, struct p
         .line_alone = pl_line_known(t->line) && !pl_line_queues_behind(t->line) && !t->line->in_front,
         .passes_on = t->from_gateway,
         .middle = !t->flow->side[t->dir].syn,
+        .shown_from_ns = shown_from_ns(t),
         .late = &t->lateness.ways[0],
         .sink = put_limit,
         .context = explain,

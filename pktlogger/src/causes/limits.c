@@ -81,6 +81,8 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         .standing_ns = standing_ns(path),
         .opening = true,
         .middle = path->middle,
+        .hidden = path->shown_from_ns > 0 && !path->line_known,
+        .reduced = path->middle,
         .passes_on = path->passes_on,
         .filled = path->line_known,
     };
@@ -561,7 +563,7 @@ static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
     l->rounds.reduced = l->rounds.marked = true;
     l->shrinks = sent->high;
     if (l->last_cause == PL_LIMIT_SLOW_START)
-        l->last_cause = PL_LIMIT_ECN;
+        l->last_cause = pl_round_window(&l->rounds, PL_UNKNOWN);
 }
 
 static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
@@ -622,10 +624,13 @@ static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
         l->rounds.standing_ns = standing_ns(&l->path);
 }
 
+/* Notes that nothing was outstanding before a packet, so the queue of this sender's packets was empty. */
 static void note_empty(struct pl_limits *l, const struct pl_limits_send *sent)
 {
-    if (!outstanding(sent) && l->last_ack_ns >= l->gap.t0_ns)
-        l->round.empty_ns += sent->t_ns - l->last_ack_ns;
+    if (outstanding(sent) || l->last_ack_ns < l->gap.t0_ns)
+        return;
+    l->round.empty_ns += sent->t_ns - l->last_ack_ns;
+    l->rounds.hidden = l->rounds.hidden && sent->t_ns < l->path.shown_from_ns;
 }
 
 int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)

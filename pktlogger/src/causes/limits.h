@@ -29,6 +29,8 @@ struct pl_limits_path {
     bool line_known;                  /* segment_ns is the configured rate of the line, not an estimate from captures */
     bool line_alone;                  /* packets queue only at the line of `busy` */
     bool middle;                      /* the capture began in mid-connection: nothing is known about the time before */
+    int64_t shown_from_ns;            /* both captures show the data from then on, and a queue may have been standing by
+                                       * then; 0: they show the first data, too */
     pl_limit_sink *sink;
     void *context;
 };

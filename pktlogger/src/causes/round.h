@@ -48,7 +48,9 @@ struct pl_rounds {
     bool passes_on, grew;   /* the sender is a gateway; the last round's flight was larger than the previous one's */
     bool middle;            /* nothing is known about the time before the first round: the capture began in
                                mid-connection */
-    bool opening, reduced;  /* slow start may continue; the congestion window has been reduced */
+    bool hidden;            /* a queue may have been standing since that time, which no delay shows */
+    bool opening, reduced;  /* slow start may continue; the congestion window has been reduced, or may have been before
+                             * the capture began */
     bool marked;            /* the last reduction was for marks, not for a loss */
     bool filled;            /* the line's rate is known: the caller gave it, or a queue has been standing */
     uint64_t steady_flight; /* the flight of the first of the consecutive steady rounds */
@@ -56,12 +58,13 @@ struct pl_rounds {
     uint64_t cap; /* a flight size that was constant before any loss; 0: none */
 };
 
-/* Which congestion-window cause applies. Slow start is over unless the kernel says that it continues. */
+/* Which congestion-window cause applies. Slow start is over unless the kernel says that it continues. Marks come from a
+ * queue. If it may be standing, the limit may be the path's rate, so marks alone show nothing. */
 static inline enum pl_limit_cause pl_round_window(const struct pl_rounds *rounds, enum pl_answer slow)
 {
     if (slow == PL_YES)
         return PL_LIMIT_SLOW_START;
-    return rounds->marked ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
+    return rounds->marked && !rounds->hidden ? PL_LIMIT_ECN : PL_LIMIT_CONGESTION_AVOIDANCE;
 }
 
 /* True when the program's own rate limit explains that this many octets were sent. */

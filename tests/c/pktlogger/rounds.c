@@ -32,18 +32,22 @@ static void slow_start_is_that_of_the_data_behind_a_greeting(void)
     CHECK(ms[PL_LIMIT_SLOW_START] >= 159 && ms[PL_LIMIT_SLOW_START] <= 161);
 }
 
+/* Not in a capture that begins in mid-connection: a loss before it may have reduced the congestion window. */
 static void a_flight_that_stands_still_is_the_send_buffer(void)
 {
-    struct run run;
-    int64_t ms[PL_LIMIT_N];
-    begin(&run);
-    burst(&run, 10);
-    burst(&run, 20);
-    for (int round = 0; round < 10; round++)
-        burst(&run, 40);
-    send(&run, 1000, false);
-    end(&run, ms);
-    CHECK(ms[PL_LIMIT_SEND_BUFFER] >= 359); /* all rounds except those in which the flight grew */
+    for (int middle = 0; middle < 2; middle++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin_as(&run, (struct pl_limits_path){.middle = middle});
+        burst(&run, 10);
+        burst(&run, 20);
+        for (int round = 0; round < 10; round++)
+            burst(&run, 40);
+        send(&run, 1000, false);
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER] >= 359, !middle); /* all rounds except those in which the flight grew */
+        CHECK_EQ(ms[PL_LIMIT_SEND_BUFFER], middle ? 0 : ms[PL_LIMIT_SEND_BUFFER]);
+    }
 }
 
 /* Packets that leave at once count as one gap. A program that writes so many packets once per round trip has only one
@@ -268,7 +272,28 @@ static void a_flight_that_marks_hold_down_is_no_send_buffer(void)
     CHECK(ms[PL_LIMIT_ECN] >= 399);
 }
 
-/* After a loss has reduced the congestion window, its limit is congestion avoidance again. */
+/* A capture begins in mid-connection. A packet is always outstanding, but for one moment where the queue `drained`.
+ * Without that a queue may have been standing all the time, and marks come from a queue. */
+static void marks_of_a_queue_that_may_stand_do_not_show_the_limit(void)
+{
+    for (int drained = 0; drained < 2; drained++) {
+        struct run run;
+        int64_t ms[PL_LIMIT_N];
+        begin_as(&run, (struct pl_limits_path){.middle = true, .shown_from_ns = 1});
+        send(&run, 1, false);
+        for (int round = 0; round < 12; round++) {
+            run.reduced = round == 1;
+            for (int i = 0; i < 10; i++)
+                send(&run, 1000, false);
+            acknowledge(&run, RTT_NS - 10000, run.high - run.una - (round || !drained ? MSS : 0), false);
+        }
+        end(&run, ms);
+        CHECK_EQ(ms[PL_LIMIT_ECN] >= 9 * 40, drained);
+        CHECK_EQ(ms[PL_LIMIT_CONGESTION_AVOIDANCE] >= 9 * 40, !drained);
+    }
+}
+
+/* The congestion window is congestion avoidance's again when a loss has reduced it last. */
 static void a_loss_after_the_marks_makes_it_congestion_avoidance(void)
 {
     struct run run;
@@ -366,6 +391,7 @@ int main(void)
     RUN(a_line_at_which_no_queue_ever_stood_is_no_limit);
     RUN(a_queue_until_a_loss_is_the_paths_rate);
     RUN(a_flight_that_marks_hold_down_is_no_send_buffer);
+    RUN(marks_of_a_queue_that_may_stand_do_not_show_the_limit);
     RUN(a_loss_after_the_marks_makes_it_congestion_avoidance);
     RUN(slow_start_into_the_queue_of_others_is_slow_start);
     RUN(at_the_rate_that_the_program_allows_it_is_pacing_whatever_queue_there_is);
