@@ -283,6 +283,18 @@ static double leap_ns(const struct pl_clock_study *study, const size_t *begins, 
     return leap;
 }
 
+/* Drops the steps that are too small to be told from other events on a path: a queue that empties while no packet of the
+ * other direction is under way looks like a step. Returns the number of pieces that are left. */
+static unsigned drop_small_steps(const struct pl_clock *clock, size_t *begins)
+{
+    double least_ns = OF_ROUND_TRIP * 2 * (double)clock->bound_ns;
+    unsigned n = 1;
+    for (unsigned i = 1; i < clock->piece_n; i++)
+        if (fabs((double)(clock->pieces[i].offset_ns - clock->pieces[i - 1].offset_ns)) >= least_ns)
+            begins[n++] = begins[i];
+    return n;
+}
+
 static struct fitted fit(struct pl_clock *clock, struct pl_clock_study *study, int64_t base_ns)
 {
     size_t begins[PL_CLOCK_PIECES] = {0};
@@ -295,6 +307,8 @@ static struct fitted fit(struct pl_clock *clock, struct pl_clock_study *study, i
     unsigned n = pl_clock_steps(study, clock->drift, clock->drift_error, begins, &fitted.unclear);
     if (!set_pieces(clock, study, begins, n, base_ns) && !set_pieces(clock, study, (const size_t[]){0}, n = 1, base_ns))
         return fitted;
+    if (n > 1 && (n = drop_small_steps(clock, begins)) < clock->piece_n)
+        set_pieces(clock, study, begins, n, base_ns);
     level_times(study, clock, begins);
     if (n > 1 || clock->kind == PL_CLOCK_TWO || drifts(clock, study))
         clock->kind = PL_CLOCK_TWO;

@@ -213,9 +213,36 @@ static void one_clock_stays_as_it_is(void)
     }
 }
 
+/* One clock. Data wait 80 ms in a queue, which an outage empties once: the first data after it meet no queue, and all
+ * acknowledgements around that time have SACK blocks. The least delays of both directions are then shorter together than
+ * any round trip that packets of the usual sizes made. */
+static void a_queue_that_an_outage_empties_is_no_step(void)
+{
+    pl_clock_points points = {.n = 0};
+    struct pl_clock clock = {.kind = PL_CLOCK_UNKNOWN};
+    for (int64_t t = 0; t < 10000; t += 5) {
+        bool emptied = t >= 5000 && t < 5300, shown = t >= 4700 && t < 5600;
+        for (int back = 0; back < 2; back++) {
+            int64_t delay_ns = 10 * MS + (back || emptied ? 0 : 80 * MS) + t % 7 * 1000;
+            struct pl_clock_point point = {
+                .t_ns = EPOCH + t * MS,
+                .difference_ns = delay_ns,
+                .back = back,
+                .size = back ? pl_clock_size(0, shown ? 24 : 12) : pl_clock_size(1448, 12),
+            };
+            point.frames[0] = point.frames[1] = points.n + 1;
+            CHECK_EQ(PL_APPEND(&points, point), 0);
+        }
+    }
+    CHECK_EQ(pl_clock_estimate(&points, 2, &clock), 0);
+    CHECK_EQ(clock.kind, PL_CLOCK_ONE);
+    free(points.at);
+}
+
 int main(void)
 {
     RUN(offsets_drifts_and_steps_are_within_their_errors);
     RUN(one_clock_stays_as_it_is);
+    RUN(a_queue_that_an_outage_empties_is_no_step);
     return 0;
 }
