@@ -20,6 +20,15 @@ struct sender {
     const struct rttcp_settings *settings;
 };
 
+/* Makes an option's file, if there is one, empty before the transfer, so that a wrong name costs none. */
+static int empty(const char *option, const char *path, struct nc_error *error)
+{
+    FILE *file = path ? rttcp_file_open(option, path, error) : NULL;
+    if (file)
+        fclose(file);
+    return file || !path ? 0 : -1;
+}
+
 /* Checks the options and this machine before it connects. */
 static int check_machine(struct sender *sender)
 {
@@ -36,10 +45,7 @@ static int check_machine(struct sender *sender)
     }
     if (rttcp_affinity_set("cpu", settings->cpu, &s->error) < 0)
         return -1;
-    FILE *file = settings->samples ? rttcp_samples_open(settings->samples, &s->error) : NULL;
-    if (file)
-        fclose(file);
-    return file || !settings->samples ? 0 : -1;
+    return empty("samples", settings->samples, &s->error) < 0 ? -1 : empty("latencies", settings->latencies, &s->error);
 }
 
 /* Begins TLS when there is a key, before any message is sent, so that none is unprotected. */
@@ -188,6 +194,16 @@ static int open_streams(struct sender *sender)
     return 0;
 }
 
+static int prepare(struct sender *sender)
+{
+    struct rttcp_session *s = sender->s;
+    if (rttcp_session_prepare(s) < 0)
+        return -1;
+    for (uint64_t i = 0; sender->settings->latencies && i < s->flows[FORWARD].n; i++)
+        s->flows[FORWARD].streams[i].rr->latencies.wanted = true;
+    return 0;
+}
+
 static int connect_all(struct sender *sender)
 {
     struct rttcp_session *s = sender->s;
@@ -228,9 +244,19 @@ static int write_samples(struct sender *sender)
 {
     struct rttcp_session *s = sender->s;
     const char *path = sender->settings->samples;
-    FILE *file = path ? rttcp_samples_open(path, &s->error) : NULL;
+    FILE *file = path ? rttcp_file_open("samples", path, &s->error) : NULL;
     if (file)
         return rttcp_session_write_samples(s, file, path, &s->error);
+    return path ? -1 : 0;
+}
+
+static int write_latencies(struct sender *sender)
+{
+    struct rttcp_session *s = sender->s;
+    const char *path = sender->settings->latencies;
+    FILE *file = path ? rttcp_file_open("latencies", path, &s->error) : NULL;
+    if (file)
+        return rttcp_session_write_latencies(s, file, path, &s->error);
     return path ? -1 : 0;
 }
 
@@ -246,7 +272,7 @@ static int transfer(struct sender *sender)
     if (status == 0 && s->report.mismatch[0])
         status =
             nc_fail(&s->error, NC_EXIT_FAILED, "%s%s", s->report.params.verify ? "--verify: " : "", s->report.mismatch);
-    if (write_samples(sender) < 0) {
+    if (write_samples(sender) < 0 || write_latencies(sender) < 0) {
         status = -1;
         exit_status = exit_status ? exit_status : s->error.status;
     }
@@ -267,8 +293,8 @@ static int run_once(const struct rttcp_settings *settings, const struct rttcp_ou
     }
     s->report.params = rttcp_settings_params(settings);
     s->sample_ns = settings->samples ? settings->sample_ns : 0;
-    bool connected = check_machine(&sender) == 0 && negotiate(&sender) == 0 && rttcp_session_prepare(s) == 0 &&
-                     connect_all(&sender) == 0;
+    bool connected =
+        check_machine(&sender) == 0 && negotiate(&sender) == 0 && prepare(&sender) == 0 && connect_all(&sender) == 0;
     int exit_status = s->error.status;
     if (connected)
         exit_status = transfer(&sender);

@@ -227,7 +227,7 @@ static int open_server(struct server *server, struct nc_error *error)
     if (server->listen_fd < 0)
         return -1;
     fcntl(server->listen_fd, F_SETFL, O_NONBLOCK);
-    server->samples = settings->samples ? rttcp_samples_open(settings->samples, error) : NULL;
+    server->samples = settings->samples ? rttcp_file_open("samples", settings->samples, error) : NULL;
     return server->samples || !settings->samples ? 0 : -1;
 }
 

@@ -59,6 +59,8 @@ static const struct nc_option table[] = {
                 "size of the response to a request"),
     NC_QUANTITY("exchanges", exchanges, NC_UNIT_COUNT, NULL, 1, 1000000000,
                 "make this many exchanges, over all streams", .metavar = "N"),
+    NC_STRING("latencies", latencies, "FILE",
+              "write when each exchange began and how long it took to FILE, JSON lines; needs --request"),
     NC_QUANTITY("omit", params.omit_ns, NC_UNIT_DURATION, "0", 0, RTTCP_WAIT_MAX_NS,
                 "leave this time at the beginning out of the steady average and of latencies; added to "
                 "--duration", .letter = 'O'),
@@ -165,7 +167,7 @@ static int both(const char *a, const char *b, const bool *given, struct nc_error
 static int check_exchange(const struct rttcp_settings *settings, const bool *given, struct nc_error *error)
 {
     bool request = was_given("request", given);
-    const char *alone = was_given("exchanges", given) ? "exchanges" : "response";
+    const char *alone = was_given("exchanges", given) ? "exchanges" : settings->latencies ? "latencies" : "response";
     if (!request && was_given(alone, given))
         return nc_fail(error, NC_EXIT_USAGE, "--%s: needs --request SIZE", alone);
     if (!request)

@@ -37,7 +37,7 @@ struct rttcp_settings {
     const char *congestion;
     bool nagle;
     uint64_t sample_ns;
-    const char *samples; /* file */
+    const char *samples, *latencies; /* files */
     bool json, human, classic;
     int format;
     bool format_given;

@@ -120,7 +120,7 @@ static int watch(int fd, const struct watch_settings *settings, struct rttcp_wat
 static int write_samples(const struct rttcp_watched *watched, const char *path, struct nc_error *error)
 {
     const struct rttcp_samples *all[] = {&watched->samples};
-    FILE *file = rttcp_samples_open(path, error);
+    FILE *file = rttcp_file_open("samples", path, error);
     if (!file || rttcp_samples_write(all, 1, file, path, error) < 0)
         return -1;
     json_t *fields = json_pack("{s:I, s:I, s:I, s:I}", "connections", (json_int_t)watched->n, "samples",
@@ -134,7 +134,7 @@ static int write_samples(const struct rttcp_watched *watched, const char *path, 
 static int run(const struct watch_settings *settings, struct rttcp_watched *watched, uint8_t *buffer,
                struct nc_error *error)
 {
-    FILE *file = rttcp_samples_open(settings->samples, error);
+    FILE *file = rttcp_file_open("samples", settings->samples, error);
     int fd = file ? open_diag(error) : -1;
     if (file)
         fclose(file);

@@ -1,6 +1,7 @@
 /* The life of a session: its memory, its clock, and the exchange of results after the bytes were moved. */
 #include "session.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -118,6 +119,18 @@ int rttcp_session_write_samples(const struct rttcp_session *s, FILE *file, const
 {
     const struct rttcp_samples *all[DIRECTIONS] = {&s->flows[FORWARD].meter.samples, &s->flows[REVERSE].meter.samples};
     return rttcp_samples_write(all, DIRECTIONS, file, path, error);
+}
+
+int rttcp_session_write_latencies(const struct rttcp_session *s, FILE *file, const char *path, struct nc_error *error)
+{
+    bool written = true;
+    const struct rttcp_flow *flow = &s->flows[FORWARD];
+    for (uint64_t i = 0; i < flow->n && written; i++)
+        written = rttcp_latencies_write(&flow->streams[i].rr->latencies, flow->streams[i].stream, file);
+    written = fclose(file) == 0 && written;
+    return written ? 0
+                   : nc_fail(error, NC_EXIT_FAILED, "--latencies '%s': %s; not all of it was written", path,
+                             strerror(errno));
 }
 
 int rttcp_session_status(const struct rttcp_session *s, int status)

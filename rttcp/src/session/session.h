@@ -60,6 +60,10 @@ void rttcp_session_judge(struct rttcp_session *session, int status);
 int rttcp_session_write_samples(const struct rttcp_session *session, FILE *file, const char *path,
                                 struct nc_error *error);
 
+/* Writes the latency of each exchange of this end, and closes the file, whose name is `path`. Returns 0 or -1. */
+int rttcp_session_write_latencies(const struct rttcp_session *session, FILE *file, const char *path,
+                                  struct nc_error *error);
+
 /* The exit status of a session that began to move bytes. */
 int rttcp_session_status(const struct rttcp_session *session, int status);
 

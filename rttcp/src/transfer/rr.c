@@ -13,6 +13,13 @@ struct rttcp_rr *rttcp_rr_create(const struct rttcp_params *params, bool client)
     return rr;
 }
 
+void rttcp_rr_release(struct rttcp_rr *rr)
+{
+    if (rr)
+        rttcp_latencies_release(&rr->latencies);
+    free(rr);
+}
+
 void rttcp_rr_begin(struct rttcp_rr *rr, uint64_t now_ns, uint64_t omit_ns)
 {
     rr->measured_ns = now_ns + omit_ns;
@@ -32,8 +39,10 @@ bool rttcp_rr_between(const struct rttcp_rr *rr)
 static void complete(struct rttcp_rr *rr, uint64_t now_ns)
 {
     rr->exchanges++;
-    if (rr->client && rr->last_ns >= rr->measured_ns)
+    if (rr->client && rr->last_ns >= rr->measured_ns) {
         nc_spread_add(&rr->latency, now_ns - rr->last_ns);
+        rttcp_latencies_add(&rr->latencies, rr->last_ns, now_ns - rr->last_ns);
+    }
     rr->last_ns = now_ns;
 }
 

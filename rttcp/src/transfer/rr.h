@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "latencies.h"
 #include "message.h"
 #include "nc_spread.h"
 
@@ -27,10 +28,12 @@ struct rttcp_rr {
                                  * begins */
     uint64_t measured_ns;       /* client: latency counts the exchanges that began at this time or later */
     struct nc_spread latency;   /* client */
+    struct rttcp_latencies latencies; /* client: the same one by one, where they are wanted */
 };
 
 /* Returns NULL without memory. The parameters give the sizes. */
 struct rttcp_rr *rttcp_rr_create(const struct rttcp_params *params, bool client);
+void rttcp_rr_release(struct rttcp_rr *rr);
 
 /* The client is about to send its first request. Exchanges that begin within omit_ns from now have no latency. */
 void rttcp_rr_begin(struct rttcp_rr *rr, uint64_t now_ns, uint64_t omit_ns);

@@ -210,11 +210,11 @@ static bool write_series(const struct rttcp_samples *samples, FILE *file)
     return !failed;
 }
 
-FILE *rttcp_samples_open(const char *path, struct nc_error *error)
+FILE *rttcp_file_open(const char *option, const char *path, struct nc_error *error)
 {
     FILE *file = fopen(path, "we");
     if (!file)
-        nc_fail(error, NC_EXIT_USAGE, "--samples '%s': %s", path, strerror(errno));
+        nc_fail(error, NC_EXIT_USAGE, "--%s '%s': %s", option, path, strerror(errno));
     return file;
 }
 

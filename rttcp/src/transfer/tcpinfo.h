@@ -51,8 +51,8 @@ struct rttcp_samples {
     uint64_t n, dropped;
 };
 void rttcp_samples_add(struct rttcp_samples *samples, const struct rttcp_tcpinfo *info);
-/* Makes the file empty; NULL with the reason. */
-FILE *rttcp_samples_open(const char *path, struct nc_error *error);
+/* Makes the file of an option empty; NULL with the reason. */
+FILE *rttcp_file_open(const char *option, const char *path, struct nc_error *error);
 /* Writes n series one after the other, one JSON object per line, and closes the file. `path`: its name. */
 int rttcp_samples_write(const struct rttcp_samples *const *series, size_t n, FILE *file, const char *path,
                         struct nc_error *error);

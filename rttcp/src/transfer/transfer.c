@@ -108,7 +108,7 @@ void rttcp_transfer_release(struct rttcp_transfer *transfer)
     }
     rttcp_verify_release(transfer->verify);
     transfer->mapped = NULL;
-    free(transfer->rr);
+    rttcp_rr_release(transfer->rr);
     transfer->verify = NULL;
     transfer->rr = NULL;
     transfer->fd = transfer->source_fd = -1;

@@ -37,7 +37,8 @@ static void each_latency_runs_from_one_response_to_the_next(void)
     CHECK_EQ(rr->latency.min, 1500);
     CHECK_EQ(rr->latency.max, 2500);
     CHECK_EQ(rr->last_ns - rr->begun_ns, 4000);
-    free(rr);
+    CHECK(rr->latencies.n == 0 && rr->latencies.dropped == 0); /* nobody asked for them */
+    rttcp_rr_release(rr);
 }
 
 static void an_exchange_of_the_omitted_time_has_no_latency(void)
@@ -51,7 +52,36 @@ static void an_exchange_of_the_omitted_time_has_no_latency(void)
     CHECK_EQ(rr->exchanges, 3);
     CHECK_EQ(rr->latency.n, 1);
     CHECK_EQ(rr->latency.max, 100);
-    free(rr);
+    rttcp_rr_release(rr);
+}
+
+static void latencies_are_kept_one_by_one_and_written_as_lines(void)
+{
+    struct rttcp_params params = exchange(1, 1, 4);
+    struct rttcp_rr *rr = rttcp_rr_create(&params, true);
+    rr->latencies.wanted = true;
+    rttcp_rr_begin(rr, 1000, 500);
+    uint64_t ends[] = {1499, 1900, 2000, 2700};
+    for (int i = 0; i < 4; i++)
+        CHECK(rttcp_rr_moved(rr, 1, ends[i]) && rttcp_rr_moved(rr, 1, ends[i]));
+    char text[256] = "";
+    FILE *file = fmemopen(text, sizeof text, "w");
+    CHECK(rttcp_latencies_write(&rr->latencies, 3, file));
+    fclose(file);
+    CHECK_STR(text,
+              "{\"t_ns\":1900,\"stream\":3,\"latency_ns\":100}\n{\"t_ns\":2000,\"stream\":3,\"latency_ns\":700}\n");
+    rttcp_rr_release(rr);
+}
+
+static void what_is_beyond_the_bound_is_counted(void)
+{
+    struct rttcp_latencies latencies = {.wanted = true};
+    for (uint64_t i = 0; i < RTTCP_LATENCIES_MAX + 3; i++)
+        rttcp_latencies_add(&latencies, i, 1);
+    CHECK_EQ(latencies.n, RTTCP_LATENCIES_MAX);
+    CHECK_EQ(latencies.dropped, 3);
+    CHECK_EQ(latencies.at[latencies.n - 1].t_ns, RTTCP_LATENCIES_MAX - 1);
+    rttcp_latencies_release(&latencies);
 }
 
 static void a_server_answers_a_whole_request(void)
@@ -65,7 +95,7 @@ static void a_server_answers_a_whole_request(void)
     CHECK(rttcp_rr_moved(rr, 30, 3) && rttcp_rr_between(rr));
     CHECK_EQ(rr->exchanges, 1);
     CHECK_EQ(rr->latency.n, 0);
-    free(rr);
+    rttcp_rr_release(rr);
 }
 
 struct end {
@@ -195,6 +225,8 @@ int main(void)
 {
     RUN(each_latency_runs_from_one_response_to_the_next);
     RUN(an_exchange_of_the_omitted_time_has_no_latency);
+    RUN(latencies_are_kept_one_by_one_and_written_as_lines);
+    RUN(what_is_beyond_the_bound_is_counted);
     RUN(a_server_answers_a_whole_request);
     RUN(a_client_ends_after_its_exchanges);
     RUN(a_peer_that_breaks_the_rules_is_named);
