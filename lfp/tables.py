@@ -26,7 +26,7 @@ from scenarios.trial.sharing import FLOWS
 Frame = Literal["arrow", "pandas", "polars"]
 FRAMES = ("arrow", "pandas", "polars")
 SAMPLES, BOX, TUNNEL = "tcp_info", "box", "tunnel"
-_MONOTONIC = (SAMPLES, FLOWS)
+_MONOTONIC = (SAMPLES, FLOWS, "latencies")
 _OF_CONNECTIONS = ("segments", "acks", "events", "limits", "losses")  # tables with a column `flow`
 _POINTS, _DIRECTIONS = ("gw1-out", "gw2-in"), ("to the receiver", "to the sender")  # names of tunnel.parquet's numbers
 

@@ -111,6 +111,9 @@ def _loss_columns() -> dict[str, tuple[str, ...]]:
 LOSS_CAUSES = _loss_columns()
 LOSSES = {name: _LABELS.get(name) or causes.LOSSES[name].words for name in LOSS_CAUSES}
 
+SOJOURNS = ("p50", "p90", "p99", "max")  # of the packets of a direction
+QUEUED = ("mean", "p50", "p99", "max")  # of the octets at its bottleneck
+
 REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the reverse direction of `bidir`
 
 # Classes of packets that LFT's gateways send (lft_ref's CONTROL.md, ``engine.sent``).
@@ -223,6 +226,26 @@ _IN_ORDER = (
         "response_bps": "Goodput of the responses",
     }),
     *_outcomes("int", {f"latency_{key}_ns": f"Latency of an exchange, {label}" for key, label in LATENCIES.items()}),
+    *_outcomes("float", {
+        "flow_jain_min": "Least of Jain's index of a second, while all flows run",
+        "reverse_flows_bps": "Throughput of all flows on the way back while all run",
+        "reverse_flow_share": "Share of this flow on the way back while all run",
+        "reverse_flow_jain": "Jain's index of the flows on the way back while all run",
+        "reverse_flow_jain_min": "Least of Jain's index of a second on the way back",
+        "responsiveness_rpm": "Responsiveness under load, round trips a minute",
+        "responsiveness_foreign_rpm": "Responsiveness of the exchanges, round trips a minute",
+        "responsiveness_loaded_rpm": "Responsiveness of the load's own connections, round trips a minute",
+    }),
+    Column("responsiveness_confidence", "text", "outcome", "Confidence in the responsiveness"),
+    *_outcomes("int", {"reverse_ecn_marks_box": "Packets on the way back that the box marked CE"}),
+    *_outcomes("int", {
+        f"{prefix}{name}": f"{label}{end}"
+        for prefix, end in (("", ""), (REVERSE, ", way back"))
+        for name, label in (
+            *((f"sojourn_{key}_ns", f"Time at the bottleneck, {LATENCIES[key]}") for key in SOJOURNS),
+            *((f"queued_{key}_bytes", f"Octets at the bottleneck, {LATENCIES[key]}") for key in QUEUED),
+        )
+    }),
 )  # fmt: skip
 COLUMNS: dict[str, Column] = {column.name: column for column in _IN_ORDER}
 

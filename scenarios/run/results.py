@@ -18,7 +18,19 @@ from netcommon.strangers import replacing
 from scenarios.plan.columns import CLASSES, COLUMNS, LATENCIES, LIMITS, LOSS_CAUSES, MARKS, REVERSE
 from scenarios.plan.plan import Trial
 from scenarios.statistics import fairness, rfc6349
-from scenarios.trial import baseline, captured, clock, dwell, points, recovery, rise, sharing, trial
+from scenarios.trial import (
+    baseline,
+    bottleneck,
+    captured,
+    clock,
+    dwell,
+    latencies,
+    points,
+    recovery,
+    rise,
+    sharing,
+    trial,
+)
 from scenarios.trial.captured import Captured
 from scenarios.trial.files import read_json
 from scenarios.trial.transfers import FLOWS
@@ -49,6 +61,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
     ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
     params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
     shared, recovered = sharing.told(folder), recovery.of_flows(folder)
+    of_all = bottleneck.columns(folder) | latencies.columns(folder)
     nothing = {name: None for name, column in COLUMNS.items() if column.role == "outcome"}
     return [
         {
@@ -56,6 +69,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
             **flow,
             **verdict,
             **_measured(flow, end, box),
+            **of_all,
             **shared.get(flow.get("flow_name") or fairness.MAIN, {}),
             **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
             **rise.columns(flow, end.get("receiver") or {}, clock.origin_ns(end, "monotonic")),
@@ -80,6 +94,7 @@ def _measured(params: dict[str, Any], end: dict[str, Any], box: dict[str, Any]) 
         "reverse_bps": ((end.get("reverse") or {}).get("summary") or {}).get("short_term_bps"),
         **_exchanges(summary.get("exchange") or {}),
         "ecn_marks_box": ((box.get("statistics") or {}).get("ab") or {}).get("marked"),
+        "reverse_ecn_marks_box": ((box.get("statistics") or {}).get("ba") or {}).get("marked"),
         "window_granted_bytes": receiver.get("window_granted_bytes") or None,  # 0: the kernel sizes it
         "cpu_sender_ns": _cpu_ns(sender),
         "cpu_receiver_ns": _cpu_ns(receiver),

@@ -114,12 +114,17 @@ class Shared:
     whole: NDArray[np.bool_]
     ran: NDArray[np.bool_]
 
-    def columns(self) -> dict[str, Any]:
-        """The seconds as a table, a row for each of them and flow that ran in it. ``flow_jain`` is the index of the
-        flows that ran all through the second; null with fewer than two of them, and if none of them had any octets."""
-        second, flow = np.nonzero(self.ran.T)
+    @property
+    def fair(self) -> list[float | None]:
+        """Jain's index of each second, of the flows that ran all through it: None of fewer than two, and where none of
+        them had anything."""
         both = [np.flatnonzero(own) for own in self.whole.T]
-        fair = [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
+        return [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
+
+    def columns(self) -> dict[str, Any]:
+        """The seconds as a table, a row for each of them and flow that ran in it."""
+        second, flow = np.nonzero(self.ran.T)
+        fair = self.fair
         total = self.bps.sum(axis=0)
         return {
             "t0_ns": self.edges_ns[second],
@@ -132,19 +137,18 @@ class Shared:
         }
 
 
-def counts(end: Mapping[str, Any], flows: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None) -> list[Count]:
-    """The counts of all flows of a trial: [transfer]'s, those that its ``end`` also holds (BESIDE), and others by name.
-    Empty if a flow has no count, because the flows cannot be compared then."""
-    ends = {MAIN: end, **{name: end[name] for name in BESIDE if end.get(name)}, **flows}
+def counts(ends: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None) -> list[Count]:
+    """The counts of flows by name, from their senders' last objects. Empty where a flow has none, because nothing can
+    be said then of all."""
     found = [Count.of(name, own, offset_ns) for name, own in ends.items()]
     known = [one for one in found if one is not None]
     return known if len(known) == len(found) else []
 
 
-def shared(flows: Sequence[Count], line_bps: float | None = None) -> Shared | None:
+def shared(flows: Sequence[Count], line_bps: float | None = None, *, least: int = 2) -> Shared | None:
     """How these flows shared a line. ``line_bps``: the most that it brings in any span; None: no bound is known.
-    Returns None with fewer than two flows."""
-    if len(flows) < 2:
+    Returns None with fewer than ``least`` flows, and without any."""
+    if len(flows) < max(least, 1):
         return None
     begins, ends = (np.asarray([one.edges_ns[place] for one in flows]) for place in (0, -1))
     first, last, width = int(begins.min()), int(ends.max()), max(SECOND_NS, *(one.resolution_ns for one in flows))
@@ -231,15 +235,23 @@ def _move(octets: F64, span: int, to: int, may: NDArray[np.bool_], most: float) 
 
 def of_flow(found: Shared | None, name: str) -> dict[str, Any]:
     """``flows_common_ns``, ``flow_share_error`` and, where no flow's share is more uncertain than MOST_ERROR,
-    ``flows_bps``, ``flow_share`` and ``flow_jain`` of a flow; empty if the flows never ran at the same time."""
-    if found is None or not found.common_ns:
+    ``flows_bps``, ``flow_share``, ``flow_jain`` and ``flow_jain_min`` (the least of the seconds in which all flows ran;
+    None without one) of a flow; empty if fewer than two flows ran at the same time."""
+    if found is None or not found.common_ns or len(found.names) < 2:
         return {}
     number, total = found.names.index(name), float(found.common_bps.sum())
     told: dict[str, Any] = {"flows_common_ns": found.common_ns, "flow_share_error": float(found.error[number])}
     if not total or found.error.max() > MOST_ERROR:
         return told
     own = float(found.common_bps[number])
-    return told | {"flows_bps": total, "flow_share": own / total, "flow_jain": jain(found.common_bps.tolist())}
+    together = np.all(found.whole, axis=0).tolist()
+    seconds = [index for index, whole in zip(found.fair, together, strict=True) if index and whole]
+    return told | {
+        "flows_bps": total,
+        "flow_share": own / total,
+        "flow_jain": jain(found.common_bps.tolist()),
+        "flow_jain_min": min(seconds, default=None),
+    }
 
 
 def of_streams(

@@ -1,9 +1,11 @@
-"""How the flows of a trial shared its line, from the files of the trial: `flows.parquet`, second by second."""
+"""How the flows of a trial shared its line, from the files of the trial: `flows.parquet`, second by second, of each
+direction."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,37 +13,73 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcommon import trial_tables
+from scenarios.plan.columns import REVERSE
 from scenarios.plan.path import PathTable
 from scenarios.statistics import fairness, rfc6349
 from scenarios.statistics.fairness import Count, Shared
-from scenarios.trial import arrivals
+from scenarios.trial import arrivals, captured
 from scenarios.trial.files import read_json
 
 _KEPT = "lfp_shared"  # key in the table's metadata
 _AROUND = {"plain": {"gateway": None}}  # a flow next to the transfer that goes around its gateways
+WAYS = ("forward", "reverse")  # of column `direction`: what senders and what receivers sent
+_DOUBLES = ("bps", "flows_bps", "flow_jain")
+_BACK = ("flows_bps", "flow_share", "flow_jain", "flow_jain_min")  # columns that the way back has, too
+SAMPLES = "tcp_info.parquet"
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
 
-def of_trial(folder: Path) -> Shared | None:
-    """How the flows shared the line. None with one flow, and where one of several has no results, or its octets go both
-    ways (request and response)."""
+@dataclass(frozen=True)
+class Flow:
+    """A flow of one direction: its parameters, its sender's last object, and the folder of its samples in the
+    trial's."""
+
+    name: str
+    params: Mapping[str, Any]
+    end: Mapping[str, Any]
+    folder: str = ""
+
+
+def bulk(folder: Path, *, back: bool = False) -> list[Flow]:
+    """The flows of a trial whose octets go one way, from senders to receivers, or ``back``: the other way of both at
+    once. Empty where a flow has failed. Flows of request and response are left out, because their octets go both
+    ways."""
     end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
     others, asked = end.get(FLOWS) or {}, read_json(folder / "flows.json") or []
     if {flow["flow_name"] for flow in asked} != others.keys():
-        return None  # one of them has failed
-    beside = any(end.get(name) for name in fairness.BESIDE)
-    if not (others or beside) or any((one.get("summary") or {}).get("exchange") for one in (end, *others.values())):
+        return []
+    flows = [Flow(params.get("flow_name") or fairness.MAIN, params, end)]
+    flows += [Flow(name, params | _AROUND.get(name, {}), end[name]) for name in fairness.BESIDE if end.get(name)]
+    names = [flow["flow_name"] for flow in asked]
+    flows += [
+        Flow(name, params | flow, others[name], f"{FLOWS}/{name}") for name, flow in zip(names, asked, strict=True)
+    ]
+    flows = [flow for flow in flows if not (flow.end.get("summary") or {}).get("exchange")]
+    return [replace(flow, end=flow.end["reverse"]) for flow in flows if flow.end.get("reverse")] if back else flows
+
+
+def of_trial(folder: Path, *, back: bool = False) -> Shared | None:
+    """None for a trial of one flow one way, and where one of several says nothing. ``back``: see `bulk`."""
+    end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
+    flows = bulk(folder, back=back)
+    alone = not (end.get(FLOWS) or any(end.get(name) for name in (*fairness.BESIDE, "reverse")))
+    if alone or not flows:
         return None
-    offset_ns = _offset_ns(end) if params.get("topology") == "existing" else None
-    known = fairness.counts(end, others, offset_ns)
-    flows = [(params.get("flow_name") or fairness.MAIN, params, end)]
-    flows += [(name, params | _AROUND.get(name, {}), end[name]) for name in fairness.BESIDE if end.get(name)]
-    flows += [(flow["flow_name"], params | flow, others[flow["flow_name"]]) for flow in asked]
-    known = _arrived(folder, flows) or (not beside and _sampled(folder, flows, offset_ns)) or known
-    pairs = {flow.get("pair") or 1 for _, flow, _ in flows}
-    if len(pairs) > 1 or end.get("plain"):
+    offset_ns = clock_offset_ns(end) if params.get("topology") == "existing" else None
+    beside = any(flow.name in fairness.BESIDE for flow in flows)
+    home = folder / captured.REVERSE if back else folder
+    known = _arrived(home, flows) or (not beside and _sampled(home, flows, offset_ns))
+    known = known or fairness.counts({flow.name: flow.end for flow in flows}, offset_ns)
+    if len({flow.params.get("pair") or 1 for flow in flows}) > 1 or end.get("plain") or back:
         params = params | {"nic_rate_bps": None}  # no NIC is common to all flows; plain TCP's has no limit
-    return fairness.shared(known, _bound_bps(params, end))
+    return fairness.shared(known, _bound_bps(_turned(params) if back else params, flows[0].end), least=1)
+
+
+def _turned(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of the way back under the names of the way to the receiver."""
+    back = {name.removeprefix("ba_"): value for name, value in params.items() if name.startswith("ba_")}
+    turned = dict(params) | {name: value for name, value in back.items() if value is not None}
+    return turned if params.get("change") in (None, "none") else turned | {"rate_trace": "unknown"}
 
 
 def told(folder: Path) -> dict[str, dict[str, Any]]:
@@ -54,49 +92,49 @@ def told(folder: Path) -> dict[str, dict[str, Any]]:
         schema = parquet.read_schema(file)
         if _KEPT.encode() in (schema.metadata or {}):
             return trial_tables.described(schema, _KEPT)
-    return _told(of_trial(folder))
+    return _told(of_trial(folder), of_trial(folder, back=True))
 
 
-def _told(found: Shared | None) -> dict[str, dict[str, Any]]:
-    return {name: fairness.of_flow(found, name) for name in (found.names if found else ())}
+def _told(found: Shared | None, back: Shared | None) -> dict[str, dict[str, Any]]:
+    forth = {name: fairness.of_flow(found, name) for name in (found.names if found else ())}
+    for name in back.names if back else ():
+        own = fairness.of_flow(back, name)
+        forth.setdefault(name, {}).update({f"{REVERSE}{key}": own.get(key) for key in _BACK})
+    return forth
 
 
-def _ends_at_gateway(params: Mapping[str, Any]) -> bool:
+def ends_at_gateway(params: Mapping[str, Any]) -> bool:
     return params.get("gateway") not in (None, "none") and params.get("gateway_model") != "host"
 
 
-_Flow = tuple[str, Mapping[str, Any], Mapping[str, Any]]  # name, params, the sender's end
-
-
-def _arrived(folder: Path, flows: Sequence[_Flow]) -> list[Count]:
+def _arrived(folder: Path, flows: Sequence[Flow]) -> list[Count]:
     """What arrived at the receivers, by their captures; empty where one of the flows is not captured there."""
-    found, offset_ns = [], _common_offset_ns([end for _, _, end in flows])
-    for name, params, end in flows:
-        series = arrivals.of_flow(folder, end, behind_gateway=_ends_at_gateway(params), alone=False)
+    found, offset_ns = [], _common_offset_ns([flow.end for flow in flows])
+    for flow in flows:
+        series = arrivals.of_flow(folder, flow.end, behind_gateway=ends_at_gateway(flow.params), alone=False)
         if series is None:
             return []
-        found.append(Count.of_arrivals(name, series[0] - offset_ns, series[1]))
+        found.append(Count.of_arrivals(flow.name, series[0] - offset_ns, series[1]))
     return found
 
 
-def _sampled(folder: Path, flows: Sequence[_Flow], offset_ns: int | None) -> list[Count]:
+def _sampled(folder: Path, flows: Sequence[Flow], offset_ns: int | None) -> list[Count]:
     """What was acknowledged at the senders, by their samples; empty where one of the flows has none. Empty with
     gateways, too: a gateway acknowledges what it has received itself, not what the receiver has."""
-    if any(params.get("gateway") not in (None, "none") for _, params, _ in flows):
+    if any(flow.params.get("gateway") not in (None, "none") for flow in flows):
         return []
-    found = [_of_samples(folder, name, end, offset_ns, main=not n) for n, (name, _, end) in enumerate(flows)]
+    found = [_of_samples(folder / flow.folder / SAMPLES, flow.name, flow.end, offset_ns) for flow in flows]
     known = [one for one in found if one is not None]
     return known if len(known) == len(found) else []
 
 
-def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int | None, *, main: bool) -> Count | None:
+def _of_samples(samples: Path, name: str, end: Mapping[str, Any], offset_ns: int | None) -> Count | None:
     """The octets of a flow acknowledged over time. It begins with the last sample before the first octet was
     acknowledged, or with the transfer's beginning if the first sample came later. It ends with the first sample after
     the last octet was acknowledged, or with the sender's end if that came earlier. None where beginning and end are not
     known to the nanosecond (iperf3). The kernel counts the SYN and the FIN as an octet each."""
     sender = end.get("sender") or {}
     streams = [row["stream"] for row in sender.get("streams") or [] if "stream" in row]
-    samples = (folder if main else folder / FLOWS / name) / "tcp_info.parquet"
     each = acknowledged(samples, streams)
     if not each or "elapsed_ns" not in sender or "t0_error_ns" in sender:
         return None
@@ -113,11 +151,11 @@ def _of_samples(folder: Path, name: str, end: Mapping[str, Any], offset_ns: int 
     first, last = np.searchsorted(octets, 0.5) - 1, np.searchsorted(octets, octets[-1])
     if first < 0 or last <= first:
         return None
-    clock_ns = _offset_ns(end) - offset_ns if offset_ns is not None else 0
+    clock_ns = clock_offset_ns(end) - offset_ns if offset_ns is not None else 0
     return Count(name, edges[first : last + 1] + clock_ns, octets[first : last + 1])
 
 
-def _bound_bps(params: dict[str, Any], end: dict[str, Any]) -> float | None:
+def _bound_bps(params: Mapping[str, Any], end: Mapping[str, Any]) -> float | None:
     """The largest rate at which the line of a trial brings its flows' octets, in any span; None where nothing is known
     to bound it. A delay behind the line that varies brings in a short span what had passed the line in a longer one."""
     line = None if _delay_varies(params) else fairness.line_bps(params)
@@ -136,7 +174,7 @@ def _delay_varies(params: Mapping[str, Any]) -> bool:
     return any(key in change.ab for change in changes for key in ("delay", "jitter", "reorder", "bunch"))
 
 
-def _offset_ns(end: Mapping[str, Any]) -> int:
+def clock_offset_ns(end: Mapping[str, Any]) -> int:
     """CLOCK_REALTIME minus CLOCK_MONOTONIC at a flow's sender. Hosts that exist share only CLOCK_REALTIME."""
     sender = end.get("sender") or {}
     return int(sender.get("t0_realtime_ns", 0)) - int(sender.get("t0_monotonic_ns", 0))
@@ -151,14 +189,19 @@ def _common_offset_ns(ends: Sequence[Mapping[str, Any]]) -> int:
 
 
 def write(folder: Path) -> None:
-    """Writes flows.parquet (docs/reference/interfaces.md, "Run directory") where there are several flows."""
-    if found := of_trial(folder):
+    """Writes flows.parquet (docs/reference/interfaces.md, "Run directory") with several flows, or both ways at once."""
+    both = (of_trial(folder), of_trial(folder, back=True))
+    if any(both):
         import pyarrow as pa
         import pyarrow.parquet as parquet
 
-        columns = found.columns()
-        doubles = {name: pa.array(columns.pop(name), pa.float64()) for name in ("bps", "flows_bps", "flow_jain")}
-        table = pa.table(columns | doubles).replace_schema_metadata({_KEPT: json.dumps(_told(found))})
+        tables = []
+        for direction, found in zip(WAYS, both, strict=True):
+            if found:
+                columns = found.columns()
+                doubles = {name: pa.array(columns.pop(name), pa.float64()) for name in _DOUBLES}
+                tables.append(pa.table(columns | doubles | {"direction": [direction] * len(columns["t0_ns"])}))
+        table = pa.concat_tables(tables).replace_schema_metadata({_KEPT: json.dumps(_told(*both))})
         parquet.write_table(table, folder / f"{FLOWS}.parquet", compression="zstd")
 
 

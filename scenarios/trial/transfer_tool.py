@@ -59,11 +59,13 @@ _FAMILIES = {"ipv4": 4, "ipv6": 6}
 @dataclass(frozen=True)
 class TransferCommands:
     """Command lines of both ends. ``samples``: the file that the sender writes TCP_INFO samples to; None: no samples.
-    The receiver's file is on this machine, so it need not be fetched."""
+    ``latencies``: the same for the latency of each exchange. The receiver's file is on this machine, so it need not be
+    fetched."""
 
     receiver: list[str]
     sender: list[str]
     samples: Path | None
+    latencies: Path | None = None
     second: TransferCommands | None = None  # a flow in addition to the first, on a port of its own
     plain: TransferCommands | None = None  # plain TCP between the routers
     short: TransferCommands | None = None  # its receiver serves one transfer after the other
@@ -78,22 +80,27 @@ def commands(
     router: str | None = None,
     samples_back: Path | None = None,
     proxy: str | None = None,
+    latencies: Path | None = None,
 ) -> TransferCommands:
     """Both ends of flow ``number``, which is alone in ``setting``; values are exact and in base units. ``router``: the
     far router's address, which the plain TCP flow goes to. ``samples_back``: where the receiver writes samples of what
-    it sends; None: it takes none. ``proxy``: URL of the proxy that is asked for ``host``. UsageError for a setting that
-    the tool cannot do."""
+    it sends; None: it takes none. ``proxy``: URL of the proxy that is asked for ``host``. ``latencies``: where the
+    sender writes the latency of each exchange, if there are any; None: it does not. UsageError for a setting that the
+    tool cannot do."""
     transfer, port = setting.transfer, ports(number)[0]
     if transfer.tool == "iperf3":
         return _iperf3(setting, profile, host, port, samples if transfer.sample else None)
     sampled: dict[str, Any] = {"samples": samples, "sample_ns": transfer.sample} if transfer.sample else {}
     back = sampled | {"samples": samples_back} if sampled and samples_back and transfer.both_ways else {}
+    latencies = latencies if transfer.request is not None else None
     congestion = transfer.congestion or profile.congestion
-    first = _flow(setting, profile, (host, proxy), (port, data_ports(transfer, number)[0]), congestion, sampled, back)
+    at_sender = sampled | ({"latencies": latencies} if latencies else {})
+    first = _flow(setting, profile, (host, proxy), (port, data_ports(transfer, number)[0]), congestion, at_sender, back)
     at = _second(transfer)[0], _second(transfer)[1][0]
     return replace(
         first,
         samples=samples if sampled else None,
+        latencies=latencies,
         second=_flow(setting, profile, (host, proxy), at, transfer.second) if transfer.second else None,
         plain=_plain(setting, router) if transfer.plain and router else None,
         short=_short(setting, (host, proxy), congestion) if transfer.short else None,
@@ -144,7 +151,7 @@ def _flow(
     back: Mapping[str, Any] = MappingProxyType({}),
 ) -> TransferCommands:
     """Both ends of one flow. ``to``: the host, and the proxy that is asked for it; ``at``: its first ports;
-    ``sampled``, ``back``: where the sender and the receiver write samples, and how often."""
+    ``sampled``, ``back``: what the sender and the receiver write besides their results."""
     port, own_data_port = at
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     exchanging, copies = transfer.request is not None, not transfer.zerocopy

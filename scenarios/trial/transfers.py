@@ -45,6 +45,11 @@ def samples_back(folder: Path, one: One) -> Path:
     return folder / "log" / ("receiver-samples.jsonl" if not one.number else f"receiver-samples-{one.name}.jsonl")
 
 
+def latencies(folder: Path, one: One) -> Path:
+    """Where a flow's sender writes the latency of each exchange."""
+    return folder / "log" / ("latencies.jsonl" if not one.number else f"latencies-{one.name}.jsonl")
+
+
 def folder_of(folder: Path, one: One) -> Path:
     """The folder of a flow's tables in the trial's folder."""
     return folder / FLOWS / one.name if one.number else folder
@@ -137,6 +142,7 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
     host = gateways.target(net, setting, one.pair)
     router = gateways.made(net).address_of(beside.FAR, "left") if one.setting.transfer.plain else None
     back = None if rcv.is_remote else samples_back(folder, one)  # rttcp there may be older, and nothing is captured
+    each = None if snd.is_remote else latencies(folder, one)
     commands = transfer_tool.commands(
         one.setting,
         profile,
@@ -146,6 +152,7 @@ def _flow(net: Network, setting: Scenario, one: One, folder: Path) -> _Flow:
         router,
         back,
         gateways.proxy_of(net, setting, one.pair),
+        each,
     )
     return _Flow(one, commands, snd, rcv, [], [])
 

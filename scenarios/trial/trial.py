@@ -26,6 +26,7 @@ from scenarios.trial import (
     analysis,
     asked,
     attempts,
+    bottleneck,
     captured,
     clock,
     connections,
@@ -34,6 +35,7 @@ from scenarios.trial import (
     events,
     gateways,
     handshakes,
+    latencies,
     path_changes,
     programs,
     recovery,
@@ -107,6 +109,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
     """Turns samples and captures of a measured trial into tables. LfpError when the analysis fails."""
     for one in flows.of(trial.setting):
         _digest_samples(transfers.samples(folder, one), transfers.folder_of(folder, one) / "tcp_info.parquet")
+        _digest_samples(transfers.latencies(folder, one), transfers.folder_of(folder, one) / latencies.TABLE)
         back = transfers.folder_of(folder / captured.REVERSE, one) / "tcp_info.parquet"
         _digest_samples(transfers.samples_back(folder, one), back)
     try:
@@ -114,6 +117,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
             analysis.analyse(trial.setting, folder, ledger, known)
     finally:  # these use the captures' tables where there are any, otherwise the tools' counts
         sharing.write(folder)
+        bottleneck.write(folder)
         dwell.write(folder)
         recovery.write(folder)
 
