@@ -7,6 +7,7 @@ number of points, so the file's size does not grow with the capture's. Jinja's a
 from __future__ import annotations
 
 from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,17 +23,21 @@ from dashboard.core.runs import Run, load_run
 from dashboard.core.theme import GRAPH_CONFIG
 from dashboard.report import first_stop
 from dashboard.report.environment import environment_facts, scenario_text
-from dashboard.run import curves, matrix, reference, sweep, tables
+from dashboard.run import curves, latency, matrix, reference, sweep, tables
 from dashboard.run.curves_figure import curves_figure
 from dashboard.run.expected import expected_notes, expected_table
 from dashboard.run.facts import run_facts
+from dashboard.run.latency_figure import latency_figure
 from dashboard.run.matrix_figure import matrix_figure
 from dashboard.run.sweep_figure import sweep_figure
 from dashboard.timeline import timeline
 from dashboard.timeline.figure import STILL_HEIGHT, STILL_POINTS, headline, timeline_figure
 from dashboard.timeline.slow import MEASURE
 from dashboard.timeline.timeline import Timeline
+from dashboard.trial import flows, load
 from dashboard.trial.facts import passage_facts, trial_facts, trial_name
+from dashboard.trial.flows_figure import flows_figure
+from dashboard.trial.load_figure import load_figure
 from dashboard.trial.tables import visit_table
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_foreign, write_text
@@ -40,6 +45,7 @@ from scenarios.plan.shared_settings import shared_settings
 
 HERE = Path(__file__).parent
 MOST_TIMELINES = 3
+MOST_LOADS = 6  # trials whose flows, latencies and queues are drawn over time
 BELOW = "The table below has its numbers."
 SWEEP = f"Throughput by transfer.window. {BELOW}"
 CONGESTION = "Congestion window over time"
@@ -78,11 +84,13 @@ def render(run: Run) -> str:
         expected_table=expected_table(run),
         settings=shared_settings(run.rows, run.sweep),
         timelines=timelines,
+        loads=list(islice(filter(None, (_load_part(run, number) for number in run.trial_numbers())), MOST_LOADS)),
         uncounted=f"{left} more captured trials: `lfp dashboard {run.name}` shows their timelines." if left else "",
         trial_table=tables.trial_table(run),
         scenario_text=scenario_text(run),
         environment=environment_facts(run),
         **_results_part(run),
+        **_latency_part(run),
         **_congestion_part(run),
     )
 
@@ -107,6 +115,30 @@ def _results_part(run: Run) -> dict[str, Any]:
         "curves_html": _html(curves_figure(lines), "curves", f"{lines.y_name}. {BELOW}") if lines else "",
         "curve_table": tables.curve_table(lines) if lines else None,
         "curves_notes": tables.curves_notes(lines) if lines else (),
+    }
+
+
+def _latency_part(run: Run) -> dict[str, Any]:
+    found = latency.build(run)
+    return {
+        "latency_html": _html(latency_figure(found), "latency", f"Latency of the exchanges. {BELOW}") if found else "",
+        "latency_table": latency.latency_table(found),
+        "latency_says": latency.SAYS,
+    }
+
+
+def _load_part(run: Run, number: int) -> dict[str, Any] | None:
+    """A trial's flows, latencies and queues over time; None where it has none."""
+    trial = run.trial(number)
+    shared, found = flows.load(run, trial), load.load(trial)
+    if shared is None and found is None:
+        return None
+    name = trial_name(run, trial)
+    return {
+        "name": name,
+        "flows": _html(flows_figure(shared), f"flows-{number}", f"Rates of the flows. {name}.") if shared else "",
+        "load": _html(load_figure(found), f"load-{number}", f"Latency and queues over time. {name}.") if found else "",
+        "notes": [*([flows.MEASURE] if shared else []), *([load.MEASURE] if found else [])],
     }
 
 

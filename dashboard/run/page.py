@@ -27,11 +27,12 @@ from dashboard.core.elements import (
 )
 from dashboard.core.grouping import listed
 from dashboard.core.runs import Json, Run, Verdict
-from dashboard.run import choice_bar, curves, matrix, sweep, tables
+from dashboard.run import choice_bar, curves, latency, matrix, sweep, tables
 from dashboard.run import under_way_part as run_under_way
 from dashboard.run.curves_figure import curves_figure
 from dashboard.run.expected import expected_notes, expected_table
 from dashboard.run.facts import run_facts
+from dashboard.run.latency_figure import latency_figure
 from dashboard.run.matrix_figure import matrix_figure
 from dashboard.run.sweep_figure import sweep_figure
 from scenarios.plan.shared_settings import shared_settings
@@ -56,6 +57,7 @@ def page(own: Run, choice: Choice = NO_CHOICE) -> html.Div:
             *(_sweep_part(sweep.without(built, choice.hide)) if built else []),
             *(_matrix_part(matrix.without(grids, choice.hide)) if grids else []),
             *(_curves_part(curves.without(lines, choice.hide)) if lines else []),
+            *_latency_part(run),
             *_expected_part(run),
             *_congestion_part(run),
             *_settings_part(run),
@@ -124,6 +126,20 @@ def _curves_part(lines: curves.Curves) -> list[Any]:
         graph("curves", curves_figure(lines), f"{heading}. The table under it has its numbers."),
         *sentences(["Click a point to open its trial.", *tables.curves_notes(lines)]),
         table(tables.curve_table(lines)),
+    ]
+
+
+def _latency_part(run: Run) -> list[Any]:
+    """The distributions of the exchanges' latencies, where a run has them one by one."""
+    found = latency.build(run)
+    if not found:
+        return []
+    heading = "Latency of the exchanges"
+    return [
+        html.H2(heading),
+        graph("latency", latency_figure(found), f"{heading}. The table under it has its numbers."),
+        *sentences([latency.SAYS]),
+        table(latency.latency_table(found)),
     ]
 
 

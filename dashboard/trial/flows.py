@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,8 @@ from netcommon import readable, trial_tables
 
 F64 = NDArray[np.float64]
 TABLE = "flows.parquet"
+WAYS = ("forward", "reverse")  # values of column `direction`
+_NUMBERS = ("t0_ns", "t1_ns", "bps", "flows_bps", "flow_jain")
 MEASURE = (
     "Rates are octets that arrived at the receivers, second by second; without captures, octets that were acknowledged "
     "or that the receivers' programs got, where what a repaired hole hands over at once beyond the line's rate counts "
@@ -33,12 +35,14 @@ class Flow:
 @dataclass(frozen=True)
 class Seconds:
     """The flows in order; their total; and Jain's index of those that ran all through a second, NaN if these are fewer
-    than two. Times count from the first flow's first second."""
+    than two. Times count from the first flow's first second. ``back``: the same for
+    what flows send in the reverse direction, if they send both ways at once."""
 
     flows: tuple[Flow, ...]
     total: Flow
     jain: F64
     line_bps: float
+    back: Seconds | None = None
 
 
 def sums(row: Json) -> list[str]:
@@ -58,20 +62,35 @@ def load(run: Run, trial: Trial) -> Seconds | None:
     if not file.is_file():
         return None
     table = trial_tables.read(file)
-    t0, t1, bps, total, jain = (
-        np.asarray(table[name].to_numpy(zero_copy_only=False), np.float64)
-        for name in ("t0_ns", "t1_ns", "bps", "flows_bps", "flow_jain")
-    )
+    rows = {name: np.asarray(table[name].to_numpy(zero_copy_only=False), np.float64) for name in _NUMBERS}
     names = np.asarray(table["flow_name"].to_pylist())
-    begin, words = t0.min(), _words(run, trial)
+    ways = np.asarray(table["direction"].to_pylist() if "direction" in table.column_names else [WAYS[0]] * names.size)
+    words, begin = _words(run, trial), rows["t0_ns"].min()
+    forth, back = (
+        _seconds({name: values[ways == way] for name, values in rows.items()}, names[ways == way], words, begin)
+        for way in WAYS
+    )
+    line, line_back = (float(trial.params.get(name) or 0) for name in ("rate_bps", "ba_rate_bps"))
+    if forth is None:
+        return None
+    back = back and replace(back, line_bps=line_back or line)
+    return replace(forth, line_bps=line, back=back)
 
-    def of(name: str, rows: NDArray[np.int64], rates: F64) -> Flow:
-        return Flow(name, (np.append(t0[rows], t1[rows[-1]]) - begin) / 1e9, rates[rows])
+
+def _seconds(rows: dict[str, F64], names: NDArray[np.str_], words: dict[str, str], begin: float) -> Seconds | None:
+    """The seconds of one direction; None without any."""
+    if not names.size:
+        return None
+    t0, t1 = rows["t0_ns"], rows["t1_ns"]
+
+    def of(name: str, own: NDArray[np.int64], rates: F64) -> Flow:
+        return Flow(name, (np.append(t0[own], t1[own[-1]]) - begin) / 1e9, rates[own])
 
     seconds = np.unique(t0, return_index=True)[1]
-    each = [of(words.get(name, name), np.flatnonzero(names == name), bps) for name in dict.fromkeys(names.tolist())]
-    line = float(trial.params.get("rate_bps") or 0)
-    return Seconds(tuple(each), of("all flows together", seconds, total), jain[seconds], line)
+    each = [
+        of(words.get(name, name), np.flatnonzero(names == name), rows["bps"]) for name in dict.fromkeys(names.tolist())
+    ]
+    return Seconds(tuple(each), of("all flows together", seconds, rows["flows_bps"]), rows["flow_jain"][seconds], 0.0)
 
 
 def _words(run: Run, trial: Trial) -> dict[str, str]:

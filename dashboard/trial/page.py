@@ -31,8 +31,9 @@ from dashboard.timeline.limits_band import COLOURS
 from dashboard.timeline.slow import MEASURE
 from dashboard.timeline.timeline import Timeline
 from dashboard.timeline.views import query_of
-from dashboard.trial import facts, flows
+from dashboard.trial import facts, flows, load
 from dashboard.trial.flows_figure import flows_figure
+from dashboard.trial.load_figure import load_figure
 from dashboard.trial.tables import limit_table, limits_of_responses, outage_table, verdicts, visit_table
 from netcommon import readable
 
@@ -61,6 +62,7 @@ def page(run: Run, trial: Trial, search: str = "", *, back: bool = False) -> htm
             *_directions(run, shown),
             *(_timeline_part(run, shown, search) if shown.captured else [html.P(_why_no_timeline(trial))]),
             *_flows_part(run, trial),
+            *_load_part(trial),
             *_outages(trial),
             *_congestion_part(run, trial),
             html.H2("Facts"),
@@ -124,6 +126,15 @@ def _flows_part(run: Run, trial: Trial) -> list[Any]:
         graph("flows", flows_figure(found), heading),
         *sentences([flows.MEASURE, *flows.sums(facts.trial_row(run, trial.number))]),
     ]
+
+
+def _load_part(trial: Trial) -> list[Any]:
+    """Latency and queues over time, where they were measured."""
+    found = load.load(trial)
+    if found is None:
+        return []
+    heading = "Latency and queues over time"
+    return [html.H2(heading), graph("load", load_figure(found), heading), *sentences([load.MEASURE])]
 
 
 def _congestion_part(run: Run, trial: Trial) -> list[Any]:

@@ -1,0 +1,100 @@
+"""The figure of latency and queues over time, with one panel for each that the trial has: latency of exchanges,
+sojourns and octets at the bottleneck, marks and drops."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from dashboard.core.downsample import thin
+from dashboard.core.theme import AXIS, GREY, LAYOUT, scatter, style
+from dashboard.core.units import said, scale
+from dashboard.trial.load import F64, Load
+
+POINTS = 4000  # of a line
+_HEIGHT = 230  # px of a panel
+
+
+def load_figure(found: Load) -> go.Figure:
+    """The figure; lines have at most POINTS points, and keep their extremes."""
+    panels = (["latency"] if found.latencies else []) + (["sojourn", "queued"] if found.queues else [])
+    if any(queue.marked.any() or queue.dropped.any() for queue in found.queues):
+        panels.append("hit")
+    figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.04)
+    for row, panel in enumerate(panels, start=1):
+        traces, name, title = _PANELS[panel](found)
+        figure.add_traces(traces, rows=row, cols=1)
+        unit = scale(figure.data[-len(traces) :], "y", name)
+        figure.update_yaxes(**AXIS, title_text=unit.title(title), rangemode="tozero", row=row, col=1)
+    for begin_s, end_s in found.outages_s:
+        figure.add_vrect(x0=begin_s, x1=end_s, fillcolor=GREY, opacity=0.25, line_width=0)
+    figure.update_layout(**LAYOUT, height=120 + _HEIGHT * len(panels), uirevision="load")
+    figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
+    figure.update_xaxes(**AXIS)
+    figure.update_xaxes(title_text="Time since the transfer began (s)", row=len(panels), col=1)
+    return figure
+
+
+_Panel = tuple[list[dict[str, Any]], str, str]  # traces, a name with the values' unit, the title of the axis
+
+
+def _latency(found: Load) -> _Panel:
+    traces = [
+        _line(one.name, one.t_s, one.ns, "x_ns", style(number).colour, "solid")
+        for number, one in enumerate(found.latencies)
+    ]
+    return traces, "x_ns", "Latency"
+
+
+def _sojourn(found: Load) -> _Panel:
+    traces = [
+        _line(f"{queue.name}, {words}", queue.t_s, getattr(queue, name), "x_ns", _colour(number), dash)
+        for number, queue in enumerate(found.queues)
+        for name, words, dash in (("sojourn_p50_ns", "median", "solid"), ("sojourn_p99_ns", "99 %", "dot"))
+    ]
+    return traces, "x_ns", "At the bottleneck"
+
+
+def _queued(found: Load) -> _Panel:
+    traces = [
+        _line(f"{queue.name}, {words}", queue.t_s, getattr(queue, name), "x_bytes", _colour(number), dash)
+        for number, queue in enumerate(found.queues)
+        for name, words, dash in (("queued_mean_bytes", "mean", "solid"), ("queued_max_bytes", "largest", "dot"))
+    ]
+    return traces, "x_bytes", "Queue"
+
+
+def _hit(found: Load) -> _Panel:
+    traces = [
+        _line(f"{queue.name}, {name}", queue.t_s, getattr(queue, name), "packets", _colour(number), dash)
+        for number, queue in enumerate(found.queues)
+        for name, dash in (("marked", "solid"), ("dropped", "dot"))
+        if getattr(queue, name).any()
+    ]
+    return traces, "packets", "Packets"
+
+
+_PANELS = {"latency": _latency, "sojourn": _sojourn, "queued": _queued, "hit": _hit}
+
+
+def _colour(number: int) -> str:
+    return style(number + 2).colour  # those before are of flows
+
+
+def _line(name: str, t_s: F64, values: F64, unit: str, colour: str, dash: str) -> dict[str, Any]:
+    known = np.flatnonzero(np.isfinite(values))
+    t_ns = (t_s[known] * 1e9).astype(np.int64)
+    rows = known[thin(t_ns, values[known], int(t_ns[0]), int(t_ns[-1]), POINTS)] if known.size else known
+    return scatter(
+        x=t_s[rows],
+        y=values[rows],
+        mode="lines",
+        name=escape(name),
+        customdata=said(unit, values[rows]),
+        line={"color": colour, "width": 1.5, "dash": dash},
+        hovertemplate=f"<b>{escape(name)}</b><br>%{{customdata}} at %{{x:.3f}} s<extra></extra>",
+    )
