@@ -159,7 +159,7 @@ class Lab:
             control.set(**values)
 
     def cut_tunnel(self, cut: bool) -> None:
-        """Whether the gateways' namespaces drop the tunnel's datagrams, and nothing else."""
+        """Makes the gateways' namespaces drop the tunnel's datagrams and nothing else (``cut``), or pass them again."""
         for netns in (self.near, self.far):
             chain = f"chain in {{ type filter hook input priority 0; udp dport {TUNNEL_PORT} drop; }};"
             in_netns(netns, "nft", f"table inet cut {{ {chain}}}" if cut else "delete table inet cut")

@@ -46,7 +46,7 @@ class Size:
 
     @property
     def packet_bytes(self) -> int:
-        """The IP packet of a full segment."""
+        """The length of the IP packet with a full segment."""
         return self.payload_bytes + HEADERS_BYTES
 
 

@@ -89,7 +89,7 @@ def measure(place: Place) -> Iterator[Result]:
         place.say(f"{SESSIONS}: {total / 1e6:.1f} Mbit/s, Jain {jain(octets):.4f}, {resident >> 20} MB")
         _nothing_left(made)
     with lab(place, PATH | {"delay_ns": 1_000_000, "loss_ppb": 0}) as made, made.gateways(*OPTIONS, whole_frames=True):
-        _connects(made, 500)  # afterwards the memory that is kept for later connections exists
+        _connects(made, 500)  # these allocate the memory that is kept for later connections
         _, _, descriptors = _nothing_left(made)
         before = _settled_bytes(made)
         connects = (place.pairs or CONNECTS // 1000) * 1000

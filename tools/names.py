@@ -23,7 +23,7 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _C_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _FENCE = re.compile(r"^```.*?^```$|^    .*$", re.DOTALL | re.MULTILINE)
 SYSTEM = ("include/", "linux/", "net/", "sys/")  # folders of the kernel's and the C library's headers
-# Files outside this tree, by owner.
+# Files outside this tree, grouped by whose they are.
 ELSEWHERE = {
     "tcp_highspeed.c": "the kernel's",
     "vmlinux.h": "made from a kernel",

@@ -37,7 +37,8 @@ def wrong() -> Iterator[str]:
 
 
 def _places(cell: str) -> int:
-    """The number of files in a row; "or" and "such as" stand between alternatives, of which a change touches one."""
+    """The number of files that a row counts for. Alternatives ("or", "such as") count as one file, because a change
+    touches one of them."""
     return 1 if re.search(r" (or|such as) ", cell) else max(cell.count("`") // 2, 1)
 
 

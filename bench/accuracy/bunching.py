@@ -29,7 +29,7 @@ PAYLOAD = 100
 EXIT_US = 200.0  # the claimed accuracy of every departure
 PARTS, PART_PAYLOAD, TRAINS, TOGETHER = 44, 1400, 12, 20
 BUNCH_PERIOD_NS = 50_000_000
-TAKEN_IN_NS = 100_000_000  # time by which the box has read all trains; reading them makes it late
+TAKEN_IN_NS = 100_000_000  # delay by whose end the box has read all trains; reading makes it late
 
 
 def waits(pair: Hosts, place: Place) -> Iterator[Row]:
@@ -69,7 +69,7 @@ def together(pair: Hosts, place: Place) -> Iterator[Row]:
     if not np.array_equal(found, np.arange(sent)):
         raise LfpError(f"delay.accuracy: {sent} packets were sent, {found.size} arrived in order; is the machine busy?")
     exits_ns, bunch = capture.points[0].t_ns[row] - _ahead_ns(), np.arange(sent) // TOGETHER
-    opening = int(np.median(np.round(exits_ns / BUNCH_PERIOD_NS) - bunch))  # of the first bunch, by most packets
+    opening = int(np.median(np.round(exits_ns / BUNCH_PERIOD_NS) - bunch))  # when the first bunch left, by most packets
     late_us = (exits_ns - (opening + bunch) * BUNCH_PERIOD_NS) / 1e3
     name, note = f"bunches of {TOGETHER} packets", f"{sent} wire packets of super-packets"
     yield Row(f"{name}, before their opening", "packets", int((late_us < 0).sum()), 0, 0, note)

@@ -30,7 +30,7 @@ SECONDS = 20
 # the figure of another row: at a Pareto's sharp edge 20 us are 0.035 of the Kolmogorov–Smirnov distance.
 AWAKE: dict[str, int] = {"poll_ns": 0, "spin_ns": 10_000_000}
 PAYLOAD = 100
-TRACE_ERROR_US = 200.0  # the box sleeps now and then
+TRACE_ERROR_US = 200.0  # allowed, because the box sleeps now and then
 Cdf = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 # Jitter has mean 0: (a Pareto variable s^(-1/3) - its mean 3/2) / its standard deviation sqrt(3)/2.
 _PARETO = stats.pareto(3, loc=-1.5 * SCALE_MS / np.sqrt(0.75), scale=SCALE_MS / np.sqrt(0.75))
@@ -63,8 +63,8 @@ def models(place: Place) -> list[Model]:
 
 
 def _table_cdf(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The table's distribution function, interpolated between half-way steps: the distribution consists of points, and
-    the box's error blurs them."""
+    """The table's distribution function. The distribution consists of points, which the box's error blurs. So the
+    function has half of each step at its point and is interpolated in between."""
     ordered = np.sort(_TABLE_MS)
     return np.interp(values, ordered, (np.arange(ordered.size) + 0.5) / ordered.size, left=0.0, right=1.0)
 

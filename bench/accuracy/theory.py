@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 FAMILY_CONFIDENCE = 0.99
-RANDOM_ROWS = 11  # loss has 1, 2 and 2 rows; jitter has 4 distributions and 2 correlations
+RANDOM_ROWS = 11  # rows with random figures: 1 + 2 + 2 of loss; 4 distributions and 2 correlations of jitter
 CONFIDENCE = 1 - (1 - FAMILY_CONFIDENCE) / RANDOM_ROWS
 SAYING = f"{CONFIDENCE:.3%} interval"
 

@@ -248,7 +248,7 @@ ROWS = {row.__name__: row for row in (sessions, half_open, names, descriptors, p
 
 
 def serve_names() -> None:
-    """The guest's resolv.conf names the server, for all of its namespaces."""
+    """Makes the server the name server of all namespaces: the guest's resolv.conf names it."""
     subprocess.run(
         [
             "sh",

@@ -39,7 +39,7 @@ def day(hours: int) -> tuple[Share, bool]:
 
 
 def memory(streams: int, seconds: int) -> Share:
-    """The memory of streams, as the rate of one that is read while this many others are not."""
+    """How streams share memory: the rate of one stream that is read while this many others are not."""
     alone, beside = (_trial(*PATH, "--duration", f"{seconds}s", "--still", str(still)) for still in (0, streams))
     mbit = [1e-6 * float(one["steady_bps"]) for one in (alone, beside)]
     return Share(0, [mbit[1]], mbit[0], "Mbit/s")

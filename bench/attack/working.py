@@ -44,7 +44,7 @@ REQUEST = 8192  # octets of a client's request, which the server returns
 PERIOD_S = 10.0  # time from one connection of a client to its next
 REPORT_S = 60.0
 SCAN_A_SECOND, SLOW_READERS, NAMES, IDLE, AGAIN_S = 10, 20, 64, 400, 30.0
-DESCRIPTORS = {"near": 200, "far": 260}  # while attackers want more than IDLE
+DESCRIPTORS = {"near": 200, "far": 260}  # limits during the attacks; attackers want IDLE connections, which is more
 OPTIONS = (*ROUTER, "--rate", "95Mbit", "--sessions", "512", "--half-open", "128", "--rekey", "5min")
 SCANNER, IDLER, READER, ASKER = "10.81.0.3", "10.81.0.4", "10.81.0.5", "10.81.0.6"
 _TIMEOUT_S = 60.0
@@ -61,7 +61,7 @@ class Work:
     slowest: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        """Number, median and largest (ms), and the first losses."""
+        """The number of connections, the median and the largest time (ms), and the first failures."""
         ordered = sorted(self.took_s)
         return {
             "connections": len(ordered),

@@ -134,7 +134,7 @@ def _changed(trial: Trial, key: str) -> list[float]:
 
 
 def possible(trial: Trial) -> Iterator[str]:
-    """No verdict claims a possible rate above the line's capacity."""
+    """Checks that no verdict claims a possible rate above the line's capacity."""
     if trial.gateway != "none":
         return
     for flow in trial.summary.get("flows") or ():
@@ -370,7 +370,7 @@ def buffers(trial: Trial) -> Iterator[str]:
 
 
 def limits(trial: Trial) -> Iterator[str]:
-    """The limits of a captured flow agree with what its kernel waited for (`oracle` has the bound)."""
+    """Checks that the limits of a captured flow agree with what its kernel waited for (`oracle` has the bound)."""
     for flow, found in oracle.flows(trial):
         if sum(found.wrong_s.values()) > found.bound_s:
             yield f"flow {flow['flow']}: {found.told()}"
@@ -497,7 +497,7 @@ def broken(trial: Trial, checks: dict[str, Callable[[Trial], Iterator[str]]] = C
     first = {"trials end": ends, "what was asked is what ran": asked}
     try:
         done, valid = trial.status["state"] == "done", bool(trial.rows[0]["valid"])
-    except Exception as error:  # whatever the files of a trial lack
+    except Exception as error:  # any error: a trial's files may lack anything
         return {JUDGED: _where(error)}
     chosen = checks if valid else first if done else {"trials end": ends}
     found = {name: _complaint(check, trial) for name, check in chosen.items()}
@@ -508,7 +508,7 @@ def _complaint(check: Callable[[Trial], Iterator[str]], trial: Trial) -> str:
     """The violations of a check; empty without any."""
     try:
         return "; ".join(check(trial))
-    except Exception as error:  # whatever the files of a trial lack
+    except Exception as error:  # any error: a trial's files may lack anything
         return f"cannot be judged: {_where(error)}"
 
 

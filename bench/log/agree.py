@@ -51,7 +51,7 @@ Numbers of packets are those of the sender's capture. A window was 0 in the tria
 
 @dataclass
 class Tally:
-    """Compared totals: their number, how many agree, and a text for each that differs."""
+    """How many totals were compared, how many agree, and a text for each that differs."""
 
     compared: int = 0
     agree: int = 0
@@ -165,7 +165,7 @@ def _why_not_spurious(trial: Path, params: dict[str, Any], main: dict[str, Any],
 
 
 def _shown(frames: np.ndarray) -> str:
-    """The first packet numbers, and how many there are."""
+    """A text with the first packet numbers, and how many there are."""
     first = ", ".join(str(frame) for frame in frames[:FRAMES_SHOWN])
     return first + (f" … ({frames.size} in all)" if frames.size > FRAMES_SHOWN else "")
 

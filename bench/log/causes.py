@@ -35,7 +35,8 @@ Confusion = Counter[tuple[str, str]]  # (truth, judged): ms or packets
 
 @dataclass
 class Seen:
-    """Counts over all trials. ``kinds``: for each kind the number of trials, ms right, ms, losses right, losses."""
+    """Counts over all trials. ``kinds``: for each kind the number of trials, the ms judged right, all ms, the losses
+    judged right, all losses."""
 
     limits: Confusion = field(default_factory=Confusion)
     losses: Confusion = field(default_factory=Confusion)

@@ -24,7 +24,7 @@ from scenarios.plan.plan import Trial
 
 LATE_MS = (0, 1, 3)
 RIGHT, SIDE_OPEN, UNKNOWN, WRONG = "right", "side open", "cannot tell", "wrong"
-Verdicts = Counter[tuple[str, str, int, str]]  # cause, control, ms, how it was judged
+Verdicts = Counter[tuple[str, str, int, str]]  # by cause, control, lateness in ms and judgement
 I64 = npt.NDArray[np.int64]
 _BLOCK_HEADER, _PACKET = 8, 6  # pcapng: type and length of a block; an Enhanced Packet Block
 _TIME, _SOURCE = 12, 28 + 14 + 12  # offsets in such a block: upper half of the time; IPv4 source behind Ethernet
@@ -51,7 +51,7 @@ def _how(cause: str, judged: str) -> str:
 
 
 def _truth(folder: Path, kind: str) -> dict[tuple[int, int], str]:
-    """The cause by the record of each lost part, which its frame and first byte name."""
+    """The true cause of each lost part, from the record. A part's key is its frame and its first byte."""
     losses, names = main_flow(folder, "losses")
     segments, _ = main_flow(folder, "segments")
     frames = {(seq, t_ns): frame for seq, t_ns, frame in _rows(segments, "seq", "t_sent_ns", "sender_frame")}
@@ -69,7 +69,7 @@ def _rows(table: dict[str, npt.NDArray[Any]], *names: str) -> list[tuple[int, ..
 
 
 def _judged(folder: Path, trial: Trial, late_ms: int) -> dict[tuple[int, int], str]:
-    """The cause by the captures alone of each part that they call lost."""
+    """For each part that the captures call lost, the cause that they alone show."""
     with tempfile.TemporaryDirectory() as made:
         files = [Path(made) / f"{point}.pcapng" for point in ("snd", "rcv")]
         for end, file in enumerate(files):

@@ -57,7 +57,7 @@ def write(folder: Path, packets: int) -> tuple[Path, Path]:
 def _cycle() -> tuple[list[_Packet], list[_Packet]]:
     """The packets of one cycle as either end sees them, in order of time."""
     data = [_Packet(i * GAP_NS, True, i * MSS, None, i) for i in range(DATA)]
-    again_ns = (LOST + 3) * GAP_NS + 2 * DELAY_NS + 1_000  # the third duplicate acknowledgement has come
+    again_ns = (LOST + 3) * GAP_NS + 2 * DELAY_NS + 1_000  # when the third duplicate acknowledgement has come
     again = _Packet(again_ns, True, LOST * MSS, None, DATA)
     acks = []
     for i in range(DATA):

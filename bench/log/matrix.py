@@ -40,8 +40,8 @@ class Rule:
 
 @dataclass
 class Tally:
-    """Compared quantities: how many agree, how many differ by which rules, and the differences that no rule
-    explains."""
+    """The result of comparing quantities: how many agree, how many differ by each rule, and the differences that no
+    rule explains."""
 
     compared: int = 0
     agree: int = 0
@@ -237,7 +237,7 @@ TSHARK = (
 
 
 def against_script(case: Case, folder: Path, seed: int) -> Tally:
-    """pktlogger and the script that made the capture. With two interfaces, each of them is also compared alone."""
+    """Compares pktlogger with the script that made the capture. With two interfaces, each is also compared alone."""
     made = matrix_captures.make(case, folder, seed)
     right = matrix_tools.by_script(made)
     tally = compare(made, right, matrix_tools.by_pktlogger(made, folder), ())
@@ -268,7 +268,7 @@ def _one(case: Case, seed: int, tools: tuple[str, ...]) -> dict[tuple[str, str],
 
 
 def rows() -> Iterator[Row]:
-    """For each program a row for each link type. tcptrace has captures of its own, because it reads few forms."""
+    """A row for each program and link type. tcptrace has captures of its own, because it reads few forms."""
     jobs = [(case, seed, ("tshark",)) for seed, case in enumerate(matrix_captures.cases(SEED), SEED)]
     plain = enumerate(matrix_captures.plain_cases(SEED), SEED + len(jobs))
     jobs += [(case, seed, ("tcptrace",)) for seed, case in plain]

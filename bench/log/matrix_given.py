@@ -64,7 +64,7 @@ _NONE = Account(None, None, None)
 
 
 def _theirs(program: str, file: Path, ports: Ports) -> Accounts:
-    """None where the program refuses the file."""
+    """The program's own counts of a file; None where it refuses the file."""
     try:
         read = matrix_tools.by_tshark if program == "tshark" else matrix_tools.by_tcptrace
         return read(file, ports)

@@ -148,7 +148,7 @@ def by_index(file: Path, folder: Path) -> tuple[Ports, Accounts]:
 
 
 def by_interface(made: Made, folder: Path, interface: int) -> Accounts:
-    """One of two interfaces alone: `analyse --interface`'s counts for each connection."""
+    """The counts of each connection at one of two interfaces, by `analyse --interface`."""
     cooked = made.case["link"] == COOKED2
     wanted = str(2 + interface) if cooked else (f"eth{interface}", str(interface))[made.at_sender]
     options = ["--interface", wanted] + ["--tunnels"] * (made.case["tunnel"] != "none")
@@ -160,7 +160,7 @@ def by_interface(made: Made, folder: Path, interface: int) -> Accounts:
 
 
 def by_tshark(file: Path, known: Ports) -> Accounts:
-    """Retransmissions are all packets that tshark calls a retransmission of any kind."""
+    """tshark's counts. Retransmissions are all packets that it calls a retransmission of any kind."""
     fields = [word for name in _FIELDS for word in ("-e", name)]
     text = run("tshark", "-n", "-r", file, "-d", "udp.port==8472,vxlan", "-Y", "tcp.stream", "-T", "fields",
                "-E", "occurrence=l", *fields).decode()  # fmt: skip

@@ -48,7 +48,7 @@ _MOST = re.compile(r"were lost \([^)]*\), most of them to (.+?)\.")
 
 @dataclass(frozen=True)
 class Judged:
-    """A trial and the first line of what `analyse` printed. ``name``: of the verdict."""
+    """A trial and the first line of what `analyse` printed. ``name``: the verdict's name."""
 
     recipe: Recipe
     seed: int
@@ -194,7 +194,7 @@ def _trials(place: Place, each: int, make: Maker, jobs: int) -> list[Judged]:
 def _made(place: Place, mixed: Recipe, seed: int, make: Maker) -> Judged:
     """Makes a trial and judges it. One that was not valid is made again a few times."""
     for attempt in range(1, ATTEMPTS + 1):
-        with tempfile.TemporaryDirectory(prefix="operators-") as name:  # not below /run, which a guest has of its own
+        with tempfile.TemporaryDirectory(prefix="operators-") as name:  # not in /run: a guest has its own /run
             try:
                 make(place, mixed, Path(name), seed)
             except NotValid as error:

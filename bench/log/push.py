@@ -103,7 +103,7 @@ def _iperf3_pps(place: Place, pair: Hosts, seconds: int) -> float:
 
 
 def _simple_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
-    """The sendmmsg loop towards a sink, which takes the packets and finds no header in them."""
+    """Packets per second of the sendmmsg loop towards a sink, which takes the packets and finds no header in them."""
     sink: list[str | Path] = [find("pktlogger"), "sink", "--json", "--buffer", "256MB", "--duration", f"{seconds + 1}s"]
     with Tool(sink, netns_pid=pair.receiver, name="pktlogger sink", ledger=place.ledger) as receiver:
         receiver.wait_event("ready", 30)
@@ -111,7 +111,7 @@ def _simple_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
 
 
 def _loop_pps(place: Place, pair: Hosts, seconds: int, each: int) -> float:
-    """The sendmmsg loop, with `each` packets per message."""
+    """Packets per second of the sendmmsg loop, with `each` packets per message."""
     sender = find("pktlogger").parent / "test" / "lfp-udp-sender"
     if not sender.exists():
         raise LfpError(f"{sender}: not there; `make build` builds it")

@@ -103,7 +103,7 @@ def _twice(script: Script, network: Network, build: str) -> tuple[program.Result
 
 def _row(script: Script, network: Network) -> Row:
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as build:  # not below /run, which a guest has of its own
+    with tempfile.TemporaryDirectory() as build:  # not below /run, because a guest has its own /run
         one, other = _twice(script, network, build)
     wall_s = (time.monotonic() - began) / 2
     computed = sorted({*one.computed, *other.computed})

@@ -168,7 +168,8 @@ def _wrong(folder: Path, plan: Plan, undisturbed: list[dict[str, Any]] | None) -
 
 
 def _same(asked: dict[str, Any] | None, wanted: dict[str, Any]) -> bool:
-    """Number, seed and settings of a trial, without the settings that real and virtual time choose by themselves."""
+    """Whether number, seed and settings of a trial are as planned, apart from settings that real and virtual time
+    choose by themselves."""
     own = {"poll_ns", "spin_ns", "granularity_ns", "memory_bytes", "zerocopy", "length_bytes"}
     return asked is not None and all(asked.get(name) == value for name, value in wanted.items() if name not in own)
 

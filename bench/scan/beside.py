@@ -63,7 +63,7 @@ class Clients:
 
 @dataclass(frozen=True)
 class Scan:
-    """How many targets of either kind the scanner has, and how many attempts it has under way at once."""
+    """The scan: how many targets of either kind, and how many attempts under way at once."""
 
     closed: int
     silent: int

@@ -27,7 +27,8 @@ class Measured:
 
     @property
     def goodput_bps(self) -> float | None:
-        """None where the trial failed or is not valid, as on a machine that was late."""
+        """The trial's goodput. None where the trial failed or is not valid, for example because the machine was
+        late."""
         found: float | None = self.row["short_term_bps"]
         return found if self.row["valid"] else None
 

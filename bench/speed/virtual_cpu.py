@@ -27,7 +27,7 @@ FILE = Path(__file__).with_suffix(".toml")
 FITTED = ("fast", "slow", "jumbo")
 LEAST, MOST = 0.8, 1.25  # bounds of virtual processor time / real processor time
 _TIMES = 3
-_CALL_NS, _RATE_BPS = 1000, 10**9  # the costs that count calls and bytes
+_CALL_NS, _RATE_BPS = 1000, 10**9  # costs that are set to count calls and bytes
 _BYTE_NS = 8e9 / _RATE_BPS
 
 

@@ -228,7 +228,7 @@ def register(
 
 
 def _register_result(app: Dash, draw: Callable[[str, tuple[str, ...]], list[Any]]) -> None:
-    """The result is drawn when the list of runs has changed."""
+    """Registers the callback that draws the result when the list of runs has changed."""
 
     def show(shown: list[str], search: str | None) -> list[Any]:
         return draw(_language(search or ""), tuple(shown))
@@ -242,7 +242,7 @@ def _register_result(app: Dash, draw: Callable[[str, tuple[str, ...]], list[Any]
 
 
 def _register_steps(app: Dash) -> None:
-    """The buttons of the lesson set the controls. The kind of time stays as it is."""
+    """Registers the lesson's buttons, which set the controls except the kind of time."""
     names = [name for name in CHOICES if name != "time"]
 
     def set_controls(*clicks: int | None) -> tuple[Any, ...]:

@@ -49,7 +49,7 @@ def _of(series: str) -> str:
 def _add_side(
     figure: go.Figure, built: Sides, name: str, points: tuple[SidePoint, ...], run: bool, colour: str, symbol: str
 ) -> None:
-    """One side of a series: `run`, or else the base."""
+    """Draws one side of a series: `run`, or else the base."""
     places = [built.x_texts[point.x] for point in points]
     values = [point.run if run else point.base for point in points]
     medians = [median(own) for own in values]

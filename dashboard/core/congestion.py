@@ -163,7 +163,7 @@ def chosen(run: Run) -> Chosen | None:
 
 
 def _names(names: dict[cells.Key, str], rows: Sequence[Json]) -> Iterable[str]:
-    """The texts of these rows, in order; each row is a group of its own."""
+    """The texts that name these rows, in order; each row is a group of its own."""
     assert len(names) == len(rows)
     return names.values()
 

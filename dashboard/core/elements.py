@@ -51,7 +51,7 @@ def facts_list(facts: Facts) -> html.Dl:
 
 
 def sentences(texts: Iterable[str]) -> list[html.P]:
-    """Small print, a paragraph for each text."""
+    """A paragraph of small print for each text."""
     return [html.P(text, className="small") for text in texts]
 
 

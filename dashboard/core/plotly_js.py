@@ -57,7 +57,7 @@ def _module(text: str, kind: str) -> str:
 
 
 def _defined_before(text: str, words: str) -> str:
-    """The module with the script's only occurrence of `words`."""
+    """The name of the module that has the script's only occurrence of `words`."""
     before = text[: text.find(words)][-2000:] if text.count(words) == 1 else ""
     names: list[str] = _DEFINED.findall(before)
     return names[-1] if names else ""

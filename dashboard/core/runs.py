@@ -19,7 +19,7 @@ from pktlogger import between
 Json = dict[str, Any]
 SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
 REVERSE = "reverse"  # folder of what the receivers sent: responses, and the reverse direction of `bidir`
-SAMPLES, FLOWS = "tcp_info.parquet", "flows"  # a flow's file, and the folder of other flows' files
+SAMPLES, FLOWS = "tcp_info.parquet", "flows"  # a flow's file of samples, and the folder of other flows' files
 
 
 @dataclass(frozen=True)

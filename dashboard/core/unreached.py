@@ -25,7 +25,7 @@ _END = re.compile(r"\}\)(,|;var )$")
 class _Module:
     name: str
     form: str
-    text: str  # up to where the next module starts
+    text: str  # the module's text, up to where the next module starts
 
 
 def without_unreached(text: str) -> str:

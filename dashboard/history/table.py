@@ -31,7 +31,7 @@ class Asked:
 
     @classmethod
     def of(cls, search: str) -> Asked:
-        """From `?metric=…&scenario=…&last=…`. UsageError for a value that is not offered."""
+        """What `?metric=…&scenario=…&last=…` asks for. UsageError for a value that is not offered."""
         given = {name: values[0] for name, values in parse_qs(search.lstrip("?")).items()}
         last = given.get("last", str(LASTS[1]))
         if last not in map(str, LASTS):

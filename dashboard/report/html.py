@@ -171,7 +171,7 @@ def _timeline_part(run: Run, number: int) -> dict[str, Any]:
 
 
 def _below(loaded: Timeline) -> str:
-    """Words for what the figures under the headline show."""
+    """Words for what the figures below the headline show."""
     if not loaded.visits:
         return "the whole transfer"
     return f"the {'first stop' if loaded.stops else 'slowest span'} in its context, then the whole transfer"

@@ -23,7 +23,7 @@ import plotly.graph_objects as go
 from netcommon import extras
 from netcommon.errors import LfpError, MissingError
 
-WIDTH, HEIGHT, SCALE = 1100, 620, 1.5  # px, and pixels per px: a page's width at the resolution of print
+WIDTH, HEIGHT, SCALE = 1100, 620, 1.5  # a text page's width in px; SCALE gives the resolution of print
 FLAGS = "CHROMIUM_FLAGS"  # environment variable that Debian's /usr/bin/chromium reads
 START_S, EACH_S = 60.0, 20.0  # limits; a busy machine takes seconds to start Chromium, and one more for a picture
 NO_BROWSER = 3  # exit status of the process that draws

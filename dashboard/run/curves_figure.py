@@ -143,7 +143,7 @@ def _add_invalid(figure: go.Figure, built: Curves) -> None:
 
 
 def _add_reference(figure: go.Figure, built: Curves) -> None:
-    # each point once, even if it belongs to several series
+    # a point is drawn once, even if it belongs to several series
     points = {(point.x, point.y): point for point in built.reference}.values()
     if not points:
         return

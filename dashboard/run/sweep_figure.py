@@ -162,7 +162,7 @@ def _add_guides(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
 
 @dataclass(frozen=True)
 class _Style:
-    """How a limit is drawn. `of`: words for its series in hover texts; empty for a common limit."""
+    """How a limit is drawn. `of`: words for the limit's series in hover texts; empty for a common limit."""
 
     colour: str
     group: str | None
@@ -264,7 +264,7 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
             showarrow=False,
             text=f"<b>{escape(region.label)}</b>",
             font={"color": INK},
-            yshift=number % 2 * NAME_PX,  # two heights, so that neighbours' names do not overlap in narrow regions
+            yshift=number % 2 * NAME_PX,  # alternating heights, so that names of narrow regions do not overlap
         )
 
 
@@ -286,14 +286,14 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: U
         **AXIS,
         title_text=_window_title(log_x, window),
         type="log" if log_x else "linear",
-        tickmode="array" if log_x else "auto",  # the page's switch changes it; there are ticks for both kinds
+        tickmode="array" if log_x else "auto",  # the page's switch changes this; there are ticks for both kinds of axis
         tickvals=[tick / window.size for tick in ticks],
         ticktext=[readable.size(tick) for tick in ticks],
     )
 
 
 def _window_title(log_x: bool, window: Unit) -> str:
-    """Ticks of a logarithmic axis have units of their own."""
+    """The title of the window axis. It has no unit if the axis is logarithmic, because each tick has its own."""
     return WINDOW_NAME if log_x else window.title(WINDOW_NAME)
 
 

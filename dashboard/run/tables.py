@@ -231,12 +231,12 @@ def shown_columns(run: Run) -> list[str]:
 
 
 def setting_head(run: Run) -> tuple[str, ...]:
-    """The names of these columns, as the scenario spells them."""
+    """The names of `shown_columns`, as the scenario spells them."""
     return tuple(heading(run, name) for name in shown_columns(run))
 
 
 def setting_texts(run: Run) -> list[tuple[str, ...]]:
-    """The values in these columns, a tuple for each row in listed order. Different values have different texts."""
+    """The values in `shown_columns`, a tuple for each row in listed order. Different values have different texts."""
     rows = listed(run.rows)
     by_column = [_setting_texts(name, [row.get(name) for row in rows]) for name in shown_columns(run)]
     return list(zip(*by_column, strict=True))

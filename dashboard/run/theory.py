@@ -74,7 +74,7 @@ def erasure_bps(row: Json) -> float | None:
 
 
 def window_bps(row: Json) -> float | None:
-    """One window each round trip of the empty path."""
+    """The rate of one window per round trip of the empty path."""
     window, rtt = row.get("window_bytes"), _rtt_ns(row)
     return _below_rate(row, window * 8e9 / rtt) if window and rtt else None
 

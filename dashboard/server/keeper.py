@@ -127,7 +127,7 @@ def asking(path: Path, client: type[ControlClient]) -> Act:
 
 
 def answered(request: bytes, allowed: TypeAdapter[Any], act: Act) -> bytes:
-    """The answer to a message. Nothing that a message holds ends the keeper."""
+    """The answer to a message. No content of a message can end the keeper."""
     try:
         found: dict[str, Any] = {"ok": True, "answer": act(allowed.validate_json(request))}
     except LfpError as error:
@@ -155,7 +155,8 @@ def keep(channel: socket.socket, allowed: TypeAdapter[Any], act: Act) -> None:
 
 
 def main() -> None:
-    """The argument has the runs directory, the tools' sockets and the descriptor of each channel."""
+    """Runs the keeper. The program's argument has the runs directory, the tools' sockets and the descriptor of each
+    channel."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(
             number, lambda *_: None

@@ -88,7 +88,7 @@ class KeptChanges:
 
 
 class _Kept(ControlClient):
-    """A control socket that the keeper asks."""
+    """A client of a tool's control socket that asks through the keeper."""
 
     def __init__(self, channel: Channel) -> None:
         self._channel = channel

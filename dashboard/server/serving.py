@@ -75,7 +75,7 @@ def _serve_confined(shown: Shown, listener: socket.socket, channels: dict[str, C
 
     runs_dir, changes = Path(shown.runs_dir), KeptChanges(channels["runs"]) if "runs" in channels else None
     if shown.run:
-        load_run(Path(shown.run))  # so that a damaged run is an error here rather than on a page
+        load_run(Path(shown.run))  # a damaged run then is an error here rather than on a page
     for why in history.left_out(runs_dir):
         print(f"lfp: left out: {why}", file=sys.stderr)
     sockets = {name: Path(path) for name, path in shown.sockets.items()}

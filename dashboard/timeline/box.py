@@ -38,7 +38,7 @@ class Box:
         return self.fates[fate] if fate < len(self.fates) else ""
 
     def sentences(self, rows: I64, say: Messages) -> NDArray[np.object_]:
-        """For each of these segments the reason why it never arrived."""
+        """For each of these segments, why it never arrived."""
         names = [self.name(fate) for fate in range(256)]
         dropped = [fate_words(say, name, long=True) for name in names]
         behind = [

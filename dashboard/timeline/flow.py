@@ -132,7 +132,7 @@ class Flow:
 
     @property
     def verdict(self) -> str:
-        """What `pktlogger analyse` says first of it; empty where no cause is known."""
+        """What `pktlogger analyse` says first of this flow; empty where no cause is known."""
         return str((self.summary.get("verdict") or {}).get("text") or "")
 
     @property
@@ -165,7 +165,7 @@ class Flow:
 
     @kept
     def resent_rows(self) -> I64:
-        """Rows of all that was sent again."""
+        """Rows of all segments that were sent again."""
         return np.flatnonzero(self.kind != NEW)
 
     @kept
@@ -290,7 +290,7 @@ class Flow:
         assert self.box
         rows = np.flatnonzero((self.box.in_ns >= 0) & (self.box.exit_ns >= 0))
         came, left = self.box.in_ns[rows], self.box.exit_ns[rows]
-        t = np.concatenate([left, came])  # at equal times, leaving comes before coming
+        t = np.concatenate([left, came])  # at equal times, departures come before arrivals
         change = np.concatenate([-self.length[rows], self.length[rows]])
         order = np.argsort(t, kind="stable")
         return Series(t[order], np.cumsum(change[order]))

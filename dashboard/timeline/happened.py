@@ -23,7 +23,7 @@ STOP, EVENT, LOSS, RESENT = range(4)
 
 @dataclass(frozen=True)
 class Happened:
-    """What happened, in order of time. `source`: STOP … RESENT; `row`: its number among those of its source."""
+    """What happened, in order of time. `source`: STOP … RESENT; `row`: the number among the events of that source."""
 
     t_ns: I64
     source: NDArray[np.uint8]
@@ -45,7 +45,7 @@ class Happened:
 
 
 def happened(flow: Flow) -> Happened:
-    """All of a flow, each at its beginning."""
+    """All events of a flow, each at its beginning."""
     losses = flow.losses.t_ns if flow.losses else flow.sent_ns[flow.lost_rows]
     resent = flow.resent_rows
     times = [np.asarray([stop.t0_ns for stop in flow.stops], np.int64), flow.events.t0_ns, losses, flow.sent_ns[resent]]

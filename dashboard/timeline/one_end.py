@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from netcommon import trial_tables
 
-LOST, UNKNOWN = -1, -2  # stands for an unknown time of arrival
+LOST, UNKNOWN = -1, -2  # times of arrival: never arrived, not known
 BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of a flow in summary.json
 NOTES = {
     SENDER: "Captured at the sender alone: when packets arrived is not known, and lost are those that the "

@@ -116,7 +116,7 @@ def add_passage(figure: Sheet, view: View, row: int) -> None:
 
 
 def _bin_of_packets_ns(view: View) -> float:
-    """A bin that holds about ten packets at the line rate. Shorter ones would show packets, not a rate."""
+    """The width of a bin that holds about ten packets at the line rate. Shorter bins would show packets, not a rate."""
     rate = float(view.timeline.params.get("rate_bps") or 0)
     return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
 
@@ -185,7 +185,7 @@ def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) ->
 def _add_rate(
     figure: Sheet, view: View, row: int, key: str, moved: Stream, colour: str, dash: str | None = None
 ) -> None:
-    """Draws a rate. `key`: of its name."""
+    """Draws a rate. `key`: the key of its name."""
     width, name = _bin_ns(view), view.say(key)
     edges, rate = moved.rate_bps(view.t0 // width * width, view.t1, width)
     figure.add_trace(

@@ -64,13 +64,13 @@ def add_seqack(figure: Sheet, view: View, row: int = 1) -> None:
 
 
 def _all_marks(view: View) -> list[Trace | None]:
-    resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # time-outs last, on top of spurious ones
+    resent = [trace for kind in RESENT for trace in _resent(view, kind)]  # those by time-out on top
     events = [_timeouts(view), _zero_windows(view), _reductions(view)]
     return [*_marked(view), *resent, *_lost(view), *_lost_acks(view), *events]
 
 
 def _step(drawn: Steps, name: str, colour: str, width: float, dash: str | None = None, **options: Any) -> Trace:
-    """A step line. It has markers when few points are left, so that the pointer finds single packets."""
+    """A step line. It has markers when few points are in view, so that the pointer finds single packets."""
     return scatter(
         x=seconds(drawn.t_ns),
         y=drawn.value,

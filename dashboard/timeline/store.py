@@ -44,7 +44,7 @@ class Store:
 
     @property
     def done(self) -> bool:
-        """Whether all of a flow is there."""
+        """Whether all arrays of a flow are stored."""
         return (self.folder / DONE).is_file()
 
     def array(self, name: str) -> NDArray[Any]:
@@ -65,7 +65,7 @@ class Store:
             parts = [value.t_ns, value.value, *value.levels.parts]
         else:
             parts = list(value) if isinstance(value, tuple) else [value]
-        for number, part in reversed(list(enumerate(parts))):  # the first one is written last
+        for number, part in reversed(list(enumerate(parts))):  # the first part's file says that all exist
             self._write(self._path(name, number, value), part)
 
     def _found(self, name: str) -> Any:

@@ -21,7 +21,7 @@ APART = 512  # rows; a page of times
 
 @dataclass(frozen=True)
 class Stream:
-    """The times of packets, sorted; the bytes of all rows before each one, and last the total; every APART-th time."""
+    """The sorted times of packets; the bytes of all rows before each one, and last the total; every APART-th time."""
 
     t_ns: I64
     bytes_until: I64

@@ -125,7 +125,7 @@ class Views:
             return self._drawn(*self._asked(name, number, query, back)).hover()
 
     def events(self, name: str, number: int, query: Mapping[str, str], back: bool = False) -> Json:
-        """A page of what happened in the view, and how many there are."""
+        """A page of the list of what happened in the view, and the number of entries."""
         with self._lock:
             loaded, view = self._asked(name, number, query, back)
             rows = loaded.happened.between(view.t0_ns, view.t1_ns)

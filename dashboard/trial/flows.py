@@ -57,7 +57,7 @@ def sums(row: Json) -> list[str]:
 
 
 def load(run: Run, trial: Trial) -> Seconds | None:
-    """None for a trial with one flow, and for those of older runs."""
+    """The flows' rates second by second. None for a trial with one flow, and for trials of older runs."""
     file = trial.path / TABLE
     if not file.is_file():
         return None

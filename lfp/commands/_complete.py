@@ -43,7 +43,7 @@ def _asked(shell: str) -> tuple[list[str], str]:
 def _split(text: str) -> list[str]:
     try:
         return shlex.split(text)
-    except ValueError:  # a quotation mark that is still open
+    except ValueError:  # a quotation mark is still open
         return text.split()
 
 

@@ -25,7 +25,7 @@ from scenarios.run import checks, imported, manifest, plugins, runner, runs, sho
 from scenarios.run.time_choice import Asked
 from scenarios.virtual import randomness
 
-_KEPT_TRIALS = 200  # size of a run whose view is made at its end
+_KEPT_TRIALS = 200  # trials of the largest run whose view is made at its end
 
 
 def require(plans: Sequence[Plan], *, virtual: bool) -> None:

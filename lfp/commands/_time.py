@@ -33,7 +33,7 @@ def choices(plans: Sequence[Plan], asked: Asked, out: Console) -> list[TimeChoic
     if os.geteuid() != 0 and not obstacle:
         raise unprivileged.Outside  # before measuring: `lfp` starts again in a namespace and measures there
     measured = measure(out)
-    no_virtual = (kernel.missing() or "").partition(";")[0] or None  # the remedy behind it becomes the advice
+    no_virtual = (kernel.missing() or "").partition(";")[0] or None  # without the remedy, which becomes the advice
     no_real = obstacle.what if obstacle else None
     found = [choose_time([one.setting for one in plan.trials], measured, no_virtual, no_real) for plan in plans]
     out.print(f"machine    good for {fitness.good_for(measured)}", markup=False)

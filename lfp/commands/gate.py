@@ -135,7 +135,7 @@ def _check_gateways(base: Path, old: Path | None, plan: Plan, new: Path | None) 
 def _compared(
     base: Path, run: Path, metric: str, margin: float, lower_is_better: bool, across: Sequence[str]
 ) -> compare.Comparison | None:
-    """None where the run has no valid trial with the metric."""
+    """The comparison with the baseline; None where the run has no valid trial with the metric."""
     if not compare.Table.load(run).good(metric):
         return None
     return compare.compare(base, run, metric=metric, margin=margin, lower_is_better=lower_is_better, across=across)

@@ -180,7 +180,7 @@ def _plan(scenario: str, quick: bool, overrides: tuple[str, ...], seed: int | No
 
 
 class _Told:
-    """Measures, and prints a line for each measurement."""
+    """Measures like `Trials`, and prints a line for each measurement."""
 
     def __init__(self, measure: Callable[[int], float], expected: int) -> None:
         self._measure, self._expected = measure, expected

@@ -20,7 +20,7 @@ from scenarios.virtual.lab import Network
 from scenarios.virtual.machine import Machine
 
 DEFAULT_BYTES = 2**30
-_BY_SIGNAL = 128  # plus the signal's number: the exit status of a shell
+_BY_SIGNAL = 128  # a shell's exit status is this plus the signal's number
 # Environment variables of the caller that would name other folders in the guest.
 _OF_THE_HOST = ("TMPDIR", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "DISPLAY", "WAYLAND_DISPLAY")
 

@@ -43,7 +43,7 @@ class Pool:
 
     def __enter__(self) -> Pool:
         for name in ("distributed", "distributed.client"):
-            logging.getLogger(name).setLevel(logging.CRITICAL)  # we report its messages in one line
+            logging.getLogger(name).setLevel(logging.CRITICAL)  # Dask's messages are reported by us, in one line
         try:
             self._client = Client(self._address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, ValueError, TimeoutError) as error:
@@ -147,7 +147,7 @@ class Pool:
 
     @contextlib.contextmanager
     def _stopped(self, out: dict[Future[Any], Trial]) -> Iterator[None]:
-        """When the run ends early, its tasks are cancelled."""
+        """Cancels the run's tasks when it ends early."""
         try:
             yield
         except BaseException:
@@ -158,7 +158,7 @@ class Pool:
 
     @contextlib.contextmanager
     def _said(self) -> Iterator[None]:
-        """Dask's own errors as one line."""
+        """Turns Dask's own errors into one line."""
         try:
             yield
         except LfpError:

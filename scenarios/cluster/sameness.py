@@ -66,7 +66,7 @@ def _code() -> str:
 
 @cache
 def _files() -> list[str]:
-    """Listed once in a process, because a worker asks before every trial."""
+    """The files of lfp's code. A process lists them once, because a worker asks before every trial."""
     found = (file for package in _PACKAGES for file in (binaries.CHECKOUT / package).rglob("*"))
     return sorted(str(file) for file in found if file.suffix in _SUFFIXES)
 

@@ -27,7 +27,7 @@ from scenarios.virtual import lab as virtual_lab
 
 LONGEST_S = 1800.0  # a case that is not over by then hangs
 _DESCRIPTORS = 20_000
-_LOG = re.compile(r"; see \S+")  # a file that ends with the guest
+_LOG = re.compile(r"; see \S+")  # names a log that is gone with the guest, so the words are left out
 PASSES, FAILS, NOT_APPLICABLE = "passes", "fails", "not applicable"
 
 
@@ -76,7 +76,7 @@ def _started(net: Topology, trial: Trial, scratch: Path, ledger: Ledger, stack: 
 
 
 def _with_end(why: str, pair: Pair | None) -> str:
-    """The observation, and whether a gateway has exited by itself."""
+    """The observation, with an addition where a gateway has exited by itself."""
     ended = pair and pair.why_ended()
     return f"{why}; {ended}" if ended else why
 

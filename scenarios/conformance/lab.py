@@ -137,7 +137,7 @@ class Lab:
             box.set(ab=parameters, ba=parameters)
 
     def mtu(self, octets: int) -> None:
-        """The line's MTU between the routers, which tell senders of larger packets (ICMP)."""
+        """Sets the MTU of the line between the routers, which tell senders of larger packets (ICMP)."""
         self.net.set_line_mtu(octets)
 
     def gateway(self, which: Which) -> Tool:

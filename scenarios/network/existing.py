@@ -80,7 +80,7 @@ class Existing:
         return Port(left, kind="if"), Port(right, kind="if")
 
     def attach_wan(self, profile: Profile) -> None:
-        """Nothing to do: addresses and routes are the hosts' own."""
+        """Does nothing, because addresses and routes are the hosts' own."""
 
     def apply(self, profile: Profile, window_bytes: int | None = None) -> dict[str, str]:
         """Nothing is written."""

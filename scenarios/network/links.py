@@ -71,7 +71,7 @@ class Session:
                     netns.enter(netns.namespace_path(pid))
                     ipr = IPRoute()
                 answer.put((function(ipr, *args), None))
-            except BaseException as error:  # raised again on the caller's thread, whatever it is
+            except BaseException as error:  # any exception is raised again on the caller's thread
                 answer.put((None, error))
         if ipr is not None:
             ipr.close()

@@ -95,13 +95,13 @@ class Network(Protocol):
 
     @property
     def hops(self) -> Sequence[int]:
-        """The numbers of its delay boxes."""
+        """The numbers of the network's delay boxes."""
 
     def pair_of(self, hop: int) -> int:
         """The pair whose own path a delay box is; 0: it is one of [path]'s."""
 
     def host_pids(self) -> list[int]:
-        """Process ids of the namespaces on this machine whose TCP its hosts use."""
+        """Process ids of the namespaces on this machine whose TCP the hosts use."""
 
     def place(self, host: str) -> Place:
         """Where a host's tools run."""

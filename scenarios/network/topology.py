@@ -118,7 +118,7 @@ class Topology:
 
     @property
     def hops(self) -> list[int]:
-        """The numbers of its delay boxes."""
+        """The numbers of the network's delay boxes."""
         return sorted(self.graph.hops)
 
     def pair_of(self, hop: int) -> int:

@@ -121,7 +121,7 @@ class Claim(Table):
 
     @property
     def paper(self) -> str:
-        """The short name of the paper that says it."""
+        """The short name of the paper that makes the claim."""
         return PAPERS[self.id[0]]
 
 

@@ -23,7 +23,7 @@ SIZES = (
 )
 RATES = (("gateway", "rate"),)
 _STEP_BPS = 10**6
-_ANY_SIZE = 64 * 1024  # every key of SIZES accepts it
+_ANY_SIZE = 64 * 1024  # a placeholder that every key of SIZES accepts
 _TEXT = r"\s*([0-9]{1,6}(?:\.[0-9]{1,6})?)\s*%s\s*"
 _BDP, _LINE = (re.compile(_TEXT % unit, re.IGNORECASE) for unit in ("BDP", "line"))
 
@@ -32,7 +32,7 @@ Values = Mapping[str, Any]
 
 
 def multiples(values: Values) -> dict[Key, Decimal]:
-    """The keys whose values are such multiples."""
+    """The keys whose values are multiples of a BDP or of the line's rate."""
     sizes = {}
     for pattern, keys in ((_BDP, SIZES), (_LINE, RATES)):
         for table, key in keys:

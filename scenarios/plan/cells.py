@@ -120,7 +120,8 @@ def observations(rows: Sequence[Row]) -> list[Row]:
 
 
 def outcome(row: Row) -> Key:
-    """Everything that was measured. Two trials with one seed that agree in it to the last nanosecond are copies."""
+    """Everything that a trial measured. Two trials with one seed and equal outcomes, to the last nanosecond, are
+    copies."""
     return tuple(row.get(name) for name in _OUTCOMES)
 
 

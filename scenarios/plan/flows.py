@@ -20,7 +20,7 @@ from scenarios.plan.path import OwnPath, PathTable
 from scenarios.plan.transfer import Transfer
 
 MAIN = "main"  # the name of [transfer]'s own flow
-_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # not in the text about a flow
+_NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length")  # not in a flow's text
 
 
 @dataclass(frozen=True)

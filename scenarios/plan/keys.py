@@ -57,7 +57,7 @@ def rows(table: type[Table]) -> Iterator[tuple[str, Setting]]:
 
 
 def column_of(key: str, setting: Setting) -> str | None:
-    """The column of the results; None: none."""
+    """The column of the results that a key fills; None: it fills none."""
     return key if setting.column == "" else setting.column
 
 

@@ -130,6 +130,6 @@ def _of_text(text: str, change: Change) -> str:
 
 
 def _cut(text: str) -> tuple[str, str]:
-    """The two parts of a text: before its last comma, and from the comma on."""
+    """A text in two parts: before its last comma, and from the comma on."""
     at = text.rindex(",")
     return text[:at], text[at:]

@@ -52,7 +52,7 @@ def of(trial: Trial) -> dict[str, Scalar]:
 
 
 def _path_columns(path: PathTable) -> dict[str, Scalar]:
-    """What a path has once, for both directions."""
+    """The parameters that a path has once, for both directions."""
     return keys.columns(path, ONCE) | {
         "nic_queue_packets": path.nic_queue if path.nic_rate else None,
         "change": model_files.column_of_change(path.change),
@@ -79,7 +79,7 @@ _ONCE = {"topology": "", "hops": ""}  # columns that say how the pairs are joine
 
 
 def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
-    """Which flow it is, and the other flows."""
+    """Columns that say which flow this is, and which other flows there are."""
     default = profiles.of(setting.profile).congestion
     return {
         "flow_name": flow.name,

@@ -475,7 +475,7 @@ class OwnPath(PathTable):
         return self
 
     def text(self) -> str:
-        """What is set, as a column of the results has it: ``delay=60ms loss=1%``."""
+        """The keys that are set, as the results have them in one column: ``delay=60ms loss=1%``."""
         said = self.model_dump(mode="json", include=self.model_fields_set)
         return " ".join(f"{key}={model_files.column(value)}" for key, value in said.items())
 

@@ -20,7 +20,7 @@ _TIME, _OUTAGE, _LOSS, _ALL = "time", "outage", "loss", "100%"
 
 
 def changes(file: Path) -> str:
-    """The text of ``change`` that a trace stands for. ValueError with the line for a malformed file."""
+    """The text of ``change`` that a trace stands for. For a malformed file, ValueError names the line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -132,7 +132,7 @@ def _echo(base: Scenario, point: Document, sweep: dict[str, list[Any]]) -> dict[
     echo = base.model_dump(mode="json", by_alias=True, exclude_none=True)
     for table, key in bdp.multiples(point.values):  # kept as a multiple: each setting has its own size in bytes
         echo[table][key] = point.values[table][key]
-    if is_all(point.values.get("capture", {}).get("points")):  # a case may have gateways that others lack
+    if is_all(point.values.get("capture", {}).get("points")):  # kept: a case may have gateways that others lack
         echo["capture"]["points"] = "all"
     for named in NAMED:  # as written, because the values that they inherit may be swept in other tables
         echo[named] = point.values.get(named, {})

@@ -250,7 +250,7 @@ class Transfer(Table):
 
     @model_validator(mode="after")
     def _what_the_tool_can(self) -> Transfer:
-        """ValueError where content cannot be checked, or where the tool has no such streams."""
+        """ValueError for settings that the tool cannot do: checking content, or several streams."""
         if self.tool == "iperf3" and (wrong := self._not_of_iperf3()):
             raise ValueError(wrong)
         if self.bidir and self.second:

@@ -105,7 +105,7 @@ def _asked(by: str, table: Table) -> tuple[str, int, int]:
 
 def _swept(name: str, table: Table) -> str:
     """The setting of the sweep that a person means, by the scenario's or the results' name."""
-    if name in table.sweep:  # before settings with a column in common: path.queue has those of path.ab_queue
+    if name in table.sweep:  # tried first, because settings may share a column: path.queue and path.ab_queue
         return name
     for setting in table.sweep:
         if set(columns.find(name)) & set(columns.find(setting)):

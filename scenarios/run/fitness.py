@@ -93,7 +93,7 @@ def timers(fitness: Fitness, tightest: Scenario) -> str:
 
 
 def _taken(fitness: Fitness) -> list[str]:
-    """Other users of the CPU that would make trials invalid."""
+    """Objections to other users of the CPU that would make trials invalid."""
     users = []
     for who, share, limit in (
         ("the hypervisor takes", fitness.steal_share, STEAL_LIMIT),

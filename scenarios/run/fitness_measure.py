@@ -24,7 +24,7 @@ from scenarios.trial.validity import CpuTimes
 SECONDS = 3.0
 _PERIOD_NS = 1_000_000
 _PATIENCE_S = 30.0
-_ALONE_S, _SET_UP_S = 1.0, 0.5  # parts of the whole: without our own load, and for creating the veth pair
+_ALONE_S, _SET_UP_S = 1.0, 0.5  # parts of the time: measuring without our own load, creating the veth pair
 
 
 def measure(ledger: Ledger, seconds: float = SECONDS) -> Fitness:

@@ -28,7 +28,7 @@ from scenarios.trial.files import read_json
 GATEWAY = "lft-gateway"
 OURS = (GATEWAY, "comet-delay", "rttcp", "pktlogger", "timer-witness")
 _HASH_DIGITS = 12  # digits of SHA-256: enough to tell builds apart
-_CHANGES = {"same": "same", "better": "changed", "worse": "changed"}  # any change counts; better is not judged
+_CHANGES = {"same": "same", "better": "changed", "worse": "changed"}  # a history asks only whether a value changed
 UNDECIDED = "undecided"
 
 

@@ -139,7 +139,7 @@ def _taken(wanted: Wanted, folder: Path, scratch: Path, ledger: Ledger) -> tuple
 
 
 def _members(source: Path) -> list[Path]:
-    """A file, or the files of a set (pktlogger(1), --rotate-size)."""
+    """The files of a capture: one, or those of a set (pktlogger(1), --rotate-size)."""
     if source.is_file():
         return [source]
     if source.exists():
@@ -153,7 +153,7 @@ def _members(source: Path) -> list[Path]:
 
 
 def _ending(name: str) -> str:
-    """``.pcap.gz`` of a file's name; ``.pcap`` where it has no such ending."""
+    """The ending of a file's name, such as ``.pcap.gz``; ``.pcap`` where the name has none."""
     found = _ENDING.search(name)
     ending = found.group(0) if found else ""
     return ending if found and found.group(1) else f".pcap{ending}"
@@ -212,7 +212,7 @@ def _anonymised(source: Path, target: Path, key: Path, tunnels: bool, ledger: Le
 
 
 def _write_trial(folder: Path, names: Sequence[str], found: Found, began_ns: int) -> Json:
-    """params.json and status.json. Returns the status."""
+    """Writes params.json and status.json. Returns the status."""
     params: Json = {"v": run_format.VERSION, "trial": 0, "repeat": 0, "seed": None, **dict.fromkeys(columns.settings())}
     gateway = "unknown" if found.apart else "none"
     params |= {"topology": points.CAPTURED, "capture": ",".join(names), "gateway": gateway}

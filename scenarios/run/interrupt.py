@@ -22,7 +22,7 @@ class Interrupted(KeyboardInterrupt):
 
 @contextlib.contextmanager
 def orderly() -> Iterator[None]:
-    """Inside, SIGINT, SIGTERM and SIGHUP raise ``Interrupted`` once."""
+    """Inside the block, the first SIGINT, SIGTERM or SIGHUP raises ``Interrupted``."""
     raised = False
 
     def handle(number: int, _frame: FrameType | None) -> None:

@@ -258,7 +258,8 @@ def _by_flow(run_dir: Path) -> dict[tuple[int, int], list[dict[str, Any]]]:
 
 
 def _differing(ours: list[dict[str, Any]], theirs: list[dict[str, Any]]) -> list[str]:
-    """`repr` distinguishes 0.0 from -0.0 and makes NaN equal to itself. A missing value is an ellipsis."""
+    """The columns in which two rows differ. They are compared by `repr`, which distinguishes 0.0 from -0.0 and makes
+    NaN equal to itself. A missing value is an ellipsis."""
     nothing: dict[str, Any] = {}
     pairs = list(zip_longest(ours, theirs, fillvalue=nothing))
     names = dict.fromkeys(name for pair in pairs for one in pair for name in one)

@@ -79,7 +79,7 @@ def start(
     time; None: the run is in real time. ``choice``: how real or virtual time was chosen; None: the user asked for it.
     ``give_up``: the run ends when this many trials have failed with the same error and none has succeeded."""
     choice = choice or TimeChoice.given("virtual" if virtual_box else "real")
-    content = manifest.first(plan, quick=quick, choice=choice)  # before the directory: it fails when a tool is missing
+    content = manifest.first(plan, quick=quick, choice=choice)  # first, because it fails when a tool is missing
     content |= {"give_up": give_up}
     if virtual_box:
         from scenarios.virtual import engine
@@ -218,7 +218,7 @@ class _Networks:
         return net
 
 
-_MOST_NETWORKS = 4  # a sweep over MTU or the number of routers has more
+_MOST_NETWORKS = 4  # networks kept at a time; a sweep over MTU or routers needs more
 
 
 def _to_repeat(run_dir: Path, plan: Plan, rows: Rows) -> list[Trial]:

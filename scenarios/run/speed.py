@@ -26,7 +26,7 @@ _READ = 100  # manifests read at most, so that a run starts at once even among t
 
 @dataclass(frozen=True)
 class Speed:
-    """``factor``: taken against built-in time; 1 without earlier runs."""
+    """``factor``: wall time taken / time by the built-in prices; 1 without earlier runs."""
 
     factor: float = 1.0
     trials: int = 0

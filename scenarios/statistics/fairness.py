@@ -31,7 +31,7 @@ I64 = NDArray[np.int64]
 SECOND_NS = 10**9
 MOST_EVEN_NS = SECOND_NS // 10  # a flow's rate counts as even between two moments if they are no further apart
 MOST_ERROR = 0.05  # largest error of a share that is still reported
-MAIN, BESIDE = "main", ("second", "plain")  # keys of a sender's last object that hold a flow of their own
+MAIN, BESIDE = "main", ("second", "plain")  # names of flows; BESIDE are keys of a sender's last object
 
 
 def jain(shares: Sequence[float]) -> float:

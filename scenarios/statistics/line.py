@@ -59,7 +59,7 @@ def stages(params: Mapping[str, Any]) -> list[Stage]:
 
 
 def _rate_of(phase: Direction, nic_bps: int, framed_bits: int) -> float:
-    """``framed_bits``: of a full packet, for a pacer that counts packets."""
+    """The rate of the slowest stage. ``framed_bits``: bits of a full packet, for a pacer that counts packets."""
     values = phase.values
     bounds = [
         nic_bps,

@@ -70,7 +70,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
     """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails.
     ``known``: options that say what is known of the sender's programs (`senders.told`)."""
     points, record = set(setting.capture.points), folder / BOX
-    points -= {"gw2-out"} if setting.gateway.is_asked else set()  # nothing could be joined with it
+    points -= {"gw2-out"} if setting.gateway.is_asked else set()  # its connection cannot be joined with the client's
     both_ways = any(one.setting.transfer.both_ways for one in flows.of(setting))
     if setting.gateway.has_nodes:
         _join_legs(points, folder, (("snd", "gw1-in"), ("gw2-out", "rcv")), folder, ledger, known)

@@ -282,7 +282,8 @@ def _ports(end: Json) -> set[frozenset[int]]:
 
 
 def _iperf3_port(one: flows.One) -> tuple[int, ...]:
-    """iperf3's data connection has the port of its control connection."""
+    """The server's port of iperf3's data connection, which is also that of its control connection; empty for other
+    tools."""
     return (transfer_tool.ports(one.number)[0],) if one.setting.transfer.tool == "iperf3" else ()
 
 

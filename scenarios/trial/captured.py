@@ -135,7 +135,7 @@ def _through(flows: list[dict[str, Any]], number: int) -> dict[str, Any]:
 
 
 def _sum(counts: list[dict[str, int] | None]) -> dict[str, int] | None:
-    """The sums by name; None where one of them is not known."""
+    """The sums of these counts by name; None where one of the counts is not known."""
     known = [one for one in counts if one is not None]
     if len(known) < len(counts):
         return None

@@ -136,7 +136,7 @@ def _sides(t_in_ns: I64, t_out_ns: I64, octets: I64, near: Tunnel, far: Tunnel, 
         return None
     order = np.argsort(t_out_ns, kind="stable")
     upto, came = np.cumsum(octets[order]), np.cumsum(far.octets)
-    there = np.searchsorted(far.t_ns, t_out_ns[order], side="right")  # packets that had come when the segment left
+    there = np.searchsorted(far.t_ns, t_out_ns[order], side="right")  # how many packets had come when the segment left
     known = (upto * _SETTLED >= upto[-1]) & (there > 0)
     if not known.any():
         return None
@@ -260,7 +260,7 @@ def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
     for side in SIDES:
         told[f"stalls_{side}"] = sum(one[side] for one in found) if known else None
         told[f"stall_{side}_max_ns"] = max(one[f"{side}_max_ns"] for one in found) if known else None
-        for name in PERCENTILES:  # None where it cannot be estimated, and in files of earlier versions
+        for name in PERCENTILES:  # None where the sides cannot be estimated, and in files of earlier versions
             told[f"dwell_{side}_{name}_ns"] = found[0].get(f"{side}_dwell_{name}")
     told["dwell_error_ns"] = found[0].get("dwell_error")
     return told

@@ -421,7 +421,7 @@ def _cpu_ns(groups: set[int]) -> int:
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(
             OSError
-        ):  # the process has just ended: its time counts in the process that waited for it
+        ):  # a process that has just ended: its time counts with the process that waited for it
             fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
             if int(fields[2]) in groups:
                 ticks += sum(int(field) for field in fields[11:15])

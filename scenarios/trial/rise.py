@@ -1,4 +1,5 @@
-"""How soon after its beginning a flow reaches its rate: the start-up of a transfer, without its sender's own account.
+"""How soon after its beginning a flow reaches its rate: the start-up of a transfer, found without what its sender
+reports.
 
 The rate is what the receiver's program gets over the second half of the transfer. A flow reaches it when its rate over
 a round trip is nine tenths of it. The moments are the borders of the receiver's intervals (`[transfer] interval`), so

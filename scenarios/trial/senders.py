@@ -65,8 +65,8 @@ def _write(setting: Scenario, folder: Path, target: Path) -> bool:
         import pyarrow as pa
         import pyarrow.csv as csv
 
-        table = pa.concat_tables(tables, promote_options="default")  # fields that a table lacks are empty
-        with target.open("wb") as file:  # pyarrow before 23 has quotes around each name of its header
+        table = pa.concat_tables(tables, promote_options="default")  # a field that a table lacks becomes empty
+        with target.open("wb") as file:  # pyarrow before 23 would write quotes around the names in its header
             file.write(",".join(table.column_names).encode() + b"\n")
             csv.write_csv(table, file, csv.WriteOptions(include_header=False, quoting_style="none"))
     return bool(tables)

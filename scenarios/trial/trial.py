@@ -183,7 +183,7 @@ def _measure(
             happens = timed.applied(boxes.began_ns(), events.acts(net, running, trial.setting.event, stack))
             with changes, happens, followed:
                 ends = transfers.run(net, trial, folder, ledger, boxes, running, sleeper)
-            write_json(folder / "transfer.json", ends.transfer)  # written now, so that it stays when a gateway has died
+            write_json(folder / "transfer.json", ends.transfer)  # now, so that it stays if a gateway has died
             after = _observe(net)
             slept = witness.figures(sleeper.stop()) if sleeper else None
             found = running.stop()
@@ -216,7 +216,7 @@ def _write_flows(trial: Trial, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _kept_when_it_fails(boxes: Boxes, reader: Tool | None, trial: Trial, folder: Path) -> Iterator[None]:
-    """When the measurement fails, the trial keeps its flows, and the box's account and record so far."""
+    """If the measurement fails inside the block, the trial keeps its flows, and the box's account and record so far."""
     try:
         yield
     except LfpError:

@@ -117,7 +117,7 @@ def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _transfer(way: dict[str, Any], name: str) -> list[Reason]:
-    """The transfer tool's own reasons against one direction."""
+    """The reasons that the transfer tool itself gives against one direction."""
     verdict = way.get("summary", {}).get("verdict", {})
     return [Reason("transfer", f"{name}: {why}", why) for why in verdict.get("reasons", [])]
 

@@ -17,7 +17,7 @@ Json = dict[str, Any]
 VIRTUAL = "virtual time does not depend on it: `lfp virtual --build`, then `--time virtual`"
 _HELP_VIRTUAL = "this machine does not disturb virtual time: `lfp virtual --build`, then `--time virtual`"
 _SHORT_WIDTH = 34  # a table then fits 100 columns
-# Figures in sentences that are otherwise alike.
+# Matches the figures in which sentences of one kind differ.
 _FIGURE = re.compile(r"\d+(?:\.\d+)?(?: ?(?:ns|us|µs|ms|s|%)(?![a-z]))?")
 
 

@@ -30,7 +30,7 @@ _LIBRARIES = "-lutil -lrt -lpthread"
 
 
 def files(major: int) -> dict[str, Path]:
-    """All files by their names below net/sched/comet. None for a version that has no sch_comet."""
+    """All files by their names below net/sched/comet. Empty for a version that has no sch_comet."""
     if major < _LEAST_MAJOR:
         return {}
     known = {file.name: file for folder in _SOURCES for file in folder.rglob("*.[ch]")}

@@ -88,7 +88,7 @@ def _line_bytes(setting: Scenario, line: Direction, rtt_ns: int) -> int:
     rate = min(rates, default=_FASTEST_BPS)
     queue = int(line.values["queue"]) or int(line.values["queue_packets"]) * setting.path.mtu
     held = rate * rtt_ns // (8 * 10**9)
-    if queue or not rates or _controls(setting) == {"bbr"}:  # which leaves a standing queue of at most _BBR_GAIN
+    if queue or not rates or _controls(setting) == {"bbr"}:  # BBR leaves a standing queue of at most _BBR_GAIN
         return held + int(line.values["channels"]) * queue
     if line.values["aqm"] != "none":
         return 2 * held + rate * _AQM_NS // (8 * 10**9)

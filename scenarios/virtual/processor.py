@@ -19,7 +19,7 @@ import socket
 import time
 from pathlib import Path
 
-TURNS = 64  # guests on one processor that are counted; further guests share processors by chance
+TURNS = 64  # guests that are counted on one processor; further ones share processors by chance
 _STAT = Path("/proc/stat")
 _LOOKS, _LOOK_S = 5, 0.002
 
@@ -31,7 +31,7 @@ class Claim:
     def __init__(self, *, alone: bool = False) -> None:
         self._held: list[socket.socket] = []
         allowed = sorted(os.sched_getaffinity(0))
-        first = os.getpid() % len(allowed)  # runs in other network namespaces do not see these claims
+        first = os.getpid() % len(allowed)  # as runs in other network namespaces do not see these claims
         self._order = allowed[first:] + allowed[:first]
         self.number = self._take()
         self.programs = self._spare() if alone else None

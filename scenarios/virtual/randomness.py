@@ -23,7 +23,7 @@ _STILL_SEED = 1
 
 
 def is_drawn(setting: Scenario) -> bool:
-    """Whether anything in this setting is drawn at random that its results depend on."""
+    """Whether results of this setting depend on anything that is drawn at random."""
     ways = [phase for path in flows.paths(setting) for phase in path.phases("ab") + path.phases("ba")]
     return (
         not DRAWING_CONTROLS.isdisjoint(_controls(setting))

@@ -104,7 +104,7 @@ def tasks(records: Records) -> list[Task]:
 
 
 def _switches(records: Records) -> Records:
-    """The records after which another task runs."""
+    """The records at which another task begins to run."""
     found: Records = records[(records["kind"] == Kind.SWITCH) | (records["kind"] == Kind.BEGIN)]
     return found
 
@@ -150,7 +150,7 @@ def lines(records: Records, begin: int, end: int) -> list[str]:
 
 
 def _seconds(ns: int) -> str:
-    """All nine digits behind the point: two records may differ in the last one."""
+    """The time in seconds with all nine digits after the point, because two records may differ in the last one."""
     return f"{ns // 10**9}.{ns % 10**9:09d}"
 
 
