@@ -1,6 +1,7 @@
 /* Implements study.h. */
 #include "study.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "in_a_row.h"
@@ -150,6 +151,45 @@ static void find_in_a_row(struct pl_loss_study *study, struct pl_policer *parts)
             study->runs.at[parts->parts.at[i].run].cause = PL_LOSS_TAIL_DROP;
 }
 
+/* Octets behind a part in the queue when it was its turn to leave, as `*ahead` octets of the first `*next` parts were
+ * sent by then. They count as if none was dropped before its own turn. */
+static double behind(const struct pl_policer *parts, size_t i, double sent, double base_ns, size_t *next, double *ahead)
+{
+    const struct pl_policed_part *part = &parts->parts.at[i];
+    int64_t exit_ns = part->t_sent_ns + part->delay_ns - (int64_t)base_ns;
+    for (; *next < parts->parts.n && parts->parts.at[*next].t_sent_ns <= exit_ns; ++*next)
+        *ahead += parts->parts.at[*next].bytes;
+    return *ahead - sent;
+}
+
+/* A queue that drops its oldest part when it is full looks like a managed one, for that part met a shorter queue when it
+ * came. But each time about as many octets are behind it as ever. Where this holds for most of the losses, queue
+ * management is not named as their cause. */
+static void find_head_drops(struct pl_loss_study *study, const struct pl_policer *parts)
+{
+    double most = 0, runs = 0, full = 0;
+    for (int pass = 0; study->several && study->managed && study->exact && pass < 2; pass++) {
+        double sent = 0, ahead = 0;
+        size_t next = 0;
+        int32_t before = PL_POLICED_PASSED;
+        for (size_t i = 0; i < parts->parts.n; i++) {
+            const struct pl_policed_part *part = &parts->parts.at[i];
+            sent += part->bytes;
+            double queued = behind(parts, i, sent, study->low_ns, &next, &ahead);
+            if (pass == 0)
+                most = fmax(most, queued);
+            else if (part->run >= 0 && part->run != before && study->runs.at[part->run].cause == PL_LOSS_AQM) {
+                runs++;
+                full += queued >= PL_HEAD_FULL * most;
+            }
+            before = part->run;
+        }
+    }
+    for (size_t i = 0; full > 0 && full >= PL_HEAD_MOST * runs && i < study->runs.n; i++)
+        if (study->runs.at[i].cause == PL_LOSS_AQM)
+            study->runs.at[i].cause = PL_LOSS_UNKNOWN;
+}
+
 /* Looks for a token bucket that explains losses. It is a policer, which becomes the cause of the losses that it
  * explains, unless it may be a queue that is too short to be seen. In both cases no loss keeps the cause "chance": that
  * was inferred from all losses together, and the bucket explains most of them. */
@@ -200,6 +240,7 @@ int pl_study_run(struct pl_study *study, const struct pl_tables *tables)
     int result = study_losses(study, tables, &policer);
     if (result == 0) {
         find_in_a_row(&study->losses, &policer);
+        find_head_drops(&study->losses, &policer);
         find_policer(study, &policer);
     }
     pl_policer_free(&policer);

@@ -128,12 +128,14 @@ enum {
     PL_POLICER_BETWEEN = 10 /* parts between two losses: one part more or less changes their rate by a tenth */
 };
 
-/* A full queue in a row with another (in_a_row.h, analyse/explain.c) */
+/* A full queue in a row with another (in_a_row.h, analyse/study.c) */
+#define PL_HEAD_FULL 0.75     /* of the most octets behind a part: a burst of drops shortens the queue by less; tuned */
+#define PL_HEAD_MOST 0.9      /* of the runs: management drops at most lengths, a full queue at one */
 #define PL_IN_A_ROW_SOME 0.4  /* of the runs: if a full queue explains so many, management is not certain */
 #define PL_IN_A_ROW_TIMES 6   /* share of runs / share of parts that passed as near: management would need k = 5 */
 #define PL_IN_A_ROW_MOST 0.75 /* of the runs: if a full queue explains so many, it is their cause */
 
-/* The bottleneck's time for a byte, and corrected arrivals (service.h, queues.h, analyse/explain.h) */
+/* The bottleneck's time for a byte, and corrected arrivals (service.h, queues.h, analyse/study.c) */
 #define PL_SERVICE_BUSY 8          /* a row counts as busy if the bottleneck was idle for at most an eighth of it */
 #define PL_SERVICE_LEAST 0.02      /* of the rows: so many must be busy */
 #define PL_SERVICE_ROWS 5          /* rows: fewer have no quantile */
