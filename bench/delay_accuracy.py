@@ -99,5 +99,5 @@ def measure(place: Place) -> Iterator[Result]:
 
 
 BENCH = Bench(
-    "delay.accuracy", "delay, rate, loss and jitter as measured outside the box, beside what theory allows", measure
+    "delay.accuracy", "delay, rate, loss and jitter as measured outside the box, within the bounds of theory", measure
 )

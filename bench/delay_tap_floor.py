@@ -67,4 +67,4 @@ def _floor(pair: Hosts, place: Place, threads: int) -> Iterator[None]:
         yield
 
 
-BENCH = Bench(NAME, "delay.offloads_off beside the least that a box on TAPs can cost, one and two threads", measure)
+BENCH = Bench(NAME, "delay.offloads_off against the least cost of a box on TAPs, one and two threads", measure)

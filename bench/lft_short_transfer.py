@@ -55,15 +55,15 @@ def measure(place: Place) -> Iterator[Result]:
         base = _repeat(made, "bbr", count, BYTES)
     requests = _requests_beside_bulk(place, count)
     fast, slow, request = (statistics.median(times) for times in (ours, base, requests))
-    place.say(f"20 MB: {fast:.2f} s, BBR {slow:.2f} s; a request of 100 KB beside bulk: {request:.2f} s")
+    place.say(f"20 MB: {fast:.2f} s, BBR {slow:.2f} s; a request of 100 KB during bulk: {request:.2f} s")
     spread = f"{min(requests):.2f} to {max(requests):.2f} s"
     rows = [
         Row("20 MB, 0.1 % loss, share of BBR's time", "ratio", fast / slow, 0.0, 0.5, f"{fast:.2f} s of {slow:.2f} s"),
-        Row("100 KB beside a bulk session", "s", request, 0.0, 4 * RTT_S, spread),
+        Row("100 KB during a bulk session", "s", request, 0.0, 4 * RTT_S, spread),
         Row("20 MB at line rate and two round trips", "s", BYTES * 8 / RATE_BPS + 2 * RTT_S, 0.0, math.inf),
     ]
     method = f"800 Mbit/s of IP packets, RTT 200 ms, loss 0.1 %, queue 4 MB; medians of {count}, connect to last byte."
     yield Result("lft.short_transfer", "within bounds", None, rows=rows, method=method)
 
 
-BENCH = Bench("lft.short_transfer", "20 MB against BBR at 0.1 % loss; small requests beside a bulk session", measure)
+BENCH = Bench("lft.short_transfer", "20 MB against BBR at 0.1 % loss; small requests during a bulk session", measure)

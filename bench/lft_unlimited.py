@@ -65,7 +65,7 @@ def measure(place: Place) -> Iterator[Result]:
     rows = [
         Row("end to end", "Gbit/s", median(figures, 0) / 1e9, LEAST_BPS / 1e9, math.inf, notes[-1]),
         Row("both gateways", "CPU s/GB", median(figures, 1), 0.0, math.inf),
-        Row("client and server beside them", "CPU s/GB", median(figures, 2), 0.0, math.inf),
+        Row("client and server, with gateways", "CPU s/GB", median(figures, 2), 0.0, math.inf),
         Row(f"plain {PLAIN}", "Gbit/s", median(base, 0) / 1e9, 0.0, math.inf),
         Row(f"client and server, plain {PLAIN}", "CPU s/GB", median(base, 1), 0.0, math.inf),
     ]

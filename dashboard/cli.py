@@ -65,7 +65,7 @@ def dashboard(
     no_sandbox: bool,
     runs_dir: Path,
 ) -> None:
-    """Show RUN and all runs beside it in a browser: sweeps, Seq/Ack timelines, verdicts. A run may be under way.
+    """Show RUN and the other runs of its folder in a browser: sweeps, Seq/Ack timelines, verdicts. RUN may still go on.
 
     RUN is a run directory, a run's name, or "last", which is the default. With the socket of a running tool and without
     RUN, the page of that tool comes first, and there need not be any run. Ctrl-C ends the dashboard.
@@ -95,7 +95,7 @@ def dashboard(
     "--markdown",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Write this Markdown file instead, and its pictures beside it as PNG.",
+    help="Write this Markdown file instead, and its pictures as PNG files into the same folder.",
 )
 @click.option(
     "--output",

@@ -59,9 +59,9 @@ def described(table: pa.Table | pa.Schema, key: str) -> dict[str, Any]:
     try:
         found = json.loads((schema.metadata or {}).get(key.encode(), b"{}"))
     except (ValueError, RecursionError) as error:
-        raise LfpError(f"a table's metadata: '{key}' is no JSON object ({str(error).splitlines()[0]})") from error
+        raise LfpError(f"a table's metadata: '{key}' is not a JSON object ({str(error).splitlines()[0]})") from error
     if not isinstance(found, dict):
-        raise LfpError(f"a table's metadata: '{key}' is no JSON object")
+        raise LfpError(f"a table's metadata: '{key}' is not a JSON object")
     return found
 
 

@@ -86,7 +86,7 @@ def obstacle() -> Obstacle | None:
         if _sysctl(name) == forbids:
             return Obstacle(f"{name} = {forbids} forbids user namespaces", f"sysctl -w {name}={allows}")
     said = (done.stderr.strip().splitlines() or ["no reason given"])[0]
-    return Obstacle(f"no user namespace with a network of its own can be made here ({said})", "")
+    return Obstacle(f"this machine does not allow a user namespace with its own network ({said})", "")
 
 
 def inside(argv: list[str]) -> list[str]:
@@ -96,7 +96,7 @@ def inside(argv: list[str]) -> list[str]:
 
 def enter(argv: list[str]) -> NoReturn:
     """Replaces this process by ``argv`` in namespaces of its own. OSError when unshare(1) cannot be started."""
-    print(f"lfp: not root: runs in namespaces of its own, without {LOST}", file=sys.stderr, flush=True)
+    print(f"lfp: not root: runs in its own namespaces, without {LOST}", file=sys.stderr, flush=True)
     sys.stdout.flush()
     command = inside(argv)
     os.execvp(command[0], command)

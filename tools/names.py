@@ -50,9 +50,17 @@ def prose(file: Path) -> Iterator[tuple[int, str]]:
 
 
 def python_prose(text: str) -> Iterator[tuple[int, str]]:
+    """Comments and docstrings. Comments on lines of their own, one below the other, are one piece; so are an
+    end-of-line comment and the lines below it that hold nothing but its continuation in the same column."""
+    pieces: list[list[tokenize.TokenInfo]] = []
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
-            yield token.start[0], token.string
+            alone = not token.line[: token.start[1]].strip()
+            if alone and pieces and pieces[-1][-1].start == (token.start[0] - 1, token.start[1]):
+                pieces[-1].append(token)
+            else:
+                pieces.append([token])
+    yield from ((piece[0].start[0], "\n".join(token.string for token in piece)) for piece in pieces)
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             docstring = ast.get_docstring(node, clean=False)

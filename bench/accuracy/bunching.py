@@ -47,7 +47,7 @@ def waits(pair: Hosts, place: Place) -> Iterator[Row]:
             raise LfpError(f"delay.accuracy: {count} packets were sent, {point.t_ns.size} passed in order; busy?")
     beside_us = np.abs(_since_opening_ns(arrived)) / 1e3
     name, p99 = f"bunching every {PERIOD_NS / 1e6:g} ms", float(np.percentile(beside_us, 99))
-    yield Row(f"{name}, exit beside the opening, p99", "us", p99, 0, EXIT_US, f"{count} packets")
+    yield Row(f"{name}, distance of the exit from the opening, p99", "us", p99, 0, EXIT_US, f"{count} packets")
     uniform = stats.uniform(0, PERIOD_NS)
     distance = float(stats.kstest(arrived.t_ns - sent.t_ns, uniform.cdf).statistic)
     note = f"from waits uniform on the period; {count} packets"
@@ -74,7 +74,7 @@ def together(pair: Hosts, place: Place) -> Iterator[Row]:
     name, note = f"bunches of {TOGETHER} packets", f"{sent} wire packets of super-packets"
     yield Row(f"{name}, before their opening", "packets", int((late_us < 0).sum()), 0, 0, note)
     beside_us = float(np.percentile(np.abs(late_us), 90))
-    yield Row(f"{name}, exit beside their opening, p90", "us", beside_us, 0, EXIT_US, note)
+    yield Row(f"{name}, distance of the exit from their opening, p90", "us", beside_us, 0, EXIT_US, note)
 
 
 def _since_opening_ns(packets: Packets) -> NDArray[np.int64]:

@@ -75,8 +75,8 @@ def measure(place: Place) -> Iterator[Result]:
         place.say(f"attack.shares: rows in virtual time are left out: {why}")
     rows = [row(one, one.measure(place.scratch)) for one in RESOURCES if not (one.virtual and why)]
     method = (
-        "One source wants more than all of a resource, and keeps trying; others want their equal parts. The figure is "
-        "that of the one who got least. In virtual time, of lft-sim, or counts that do not depend on speed."
+        "One source asks again and again for more than the whole of a resource; others ask for equal parts. The figure "
+        "is the part of the source that got least. It comes from virtual time, lft-sim, or counts without times."
     )
     yield Result("attack.shares", "within bounds", None, rows=rows, method=method)
 

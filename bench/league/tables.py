@@ -13,8 +13,8 @@ Path = tuple[int, int, int]  # RTT, loss, rate
 NOT_VALID, FAILED, NOTHING = "*", "failed", "–"
 
 _ABOUT = """\
-A bulk transfer of {seconds} s goes through each gateway, and short transfers of {short} follow one another beside it
-through the same gateways, each over connections of its own. The queue of the line holds one bandwidth-delay product.
+A bulk transfer of {seconds} s goes through each gateway, and at the same time short transfers of {short} follow one
+another through the same gateways, each over new connections. The queue of the line holds one bandwidth-delay product.
 Loss hits single packets, in both directions. `cubic`, `bbr` and `reno` are TCP without a gateway. lft-gateway has a
 limit of the line's rate, except in `lft-auto`, which finds its rate itself. The TCP of hosts and gateways is CUBIC.
 The scenarios `gateways` and `gateways-beside` hold the settings, and [the examples](../../examples/gateways/README.md)
@@ -25,14 +25,14 @@ each product's command lines. Each figure is one trial. The column "conformance"
 
 {goodput}
 
-## Median time of a short transfer beside it, ms
+## Median time of a short transfer, ms
 
 {short_times}
 {cpu}
-## Beside plain TCP
+## In competition with plain TCP
 
 One flow of plain TCP (CUBIC) from router to router, past the gateways, shares {beside_path} with the bulk transfer for
-{beside_seconds} s. The share is that of plain TCP: 50 % is fair.
+{beside_seconds} s. The table has plain TCP's share: 50 % is fair.
 
 {beside}
 """

@@ -46,7 +46,7 @@ There are three exceptions. A difference anywhere else is outside the bounds.
 - A segment with a broken checksum arrives at the receiver's interface, and its TCP drops it. pktlogger looks at no
   checksums, so it calls the copy that repairs this spurious.
 
-Numbers of packets are those of the sender's capture. A window was 0 in the trials `zero-window` only."""
+Packet numbers refer to the sender's capture. A window was 0 in the trials `zero-window` only."""
 
 
 @dataclass
@@ -170,4 +170,4 @@ def _shown(frames: np.ndarray) -> str:
     return first + (f" … ({frames.size} in all)" if frames.size > FRAMES_SHOWN else "")
 
 
-BENCH = Bench(NAME, "totals of captures beside tshark, tcptrace and the kernel; needs 'make virtual'", measure)
+BENCH = Bench(NAME, "totals of captures compared with tshark, tcptrace and the kernel; needs 'make virtual'", measure)

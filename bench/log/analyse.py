@@ -51,4 +51,4 @@ def _round(place: Place, folder: Path, files: tuple[Path, Path], packets: int, n
     return round_
 
 
-BENCH = Bench(NAME, "pktlogger analyse, both ends, beside tcptrace and another build", measure)
+BENCH = Bench(NAME, "pktlogger analyse, both ends, compared with tcptrace and another build", measure)

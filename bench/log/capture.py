@@ -61,8 +61,8 @@ def _rows(bps: float, counts: Counts, seconds: int, against: Result) -> list[Row
         Row(f"packets dropped in {seconds} s", "packets", dropped, 0, 0, note),
         Row("packets of the interface's counters that are not in the file", "packets", missed, 0, 0, "both directions"),
         Row("packets dropped in the rounds", "packets", sum(one["dropped"] for one in against.pairs), 0, 0),
-        Row("rate beside tcpdump's, median", "ratio", against.ratio, 1, 1e9, f"{len(against.pairs)} pairs"),
-        Row("rate beside that without a capture, median", "ratio", bare.ratio, 0, 1e9, "no bound is asked for"),
+        Row("rate, relative to tcpdump's, median", "ratio", against.ratio, 1, 1e9, f"{len(against.pairs)} pairs"),
+        Row("rate, relative to no capture, median", "ratio", bare.ratio, 0, 1e9, "no bound is asked for"),
     ]
 
 
@@ -157,5 +157,5 @@ def _wait_listening(tool: Tool) -> None:
 
 
 BENCH = Bench(
-    NAME, "pktlogger capture of 1,500-byte packets beside tcpdump: drops, and the rate of the stream", measure
+    NAME, "pktlogger capture of 1,500-byte packets compared with tcpdump: drops, and the rate of the stream", measure
 )

@@ -79,16 +79,16 @@ Rows are the truth, columns the judgement.
 ## Losses by cause, control and lateness of time stamps
 
 {loss_n} more trials of {loss_seconds} s each, seeds from {first} on: {loss_kinds}. Each setting runs
-with each control; that of README is its delay box. Each time stamp of both captures is then late by an exponential time
-of its own, with a mean of 0, 1 or 3 ms (`bench/log/causes_late.py`). "side open" is "random" for a loss by
-chance, whose side the captures do not show. The rules were tuned on other seeds. An earlier state of them was tuned by
+with each control; README is the setting of README.md's delay box. Each time stamp of both captures is then late by an
+independent exponential time with a mean of 0, 1 or 3 ms (`bench/log/causes_late.py`). "side open" is "random" for a
+random loss, whose side the captures do not show. The rules were tuned on other seeds. An earlier version was tuned by
 three bounds of these trials, too: four full queues instead of three, no outage where the queue is managed, and nothing
-named aqm beside tail drops where time stamps are late.
+named aqm next to tail drops where time stamps are late.
 
 {late}
 
-A loss by chance that meets a full queue in a transfer with tail drops cannot be told from them. Where queue management
-and a full queue both take parts of one transfer, those beside the longest queue are unknown.
+In a transfer with tail drops, a random loss while the queue is full looks like a tail drop. Where queue management and
+a full queue both drop packets of one transfer, the losses at the longest queue count as unknown.
 
 ## By kind of trial, per cent right
 
@@ -98,7 +98,8 @@ and a full queue both take parts of one transfer, those beside the longest queue
 counts as right for either side in the figure "losses", and as wrong in the figure "losses, with the side". No trial has
 a closed window; unit tests have it (`tests/c/pktlogger/limits.c`).
 Corrupted parts are losses only with the box's record, which says that it flipped a bit (`edits`); the captures alone
-show them as arrived, because they keep too little of a packet to check its sum. Gateways are not told apart.
+show them as arrived, because they keep too little of a packet to check its sum. The bench does not distinguish
+gateways.
 """
 
 

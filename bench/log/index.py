@@ -103,4 +103,4 @@ def _others(file: Path) -> dict[str, list[str | Path]]:
     }
 
 
-BENCH = Bench(NAME, "pktlogger index and its Parquet beside tcptrace, tshark, tcpdump -r and cp", measure)
+BENCH = Bench(NAME, "pktlogger index and its Parquet compared with tcptrace, tshark, tcpdump -r and cp", measure)

@@ -187,7 +187,8 @@ TCPTRACE = (
          _numbers(ends=True, garbage=True)),
     Rule("copies", "a packet that the capture has twice counts twice, and as sent again",
          "tcptrace(1) knows no interfaces", _copied),
-    Rule("SYN of used ports", "where the SYN of a connection was not captured, that of the next one may count as its",
+    Rule("SYN of used ports",
+         "where the SYN of a connection was not captured, the next connection's SYN may count instead",
          "as tcptrace 6.6.7 behaves; its manual is silent", _used_ports, may=True),
 )  # fmt: skip
 
@@ -312,7 +313,7 @@ Of each connection are compared: packets and octets of both directions, the hand
 of the stream and the window scales, each where the program says it. pktlogger must agree with the script in all of
 them; with `twice: other interface`, `analyse --interface` must also give each interface alone. tcptrace 6.6.7 reads
 link types {", ".join(str(number) for number in sorted(numbers))} alone, on Ethernet also one tag 0x8100 or PPPoE with
-IPv4, and on PPP IPv4 alone. So it has captures of its own, drawn in the same way. A difference between another program
+IPv4, and on PPP IPv4 alone. So it has its own captures, drawn in the same way. A difference between another program
 and the script must be exactly what these rules make of it; every other one is outside the bounds.
 
 | program | rule | what it does | source |

@@ -207,33 +207,33 @@ def _made(place: Place, mixed: Recipe, seed: int, make: Maker) -> Judged:
 
 
 _METHOD = """\
-Each trial is one transfer as an operator has it: two hosts whose programs are small and in Python, `tcpdump` at both
+Each trial is one transfer as an operator has it: two hosts with small programs in Python, `tcpdump` at both
 ends (`-s 128`, microseconds), and a line between them of 5 to 200 Mbit/s with a round trip of 10 to 200 ms. Everything
-is drawn from cause and seed (`bench/log/operators_recipes.py`), also how the hosts' TCP behaves: Linux with
+is drawn from cause and seed (`bench/log/operators_recipes.py`), including the hosts' TCP: Linux with
 CUBIC or Reno, without time stamps, without SACK, or with a receive buffer that does not grow. {time}
-`pktlogger analyse` gets the two captures and nothing else. What counts is the first line that it prints, and of losses
-also what most of them are put down to in that line. Seeds {first} to {last}; the
-rules were looked at on seeds below 3000.
+`pktlogger analyse` gets the two captures and nothing else. The bench judges the first line that it prints and, for
+losses, the cause that this line names for most of them. Seeds {first} to {last}; the
+rules were developed on seeds below 3000.
 
 Rows are the truth, columns the verdict.
 
 {table}
 
-A queue that overflows keeps the line busy where it is long, and losses limit where it is short: both are right there.
-"{none}" stands for a line without a cause. "right" is by the rules of the recipe: the name of the verdict, and for
-window scaling that the text names it.
+A long queue that overflows keeps the line busy; with a short one losses limit the rate. Both verdicts count as right.
+"{none}" stands for a line without a cause. "right" means that the verdict has the name that the recipe asks for, and,
+for window scaling, that the text mentions it.
 
-### What cannot be told apart
+### What looks alike
 
 {apart}
 """
 _APART = """\
-| what looks alike | why | what would tell |
+| what looks alike | why | how to distinguish them |
 |---|---|---|
 | a line that others share, outside of the captures, and a slow line | the bottleneck is busy either way | a capture \
 at the bottleneck, or the counters of its interface |
-| a way back that is congested all the time, and a long path | no acknowledgement shows how short the path is | a \
-transfer while the way back is idle, or `ping` then |
+| a reverse direction that is always congested, and a long path | no acknowledgement shows how short the path is | a \
+transfer while the reverse direction is idle, or `ping` then |
 | a relay whose far side was not captured, and a server that reads slowly | both close their window | the capture of \
 the relay with all of its interfaces (`tcpdump -i any`), or of both ends of its far side, for `lfp legs` |
 | a policer that hardly ever drops, and chance | too few losses show a rate | a longer transfer, or one that is \

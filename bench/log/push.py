@@ -184,4 +184,4 @@ def _times(capture: Path) -> Any:
         return np.array(pktlogger.read_table(Path(folder) / "columns")["t_ns"])
 
 
-BENCH = Bench(NAME, "pktlogger push: exact rates, the most packets a second beside simple senders, replays", measure)
+BENCH = Bench(NAME, "pktlogger push: exact rates, packets a second compared with simple senders, replays", measure)

@@ -65,7 +65,7 @@ def measure(place: Place) -> Iterator[Result]:
         for case in kinds
     ]
     rows.append(Row("all trials", "s", statistics.median(seconds for _, seconds in took), 0, MOST_S))
-    method = f"{len(took)} trials of a second each in random order: median time of a trial beside its transfer."
+    method = f"{len(took)} trials of a second each in random order: median time of a trial in addition to its transfer."
     yield Result(NAME, "within bounds", None, rows=rows, method=method)
 
 
@@ -82,4 +82,4 @@ def beside_transfer(run_dir: Path) -> list[tuple[str, float]]:
     return [(case, (ended - before - elapsed) / 1e9) for (before, _, _), (ended, case, elapsed) in pairs]
 
 
-BENCH = Bench(NAME, "time of a trial in real time beside its transfer", measure)
+BENCH = Bench(NAME, "overhead of a trial in real time: its time without the transfer", measure)

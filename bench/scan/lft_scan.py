@@ -40,12 +40,12 @@ def rows(found: dict[str, Any]) -> list[Row]:
     return [
         *(
             Row(
-                f"set-up beside the scan, {what}",
+                f"set-up during the scan, {what}",
                 "times alone",
                 beside[name] / alone[name],
                 0,
                 MOST,
-                f"{alone[name]:.2f} ms alone, {beside[name]:.2f} ms beside",
+                f"{alone[name]:.2f} ms alone, {beside[name]:.2f} ms during the scan",
             )
             for what, name in (("median", "median_ms"), ("p95", "p95_ms"), ("largest", "largest_ms"))
         ),
@@ -74,4 +74,4 @@ def measure(place: Place) -> Iterator[Result]:
     yield Result("lft.scan", "within bounds", None, rows=rows(measured()), method=method)
 
 
-BENCH = Bench("lft.scan", "set-up of connections beside a port scan; needs 'make virtual'", measure)
+BENCH = Bench("lft.scan", "set-up of connections during a port scan; needs 'make virtual'", measure)

@@ -100,4 +100,4 @@ def _byte_ns(measured: Measured, one: Trial, place: Place) -> float:
     return found
 
 
-BENCH = Bench("virtual.cpu", "cost of a gateway's system calls, virtual beside real; needs 'make virtual'", measure)
+BENCH = Bench("virtual.cpu", "cost of a gateway's system calls, virtual against real; needs 'make virtual'", measure)

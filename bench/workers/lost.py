@@ -58,7 +58,7 @@ def measure(place: Place) -> Iterator[Result]:
         for row in (
             Row(f"{name}: rows equal to the bit", "rows", count - len(results.differing(alone, run_dir)), count, count),
             Row(f"{name}: trials, each once", "trials", len(runs.trial_folders(run_dir)), count, count),
-            Row(f"{name}: attempts beside them", "attempts", len(list(run_dir.glob("superseded/*"))), 0, 0),
+            Row(f"{name}: superseded attempts", "attempts", len(list(run_dir.glob("superseded/*"))), 0, 0),
         )
     ]
     method = f"{count} trials in virtual time with one seed, against the table of a run without a cluster."

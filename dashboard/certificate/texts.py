@@ -50,7 +50,7 @@ def route_table(content: Content) -> Table:
         (place["name"], "yes" if place["counts"] else "no: it does not route", readable.distance(place["leg_m"]))
         for place in content["route"]
     )
-    return Table(("Place", "Counts", "From the place before that counts"), rows, frozenset({2}))
+    return Table(("Place", "Counts", "Distance from the previous place that counts"), rows, frozenset({2}))
 
 
 def evidence_table(rule: dict[str, Any]) -> Table:

@@ -1,5 +1,6 @@
-"""Two runs over each other: medians with bars from least to greatest, and under them the difference of the medians with
-its interval. The base is dashed with open marks. Values of x are evenly spaced, as in the table under the figure."""
+"""Two runs over each other: medians with bars from minimum to maximum, and under them the difference of the medians
+with its interval. The base is dashed with open marks. Values of x are evenly spaced, as in the table under the
+figure."""
 
 from __future__ import annotations
 

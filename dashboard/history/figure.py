@@ -112,4 +112,4 @@ def _label(entry: Entry) -> str:
 
 
 def _ratio(entry: Entry) -> str:
-    return "" if entry.ratio is None else f"<br>to the run before: {entry.against_before}"
+    return "" if entry.ratio is None else f"<br>ratio to previous run: {entry.against_before}"

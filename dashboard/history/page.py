@@ -18,7 +18,7 @@ from scenarios.plan import columns
 
 IDS = ("history-metric", "history-scenario", "history-last")
 MOST_PANELS = 12
-HINT = "Median, least and greatest of the valid trials of each cell. Each run stands under the build of its gateway."
+HINT = "Median, minimum and maximum of each cell's valid trials. The axis names each run by the build of its gateway."
 
 
 def page(runs_dir: Path, search: str) -> html.Div:

@@ -82,7 +82,7 @@ def history_table(entries: Sequence[Entry], metric: str) -> Table:
         "Run",
         "Median",
         "Least to greatest",
-        "To the run before",
+        "Ratio to previous run",
     )
     numeric = frozenset({*range(len(told)), len(told) + 3, *range(len(told) + 5, len(head))})
     return Table(

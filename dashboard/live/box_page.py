@@ -30,7 +30,7 @@ def _facts(seen: Seen[BoxState]) -> list[Any]:
 VIEW: LiveView[BoxState] = LiveView(
     "box",
     "Delay box",
-    "What left the box in the last 10 minutes",
+    "Output of the box in the last 10 minutes",
     {f"{way}.out_bytes": DIRECTIONS[way] for way in WAYS},
     box_line,
     _facts,

@@ -95,7 +95,7 @@ def text_of(setting: Setting, value: object) -> str:
             raise UsageError(f"{setting.name}: {value!r} is not offered; choose {' or '.join(setting.choices)}")
         return str(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise UsageError(f"{setting.name}: no whole number; enter the limit in Mbit/s, 0 for no limit")
+        raise UsageError(f"{setting.name}: not a whole number; enter the limit in Mbit/s, 0 for no limit")
     return f"{value}Mbit"
 
 

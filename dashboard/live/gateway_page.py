@@ -124,8 +124,8 @@ def ended(watcher: GatewayWatcher, within: str | None, *, read_only: bool = Fals
     try:
         if within is None:
             gateway.stop(watcher)
-            return "The gateway was told to stop."
+            return "The gateway stops."
         gateway.drain(watcher, within)
-        return f"The gateway was told to end within {within}."
+        return f"The gateway takes no new connections and stops within {within}."
     except LfpError as error:
         return str(error)

@@ -47,7 +47,7 @@ class LiveView(Generic[S]):
                 html.P(shown[0], id=f"{name}-state", role="status"),
                 html.Div(shown[1], id=f"{name}-facts"),
                 html.H2(self.plot),
-                graph(f"{name}-plot", shown[2], f"{self.plot}. The numbers of now are above."),
+                graph(f"{name}-plot", shown[2], f"{self.plot}. The current values are above."),
                 *([html.P(READ_ONLY)] if read_only else [html.H2("Control"), *controls]),
                 html.P(id=f"{name}-said", role="alert"),
                 html.Details([html.Summary("All numbers"), html.Div(shown[3], id=f"{name}-numbers")]),

@@ -16,7 +16,7 @@ SIZES = ("bytes_in", "bytes_out")  # amounts of bytes whose names do not end in 
 
 def no_answer(error: str) -> str:
     """The one line about a tool that does not answer."""
-    return f"No answer: {error}. This page goes on by itself when the socket answers."
+    return f"No answer: {error}. This page continues when the socket answers again."
 
 
 def gateway_line(seen: Seen[GatewayState]) -> str:
@@ -48,7 +48,7 @@ def gateway_facts(seen: Seen[GatewayState]) -> Facts:
             *settings,
             ("Rate of the tunnel now", limit(engine.get("rate_bps"))),
             ("RTT of the tunnel", readable.duration(engine.get("srtt_ns") or None)),
-            ("Least RTT of the tunnel", readable.duration(engine.get("min_rtt_ns") or None)),
+            ("Minimum RTT of the tunnel", readable.duration(engine.get("min_rtt_ns") or None)),
             ("Loss in the last 1000 frames", readable.ratio_ppb(engine.get("loss_ppb"))),
             ("Connections of hosts", readable.count(state.connections)),
             ("Half-open connections", readable.count(state.half_open)),
@@ -91,9 +91,9 @@ def box_table(seen: Seen[BoxState]) -> Table:
         ("Comes in", *(readable.rate(_bps(seen, f"{way}.in_bytes")) for way in WAYS)),
         ("Leaves", *(readable.rate(_bps(seen, f"{way}.out_bytes")) for way in WAYS)),
         ("Queue now", *(readable.size(way.queue_bytes) for way in ways)),
-        ("Queue at its highest", *(readable.size(way.queue_peak_bytes) for way in ways)),
+        ("Longest queue", *(readable.size(way.queue_peak_bytes) for way in ways)),
         ("Lateness, p99 since the start", *(_bucket(way.late_p99_ns) for way in ways)),
-        ("Lateness, greatest since the start", *(readable.duration(way.late_max_ns) for way in ways)),
+        ("Lateness, maximum since the start", *(readable.duration(way.late_max_ns) for way in ways)),
     ]
     rows += [
         (f"Packets dropped: {cause.replace('_', ' ')}", *(readable.count(way.drops.get(cause)) for way in ways))

@@ -103,7 +103,7 @@ def _parts(run: Run) -> list[Part]:
     parts += _result_parts(run)
     chosen, pairs = congestion.chosen(run), tables.pair_table(congestion.pairs(run))
     if pairs.rows:
-        parts.append(Part("Beside the kernel's own", tables=(("", pairs),)))
+        parts.append(Part("Comparison with the kernel's own", tables=(("", pairs),)))
     if chosen:
         heading = "Congestion window over time"
         parts.append(Part(heading, "congestion", congestion_figure(chosen.controls), (chosen.note,)))
@@ -120,17 +120,17 @@ def _result_parts(run: Run) -> list[Part]:
     if lines := curves.build(run):
         heading = f"{lines.y_name} by {lines.x_name.lower()}"
         notes = tables.curves_notes(lines)
-        spread = "Large marks are medians over the valid trials; bars reach from the least to the greatest, which the "
-        notes = [f"{spread}table has in brackets behind the median.", *notes]
+        spread = "Large marks are medians over the valid trials; bars reach from minimum to maximum, which the "
+        notes = [f"{spread}table has in brackets after the median.", *notes]
         return [Part(heading, "curves", curves_figure(lines), notes, (("", tables.curve_table(lines)),))]
     if built := sweep.build(run):
         named = [
             ("By region", tables.region_table(built)),
-            ("Median, least to greatest", tables.level_table(built)),
+            ("Median, minimum to maximum", tables.level_table(built)),
             ("Means with 95 % intervals", tables.interval_table(built)),
         ]
         notes = [
-            "Large marks are medians over the valid trials; bars reach from the least to the greatest.",
+            "Large marks are medians over the valid trials; bars reach from minimum to maximum.",
             *tables.sweep_notes(built),
             *tables.interval_notes(built),
         ]

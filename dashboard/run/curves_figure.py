@@ -1,5 +1,5 @@
-"""Curves over one swept setting: joined medians, bars from least to greatest, trials as points, the paper's points, and
-what theory says."""
+"""Curves over one swept setting: joined medians, bars from minimum to maximum, trials as points, the paper's points,
+and what theory says."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dashboard.run.theory import LAWS, TheoryLine
 
 LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
 _TICK_WIDTH, _TICK_LINES = 24, 3
-KEY = {"text": "filled: median, bar: least to greatest<br>open: single trials", "font": {"size": 14}}
+KEY = {"text": "filled: median, bar: minimum to maximum<br>open: single trials", "font": {"size": 14}}
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
 
 

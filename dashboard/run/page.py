@@ -106,7 +106,7 @@ def _sweep_part(built: sweep.Sweep) -> list[Any]:
         parts += [html.H2("Means with 95 % intervals"), scrolled("Means with 95 % intervals", table(intervals))]
         parts += sentences(tables.interval_notes(built))
     if regions.rows:
-        parts += [html.H2(f"Beside the paper ({built.paper})" if built.paper else "By region"), table(regions)]
+        parts += [html.H2(f"Comparison with the paper ({built.paper})" if built.paper else "By region"), table(regions)]
     return parts
 
 
@@ -146,7 +146,7 @@ def _latency_part(run: Run) -> list[Any]:
 def _congestion_part(run: Run) -> list[Any]:
     parts: list[Any] = []
     if pairs := congestion.pairs(run):
-        parts += [html.H2("Beside the kernel's own"), table(tables.pair_table(pairs))]
+        parts += [html.H2("Comparison with the kernel's own"), table(tables.pair_table(pairs))]
     if chosen := congestion.chosen(run):
         figure = graph("congestion", congestion_figure(chosen.controls), f"Congestion window over time. {chosen.note}")
         parts += [html.H2("Congestion window over time"), figure, *sentences([chosen.note])]

@@ -22,7 +22,7 @@ LEGEND_RANK = 1000  # plotly's default
 ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # height of a legend's entry; of its title and the buttons under it
 HEIGHT_PX = 620  # least height; a long legend makes the figure higher
 NAME_PX = 22  # height of a region's name
-KEY = {"text": "line: median, bar: least to greatest<br>points: single trials", "font": {"size": 14}}
+KEY = {"text": "line: median, bar: minimum to maximum<br>points: single trials", "font": {"size": 14}}
 
 
 def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False) -> go.Figure:

@@ -155,7 +155,7 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
         "Ours",
         "Throughput",
         "Ours ÷ kernel's",
-        "cwnd apart, at most",
+        "Largest difference of cwnd",
         f"Within {readable.share(PAIR_WITHIN)}",
     )
     return Table(head, tuple(rows), frozenset(number + told for number in (1, 3, 4, 5)))

@@ -11,7 +11,7 @@ from dashboard.run.under_way import Grown, TrialUnderWay, UnderWay
 from netcommon import readable
 from scenarios.plan.estimate import spoken
 
-NOBODY = "The process that ran these trials has ended before its time. `lfp run --resume {name}` does what is left."
+NOBODY = "The process that ran these trials ended early. `lfp run --resume {name}` runs the remaining trials."
 
 
 def state_line(run: Run, now: UnderWay | None) -> str:

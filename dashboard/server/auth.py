@@ -34,7 +34,7 @@ def require_token(server: Flask, token: str, cookie: str) -> None:
             return None
         if not _same(request.args.get("token"), token):
             return Response(
-                "This dashboard wants its token: open the URL that `lfp dashboard` printed.\n",
+                "This dashboard needs its token: open the URL that `lfp dashboard` printed.\n",
                 401,
                 mimetype="text/plain",
             )

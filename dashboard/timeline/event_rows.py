@@ -61,7 +61,7 @@ def _loss(flow: Flow, row: int) -> tuple[str, str, str]:
         return "segment lost", why, f"seq {flow.seq[segment]:,} never arrived"
     name, run, queue = losses.names[losses.cause[row]], int(losses.run[row]), int(losses.queue_ns[row])
     shown = [f"seq {losses.seq[row]:,}", f"{run:,} lost in a row" if run > 1 else "lost alone"]
-    shown += [f"beside a queue of {readable.duration(queue)}"] if queue >= 0 else []
+    shown += [f"queueing delay {readable.duration(queue)}"] if queue >= 0 else []
     if losses.ruled_out:
         shown += ["ruled out by the path's parameters: " + ", ".join(one.replace("_", " ") for one in losses.ruled_out)]
     return "segment lost", loss_words(name), ", ".join(shown)

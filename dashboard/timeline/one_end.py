@@ -20,10 +20,10 @@ from netcommon import trial_tables
 LOST, UNKNOWN = -1, -2  # times of arrival: never arrived, not known
 BOTH, SENDER, RECEIVER = "both", "sender", "receiver"  # `ends` of a flow in summary.json
 NOTES = {
-    SENDER: "Captured at the sender alone: when packets arrived is not known, and lost are those that the "
-    "acknowledgements show to be.",
-    RECEIVER: "Captured at the receiver alone: packets stand where they arrived and acknowledgements where they were "
-    "sent. The sender's times, round trips and window are not known.",
+    SENDER: "Captured at the sender alone: arrival times are unknown, and a packet counts as lost if the "
+    "acknowledgements show it.",
+    RECEIVER: "Captured at the receiver alone: packets are drawn at their arrival and acknowledgements when they "
+    "were sent. The sender's times, round trips and window are unknown.",
 }
 Columns = dict[str, NDArray[Any]]
 

@@ -310,7 +310,7 @@ _NO_TRIPS = (
     "`pktlogger analyse` on its captures makes one."
 )
 _NO_SAMPLES_BACK = (
-    "Congestion window and smoothed RTT are left out: there are no samples of TCP_INFO of the end that sends here."
+    "Congestion window and smoothed RTT are not shown: there are no samples of TCP_INFO for this sending end."
 )
 _NO_CLOCK = (
     "The congestion window is left out: this run was made in virtual time before trials recorded their own clocks, so "

@@ -54,7 +54,7 @@ metric_option = click.option(
 lower_option = click.option(
     "--lower-is-better",
     is_flag=True,
-    help="Less of the metric is better, as of elapsed_ns or retransmits.",
+    help="A smaller value of the metric is better, as for elapsed_ns or retransmits.",
 )
 margin_option = click.option(
     "--margin",
@@ -62,7 +62,7 @@ margin_option = click.option(
     "margin",
     default=readable.share(judgement.MARGIN).replace(" ", ""),
     show_default=True,
-    help="The share by which a ratio may differ from 1 and count as the same; below 100%.",
+    help="Largest difference of a ratio from 1 that still counts as the same; below 100%.",
 )
 undecided_option = click.option(
     "--allow-undecided",
@@ -79,7 +79,7 @@ gateway_option = click.option(
     "--gateway",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The program that the run's gateways must be, compared by its hash.",
+    help="Program that the run's gateways must use, compared by its hash.",
 )
 across_option = click.option(
     "--across",
@@ -97,8 +97,8 @@ def time_option(default: str | None, otherwise: str = "") -> Callable[[Any], Any
         type=click.Choice(["real", "virtual", "auto"]),
         default=default,
         show_default=True,
-        help="Virtual: each trial runs in a kernel of its own whose clock jumps. Auto: measures this machine for 3 s, "
-        "and takes real time where it is good enough for the scenario." + otherwise,
+        help="Virtual: each trial runs in its own kernel, whose clock jumps to the next event. Auto: measures this "
+        "machine for 3 s, and uses real time if the machine is good enough for the scenario." + otherwise,
     )
 
 

@@ -180,4 +180,4 @@ def _program() -> str:
 def _say_how_to_resume(run_dir: Path) -> None:
     kept = len(runs.trial_folders(run_dir))
     command = f"{_program()} run --resume {shlex.quote(str(run_dir))}"
-    click.echo(printable(f"lfp: {kept} trials kept; go on with: {command}"), err=True)
+    click.echo(printable(f"lfp: {kept} trials kept; continue with: {command}"), err=True)

@@ -200,7 +200,7 @@ def _not_known(trials: list[dict[str, Any]]) -> str:
     rows = [(trial["trial"], row) for trial in trials for row in trial["asked"]]
     known = {(number, row["setting"]) for number, row in rows if row["ran"] is not None}
     names = dict.fromkeys(row["setting"] for number, row in rows if (number, row["setting"]) not in known)
-    return f"asked for, and not known whether it ran: {', '.join(names)}" if names else ""
+    return f"asked for, but unknown whether it ran: {', '.join(names)}" if names else ""
 
 
 def _exchanging(trial: dict[str, Any]) -> bool:

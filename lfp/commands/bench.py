@@ -25,7 +25,7 @@ from scenarios.run.terminal import console
 @click.option(
     "--packets",
     type=click.IntRange(10_000, 1_000_000_000),
-    help="Packets of what log.* and dashboard.* read.  [default: the bench's own]",
+    help="Packets in the captures that log.* and dashboard.* read.  [default: the bench's own]",
 )
 @click.option(
     "--product",
@@ -39,7 +39,7 @@ from scenarios.run.terminal import console
 @click.option(
     "--publish",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the tables of benches that have one to this Markdown page; what others wrote there stays.",
+    help="Write the benches' tables to this Markdown page; tables of other benches there stay.",
 )
 @click.option(
     "--output",

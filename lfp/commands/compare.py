@@ -32,7 +32,7 @@ from scenarios.run.terminal import console, print_table
 @lower_option
 @margin_option
 @across_option
-@click.option("--agree", is_flag=True, help="Only the same passes: exit with status 1 for a better cell too.")
+@click.option("--agree", is_flag=True, help="Exit with status 1 for a better cell, too: only the same passes.")
 @undecided_option
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each cell.")
 @runs_dir_option

@@ -35,14 +35,14 @@ _WRITERS = (".json", ".md", ".txt")
     metavar="FILE",
     help="Write the table to this file, as its name ends: .json, .md or .txt (repeatable).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object in place of the table.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of the table.")
 @set_option
 @click.option(
     "--seed",
     type=click.IntRange(0, 2**31 - 1),
     default=1,
     show_default=True,
-    help="Seed of all chance: path, kernel and programs.",
+    help="Seed of everything random: path, kernel and programs.",
 )
 @jobs_option
 def command(
@@ -109,7 +109,7 @@ def _run(plan: Plan, scenario: str, chosen: list[Any], jobs: int | None, seed: i
     _running.require([plan], virtual=True)
     out, first = console(stderr=True), plan.trials[0]
     if len(plan.trials) > 1:
-        out.print(f"lfp: the gateways are those of trial 0 of {len(plan.trials)}; --set takes others", markup=False)
+        out.print(f"lfp: uses the gateways of trial 0 of {len(plan.trials)}; --set selects others", markup=False)
 
     def done(one: suite.Result, count: int, left_s: float) -> None:
         says = one.says if one.result != inside.PASSES else ""

@@ -31,13 +31,13 @@ def command(brief: bool, as_json: bool) -> int:
     missing = sum(check.state == "missing" for check in findings)
     if not as_json:
         _print_checks(out, [check for check in findings if not (brief and check.state == "ok")])
-    measured, why = (None, "not asked for (--brief)") if brief else _measure(out)
+    measured, why = (None, "not measured (--brief)") if brief else _measure(out)
     if as_json:
         click.echo(json.dumps(_as_json(findings, measured, why), ensure_ascii=False))
         return EXIT_MISSING if missing else 0
     if not brief:
         _print_measured(out, measured, why)
-    out.print("all that is needed is there" if not missing else f"{missing} missing")
+    out.print("everything needed is installed" if not missing else f"{missing} missing")
     return EXIT_MISSING if missing else 0
 
 

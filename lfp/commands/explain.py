@@ -30,7 +30,7 @@ from scenarios.virtual import boxes, randomness
     type=click.Choice(["real", "virtual"]),
     default="real",
     show_default=True,
-    help="The kind of time that the run shall have.",
+    help="Kind of time for the run.",
 )
 @jobs_option
 @box_option

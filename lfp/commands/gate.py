@@ -56,7 +56,7 @@ GIVE_UP = 3  # trials that fail alike before the gate ends
     "--baseline-gateway",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The program that the baseline's gateways must have been, compared by its hash.",
+    help="Program that the baseline's gateways must have used, compared by its hash.",
 )
 @gateway_option
 @give_up_option
@@ -185,7 +185,7 @@ def _of_cells(number: int, found: compare.Comparison) -> str:
 
 def _check_file(markdown: Path | None) -> None:
     if markdown and not markdown.parent.is_dir():
-        raise UsageError(f"--markdown {markdown}: there is no folder {markdown.parent}; make it, or name another file")
+        raise UsageError(f"--markdown {markdown}: the folder {markdown.parent} does not exist; make it")
 
 
 def _write(text: str, markdown: Path | None) -> None:

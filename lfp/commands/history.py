@@ -29,7 +29,7 @@ from scenarios.run.terminal import console, print_table
     "--plot",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Draw it into FILE, an HTML page that needs no network, in place of the table.",
+    help="Draw it into FILE, an HTML page that needs no network, instead of the table.",
 )
 @runs_dir_option
 def command(
@@ -71,7 +71,7 @@ def _print(entries: Sequence[Entry], metric: str) -> None:
     names = (*(cells.heading(name) for name in told), "time", "started (UTC)", "lfp", "gateway", "run", "trials")
     print_table(
         console(),
-        (*names, "median", "least", "most", "to the run before"),
+        (*names, "median", "least", "most", "ratio to previous run"),
         [(*(texts[name][setting.get(name)] for name in told), *_figures(entry, metric)) for setting, entry in pairs],
     )
 

@@ -18,14 +18,14 @@ from scenarios.run.terminal import console
 
 @click.command("import")
 @click.argument("captures", nargs=-1, required=True, metavar="SND [MID...] [RCV]")
-@click.option("--name", default="import", show_default=True, help="Name of the run, before its time.")
+@click.option("--name", default="import", show_default=True, help="Name of the run; its start time is added.")
 @click.option("--title", default="", help="Title of the run.  [default: the captures' file names]")
 @click.option(
     "--clock",
     default="estimate",
     show_default=True,
     metavar="same|estimate|OFFSET,PPM",
-    help="How each capture's clock is related to that of the one before it.",
+    help="Relation of each capture's clock to the previous capture's clock.",
 )
 @click.option("--tunnels", is_flag=True, help="Also look for TCP inside tunnels (GRE, VXLAN, GENEVE, GTP-U, …).")
 @click.option("--no-captures", is_flag=True, help="Keep no copies of the captures in the run, only its tables.")

@@ -24,7 +24,7 @@ def command(name: str) -> None:
     """Write the scenario file NAME.toml, commented, to start from. NAME may be a path; a file that exists is kept."""
     path = Path(name if name.endswith(".toml") else f"{name}.toml")
     if not _NAME.fullmatch(path.stem):
-        raise UsageError(f"new {name}: {path.stem!r} is no name of a scenario; want letters, digits, '.', '_', '-'")
+        raise UsageError(f"new {name}: {path.stem!r} is not a name for a scenario; want letters, digits, '.', '_', '-'")
     text = TEMPLATE.read_text(encoding="utf-8").replace('name = "new"', f'name = "{path.stem}"')
     text = _directive() + text
     try:

@@ -40,9 +40,9 @@ def known() -> list[str]:
     "--kept",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Keep what is measured in this folder, and take from it what is not run now.",
+    help="Store results in this folder, and read from it the results of scenarios that do not run now.",
 )
-@click.option("--no-run", is_flag=True, help="Run nothing: write the book from what --kept has.")
+@click.option("--no-run", is_flag=True, help="Run nothing: write the book from the results in --kept.")
 @click.option("--whole", is_flag=True, help="Run the whole forms of the scenarios named.")
 @click.option("--jobs", type=click.IntRange(1, 64), help="Trials that run at a time.  [default: processors]")
 @click.option(
@@ -63,7 +63,7 @@ def command(
     if unknown := [name for name in scenarios if name not in known()]:
         raise UsageError(f"papers {unknown[0]}: measures no row of a paper; those that do: {', '.join(known())}")
     if no_run and not kept:
-        raise UsageError("papers --no-run: has nothing to write of; give --kept FOLDER, or leave --no-run out")
+        raise UsageError("papers --no-run: has no results to write; give --kept FOLDER, or leave --no-run out")
     if whole and not scenarios:
         raise UsageError("papers --whole: takes hours for all; name the scenarios whose whole forms are wanted")
     measured: dict[tuple[str, Form], Stored] = {}
@@ -141,5 +141,5 @@ def _all(measured: dict[tuple[str, Form], Stored], kept: Path | None) -> book.Ke
 def _about() -> list[str]:
     return [
         f"{readable.count(len(known()))} scenarios, seed {SEED}; the dates of their runs are in the last table",
-        f"lfp {machine.versions()['lfp']}; virtual time, so the machine has no part in the figures",
+        f"lfp {machine.versions()['lfp']}; virtual time, so the figures do not depend on the machine",
     ]

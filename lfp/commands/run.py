@@ -32,7 +32,7 @@ from scenarios.run.time_choice import Asked
 @quick_option
 @set_option
 @seed_option
-@click.option("--resume", metavar="RUN", help="Go on with a run (path, name or 'last') instead of starting one.")
+@click.option("--resume", metavar="RUN", help="Continue a run (path, name or 'last') instead of starting one.")
 @click.option("--cli", is_flag=True, help="Open Mininet's prompt on the first trial's path; measure nothing.")
 @time_option(default="real")
 @jobs_option
@@ -61,8 +61,8 @@ def command(
     _check_scheduler(scheduler, cli, clock, jobs)
     if resume:
         if scenarios or overrides or quick or cli or seed is not None or clock != "real" or box or gateway or give_up:
-            beside = "--jobs, --scheduler, --runs-dir"
-            raise UsageError(f"--resume RUN: takes nothing beside it but {beside}; the run's own values hold")
+            allowed = "--jobs, --scheduler, --runs-dir"
+            raise UsageError(f"--resume RUN: only {allowed} may be given with it; the run keeps its own values")
         run_dir = runs.find(resume, runs_dir)
         refuse_foreign(run_dir)
         found = runs.manifest(run_dir)

@@ -134,7 +134,7 @@ class Trials:
     type=click.Choice(["real", "virtual"]),
     default="real",
     show_default=True,
-    help="Virtual: each trial runs in a kernel of its own whose clock jumps.",
+    help="Virtual: each trial runs in its own kernel, whose clock jumps to the next event.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object, and no progress.")
 @runs_dir_option

@@ -64,7 +64,7 @@ def command(
     seed: int,
     build: bool,
 ) -> int:
-    """Run COMMAND in a kernel of its own whose clock jumps while everybody waits.
+    """Run COMMAND in its own kernel, whose clock jumps ahead whenever all processes wait.
 
     The command sees this machine's files and may change them all; the changes end with it, except in --write folders.
     """
@@ -79,7 +79,7 @@ def command(
     if overrides and not scenario:
         raise UsageError(f"--set {overrides[0]}: changes a scenario; name one with --scenario")
     if record and not record.parent.is_dir():
-        raise UsageError(f"--record {record}: there is no folder {record.parent}; make it, or name another file")
+        raise UsageError(f"--record {record}: the folder {record.parent} does not exist; make it, or name another file")
     argv = [_program(words[0]), *words[1:]]
     network = _network(_first_trial(scenario, overrides, seed, box), box) if scenario else None
     if network and node not in network.nodes():
@@ -121,7 +121,7 @@ def _say(done: program.Result, wall_s: float) -> None:
 def _first_trial(scenario: str, overrides: tuple[str, ...], seed: int, box: str) -> Trial:
     plan = load_plan(scenario, overrides=overrides, seed=seed)
     if len(plan.trials) > 1:
-        click.echo(f"lfp: the network is that of trial 0 of {len(plan.trials)}; --set takes another", err=True)
+        click.echo(f"lfp: uses the network of trial 0 of {len(plan.trials)}; --set selects another", err=True)
     return boxes.settled(plan.trials[0], box)
 
 

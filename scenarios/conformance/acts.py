@@ -308,7 +308,7 @@ async def _fetch(lab: Lab, number: int, content: bytes, request: bytes) -> float
 
 
 async def small_objects(lab: Lab) -> str:
-    """10,000 objects of 1,000 octets, each on a connection of its own, 100 at a time."""
+    """10,000 objects of 1,000 octets, each on its own connection, 100 at a time."""
     content, request = lab.data(1000), lab.data(100)
     serving = asyncio.create_task(_served(lab, content, request))
     numbers, took = iter(range(1, SMALL_OBJECTS + 1)), list[float]()
@@ -661,9 +661,9 @@ async def slow_readers(lab: Lab) -> str:
             for task in filling:
                 task.cancel()
             await asyncio.gather(*filling, return_exceptions=True)
-    said = f"{readable.rate(size * 8 / took)} of {readable.rate(lab.rate_bps)} beside them"
+    said = f"{readable.rate(size * 8 / took)} of {readable.rate(lab.rate_bps)}, while 20 servers did not read"
     if size * 8 / took < lab.rate_bps * LINE_SHARE / 2:
-        raise Failure(f"the transfer beside 20 stalled ones got {said}, less than a quarter")
+        raise Failure(f"the transfer got {said}: less than a quarter")
     return said
 
 

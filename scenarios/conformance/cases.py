@@ -59,7 +59,7 @@ CASES = (
          "RFC 9293, 3.8.3", acts.silent),
     Case("early-data", "the client sends and closes its half at once; the server accepts 2 s later", STREAM,
          "RFC 9293, 3.5", acts.early_data),
-    Case("small-objects", "10,000 objects of 1,000 octets, each on a connection of its own, 100 at a time",
+    Case("small-objects", "10,000 objects of 1,000 octets, each on its own connection, 100 at a time",
          "every object whole", "RFC 9293, 3.5", acts.small_objects, cost=15),
     Case("beside-bulk", "500 connections get 2,000 octets each while a bulk transfer fills the path",
          "each within 5 s", "RFC 3135, 3.1", acts.beside_bulk, cost=4),

@@ -76,20 +76,20 @@ def _directions() -> Iterator[Column]:
     known = dict(rows(PathKeys))
     for prefix in ("", "ba_"):
         for key in DIRECTION_KEYS:
-            label = (known[key].label or _label(key)) + (", way back" if prefix else "")
+            label = (known[key].label or _label(key)) + (", reverse direction" if prefix else "")
             for name in columns_of(key):
                 text = name == key and (len(columns_of(key)) > 1 or kind_of(PathKeys, key) == "text")
                 yield _setting(prefix + name, "text" if text else "int", f"path.{prefix}{key}", label)
 
 
 LATENCIES = {
-    "min": "least",
+    "min": "minimum",
     "mean": "mean",
     "p50": "median",
     "p90": "90 %",
     "p99": "99 %",
     "p999": "99.9 %",
-    "max": "largest",
+    "max": "maximum",
 }
 
 # Columns of lost packets, each with its causes (pktlogger's FORMAT.md, "Losses") and its words. A cause that no column
@@ -123,6 +123,18 @@ CLASSES = ("data", "retransmission", "redundant", "ack")
 STALLED = {"near": "near gateway", "tunnel": "tunnel", "far": "far gateway"}
 
 LIMITS = tuple(causes.ALL_LIMITS)  # limits of a sender and, with gateways, of the gateways
+# A label ends at the first comma of the cause's words. These causes would lose their meaning there.
+_SHORT_LIMITS = {
+    "congestion_avoidance": "congestion avoidance",
+    "timeout": "time-outs",
+    "capture_loss": "an unknown cause (the capture missed packets)",
+    "emulator_late": "a late delay box",
+    "path_down": "an outage of the path",
+    "ecn": "ECN marks",
+}
+_LIMIT_LABELS = {
+    name: _SHORT_LIMITS.get(name) or cause.words.partition(",")[0] for name, cause in causes.ALL_LIMITS.items()
+}
 
 # What the captures of both ends show of ECN's marks (pktlogger's FORMAT.md, summary.json).
 MARKS = {
@@ -139,12 +151,12 @@ _IN_ORDER = (
     Column("flow_name", "text", "setting", "Flow"),
     Column("pair", "int", "setting", "Host pair"),
     Column("start_ns", "int", "setting", "Start of the flow"),
-    Column("beside", "text", "setting", "Beside it"),
-    Column("pair_path", "text", "setting", "Path of the pair's own"),
-    _setting("topology", "text", "topology.kind"),
+    Column("beside", "text", "setting", "Concurrent flows"),
+    Column("pair_path", "text", "setting", "Path of this host pair"),
+    _setting("topology", "text", "topology.kind", "Topology"),
     _setting("hops", "int", "topology.hops", "Bottlenecks in a row"),
     _setting("profile", "text", "profile.name", "Profile"),
-    _setting("sysctl", "text", "profile.sysctl", "TCP settings beside it"),
+    _setting("sysctl", "text", "profile.sysctl", "Additional sysctls"),
     *_transfer(*_AHEAD),
     *_directions(),
     *_path(*_BOX),
@@ -154,24 +166,24 @@ _IN_ORDER = (
     *_transfer(*(key for key, _ in rows(Transfer) if key not in (*_AHEAD, *_AFTER, "tool"))),
     *_of("gateway", Gateway, Gateway.model_fields),
     _setting("events", "text", "event", "Events at the gateways"),
-    _setting("cpu_of", "text", "cpu.of", "Whose system calls cost processor time"),
+    _setting("cpu_of", "text", "cpu.of", "Programs whose system calls cost CPU time"),
     _setting("cpu_call_ns", "int", "cpu.call", "Cost of a system call"),
     _setting("cpu_rate_bps", "int", "cpu.rate", "Rate at which a system call moves bytes"),
     *_transfer("tool"),
     _setting("capture", "text", "capture.points", "Capture points"),
     _setting("snap_bytes", "int", "capture.snap", "Snap length"),
-    Column("flow", "int", "identity", "Number of the flow"),
+    Column("flow", "int", "identity", "Flow number"),
     *(Column(name, "text", "verdict", name.capitalize()) for name in ("state", "reasons")),
     Column("valid", "bool", "verdict", "Valid"),
     Column("verified", "text", "verdict", "Content verified"),
     *_outcomes("float", {
         "short_term_bps": "Short-term throughput", "peak_bps": "Peak throughput",
-        "second_bps": "Throughput of the second flow", "plain_bps": "Throughput of plain TCP beside",
-        "reverse_bps": "Throughput of the way back",
+        "second_bps": "Throughput of the second flow", "plain_bps": "Throughput of the concurrent plain TCP transfer",
+        "reverse_bps": "Throughput in the reverse direction",
         "stream_min_bps": "Goodput of the slowest stream",
         "stream_max_bps": "Goodput of the fastest stream", "stream_jain": "Jain's index of the streams",
         "flows_bps": "Throughput of all flows while all run", "flow_share": "Share of this flow while all run",
-        "flow_share_error": "Largest error of that share", "flow_jain": "Jain's index of the flows while all run",
+        "flow_share_error": "Largest error of the flow's share", "flow_jain": "Jain's index of the flows while all run",
         "steady_bps": "Throughput after the warm-up",
         "transfer_time_ratio": "TCP transfer time ratio", "tcp_efficiency": "TCP efficiency",
         "buffer_delay": "Buffer delay",
@@ -179,15 +191,15 @@ _IN_ORDER = (
     *_outcomes("int", {
         "flows_common_ns": "Time in which all flows run",
         "elapsed_ns": "Time taken", "connect_ns": "Time to connect",
-        "rise_ns": "Time from the beginning to nine tenths of the rate", "retransmits": "Retransmissions",
-        "retransmitted_bytes": "Octets sent again", "retransmits_syn_fin": "SYN and FIN sent again",
-        "reverse_retransmits": "Retransmissions, way back",
-        "reverse_retransmitted_bytes": "Octets sent again, way back",
-        "reverse_retransmits_syn_fin": "SYN and FIN sent again, way back",
+        "rise_ns": "Time from the start until 90 % of the rate", "retransmits": "Retransmissions",
+        "retransmitted_bytes": "Retransmitted octets", "retransmits_syn_fin": "Retransmitted SYN and FIN",
+        "reverse_retransmits": "Retransmissions, reverse direction",
+        "reverse_retransmitted_bytes": "Retransmitted octets, reverse direction",
+        "reverse_retransmits_syn_fin": "Retransmitted SYN and FIN, reverse direction",
         "outages": "Outages of the path during the transfer", "recovery_ns": "Time to recover from the last outage",
-        "recovery_error_ns": "Largest error of that time",
+        "recovery_error_ns": "Largest error of the recovery time",
         "recovery_max_ns": "Longest time to recover from an outage",
-        "rtt_min_ns": "Least RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
+        "rtt_min_ns": "Minimum RTT of the sender's TCP", "rtt_median_ns": "Median RTT of the sender's TCP",
     }),
     *_outcomes("int", {
         **{f"dwell_{key}_ns": f"Time between the gateways' outer sides, {label}" for key, label in
@@ -199,21 +211,26 @@ _IN_ORDER = (
            for key, label in {"p50": "median", "p95": "95 %", "p99": "99 %", "max": "longest"}.items()},
         "dwell_error_ns": "Error of the times in gateways and tunnel",
     }),
-    *_outcomes("float", {"stopped_share": "Stopped share s"}),
-    Column("limits_direction", "text", "outcome", "Direction that the limits are of"),
-    Column("limits_cause", "text", "outcome", "Limited most by"),
-    Column("limits_share", "float", "outcome", "Share of the time limited so"),
-    *_outcomes("float", {f"limited_{name}": f"Share limited by {name.replace('_', ' ')}" for name in LIMITS}),
+    *_outcomes("float", {"stopped_share": "Stopped share of the time (s)"}),
+    Column("limits_direction", "text", "outcome", "Direction of the limits"),
+    Column("limits_cause", "text", "outcome", "Main limit"),
+    Column("limits_share", "float", "outcome", "Share of time under the main limit"),
+    *_outcomes("float", {
+        f"limited_{key}": f"Share of time limited by {words}" for key, words in _LIMIT_LABELS.items()
+    }),
     *_outcomes("int", {"ecn_marks_box": "Packets of all flows that the box marked CE"} | MARKS),
     *_outcomes("int", {f"lost_{key}": f"Lost: {label}" for key, label in LOSSES.items()}),
-    *_outcomes("int", {f"seen_{key}": f"Lost, as the ends show it: {label}" for key, label in LOSSES.items()}),
-    *_outcomes("int", {f"{REVERSE}lost_{key}": f"Lost on the way back: {label}" for key, label in LOSSES.items()}),
+    *_outcomes("int", {f"seen_{key}": f"Lost, by the ends' captures: {label}" for key, label in LOSSES.items()}),
     *_outcomes("int", {
-        f"{REVERSE}seen_{key}": f"Lost on the way back, as the ends show it: {label}" for key, label in LOSSES.items()
+        f"{REVERSE}lost_{key}": f"Lost in the reverse direction: {label}" for key, label in LOSSES.items()
     }),
     *_outcomes("int", {
-        "timeouts": "Time-outs", "reverse_timeouts": "Time-outs, way back", "window_granted_bytes": "Window granted",
-        "cpu_sender_ns": "CPU time of the sender",
+        f"{REVERSE}seen_{key}": f"Lost in the reverse direction, by the ends' captures: {label}"
+        for key, label in LOSSES.items()
+    }),
+    *_outcomes("int", {
+        "timeouts": "Time-outs", "reverse_timeouts": "Time-outs, reverse direction",
+        "window_granted_bytes": "Window granted", "cpu_sender_ns": "CPU time of the sender",
         "cpu_receiver_ns": "CPU time of the receiver", "cpu_gateways_ns": "CPU time of both gateways",
     }),
     *_outcomes("float", {f"gateway_{key}_share": f"Share of {key} in what the near gateway sent" for key in CLASSES}),

@@ -124,7 +124,7 @@ def _pairs(say: str, picked: Where) -> Iterable[list[tuple[str, Any]]]:
         if name.startswith(columns.OF_NAMED):
             raise ValueError(
                 f"expect '{say}': '{name}': not a key of every flow; want flow = NAME for a flow's rows, "
-                "beside = TEXT for what runs beside it"
+                "beside = TEXT for its concurrent flows"
             )
         known = columns.find(_FLOW.get(name, name))
         names = [column for column in known if columns.COLUMNS[column].role in ("setting", "identity")]

@@ -164,7 +164,7 @@ def _wrong_flows(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
         if getattr(setting.transfer, key) and (setting.flow or setting.topology.kind != "dumbbell"):
             yield ("transfer", key), "not with [flow.NAME], and on the dumbbell alone; leave it out"
     if len(setting.flow) > MOST_FLOWS:
-        yield ("flow",), f"{len(setting.flow)} flows beside [transfer]'s; at most {MOST_FLOWS}"
+        yield ("flow",), f"{len(setting.flow)} flows in addition to [transfer]'s; at most {MOST_FLOWS}"
     for name, flow in setting.flow.items():
         if name == MAIN:
             yield ("flow", name), f"'{MAIN}' is the name of [transfer]'s own flow; take another name"
@@ -219,7 +219,7 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
                 yield (
                     ("flow", other),
                     (
-                        f"a proxy of kind command forwards its ports to one receiver, that of pair {through[0].pair}; "
+                        f"a proxy of kind command forwards its ports to one receiver, here pair {through[0].pair}'s; "
                         "put the flow on that pair, or give its own [pair.N.gateway]"
                     ),
                 )

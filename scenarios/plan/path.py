@@ -163,11 +163,13 @@ class PathKeys(Table):
         0,
         "rate of the bottleneck; 0: no bottleneck",
         column="rate_bps",
+        label="Rate of the bottleneck",
     )
     queue: Annotated[int, *_amount(quantity.BYTES, "queue")] = row(
         0,
         "bytes that the queue in front of the bottleneck holds; 0: no bound",
         column="queue_bytes",
+        label="Queue of the bottleneck",
     )
     loss: Annotated[int | str, *ratio_or_model("loss")] = row(
         0,
@@ -178,12 +180,14 @@ class PathKeys(Table):
         " %) the columns `outages`, `recovery_ns`, `recovery_error_ns` and `recovery_max_ns` say how the "
         'transfer recovered; see "Outages"',
         column="loss_ppb",
+        label="Loss before the bottleneck",
         allowed="0% … 100%, or a model",
     )
     access_rate: Annotated[int, *_amount(quantity.RATE, "access_rate")] = row(
         0,
         "rate of a line in front of everything else; 0: no such line",
         column="access_rate_bps",
+        label="Rate of the access line",
     )
     jitter: Annotated[str, *model("jitter")] = row(
         "none",
@@ -193,28 +197,34 @@ class PathKeys(Table):
     jitter_order: Annotated[str, *choice("path", "jitter_order")] = row(
         "keep",
         "whether a packet with less jitter overtakes",
+        label="Order of packets under jitter",
     )
     rate_trace: Annotated[str, *model("rate-trace")] = row(
         "none",
         "rate over time, instead of `rate`: `rate:0s=10Mbit,5s=1Mbit`, `mahimahi:FILE`, or `mm-link:FILE` for "
         "the same file exactly as mm-link counts (1,504 octets an opportunity, and 4 more for each IP packet)",
+        label="Trace of the rate",
         allowed="a model",
     )
     channels: Annotated[int, *count("path", "channels")] = row(
         1,
-        "parallel lines at the bottleneck, each with this `rate` and a `queue` of its own",
+        "parallel lines at the bottleneck, each with this `rate` and its own `queue`",
+        label="Parallel channels",
     )
     balance: Annotated[str, *choice("path", "balance")] = row(
         "flow",
         "whether each flow keeps to one channel, or packets go to the channels in turn and may overtake one another",
+        label="Distribution over channels",
     )
     queue_packets: Annotated[int, *count("path", "queue_packets")] = row(
         0,
         "packets that the queue holds; 0: no bound",
+        label="Queue of the bottleneck, packets",
     )
     queue_drop: Annotated[str, *choice("path", "queue_drop")] = row(
         "tail",
         "which packet is dropped when the queue is full: the newest or the oldest",
+        label="Packet that a full queue drops",
     )
     aqm: Annotated[str, *model("aqm")] = row(
         "none",
@@ -234,77 +244,92 @@ class PathKeys(Table):
         "`udp`, `syn`, `fin`, `rst`, `data`, `ack-only`, `sport=5001`, `dport=5001`, `src=10.0.0.0/8`, `dst=…`, "
         "`min-size=1000`, `max-size=100` (bytes from the link header on). Delay, rate and queue apply to all "
         "packets. Between gateways the packets are the tunnel's",
+        label="Packets that impairments affect",
         allowed="a filter",
     )
     loss_after: Annotated[int | str, *ratio_or_model("loss-after")] = row(
         0,
         "wire packets lost behind the bottleneck",
         column="loss_after_ppb",
+        label="Loss behind the bottleneck",
         allowed="0% … 100%, or a model",
     )
     duplicate: Annotated[int, *_amount(quantity.RATIO, "duplicate")] = row(
         0,
         "wire packets that arrive twice",
         column="duplicate_ppb",
+        label="Duplication",
     )
     corrupt: Annotated[int, *_amount(quantity.RATIO, "corrupt")] = row(
         0,
         "wire packets with a flipped bit that checksums see",
         column="corrupt_ppb",
+        label="Corruption that checksums find",
     )
     forge: Annotated[int, *_amount(quantity.RATIO, "forge")] = row(
         0,
         "wire packets with a flipped bit that checksums do not see",
         column="forge_ppb",
+        label="Corruption that checksums miss",
     )
     reorder: Annotated[int, *_amount(quantity.RATIO, "reorder")] = row(
         0,
         "wire packets held back by `reorder_by` while others go on",
         column="reorder_ppb",
+        label="Reordering",
     )
     reorder_by: Annotated[int, *_amount(quantity.DURATION, "reorder_by")] = row(
         MS,
         "how much later a reordered packet leaves",
         column="reorder_by_ns",
+        label="Delay of reordered packets",
     )
     bunch: Annotated[int, *_amount(quantity.DURATION, "bunch")] = row(
         0,
         "packets are held, and all of them leave together once in each interval of this length, as behind a "
         "WAN/LAN PHY conversion; 0: not held",
         column="bunch_ns",
+        label="Interval of bunching",
     )
     bunch_packets: Annotated[int, *count("path", "bunch_packets")] = row(
         0,
         "largest number of packets that leave together; 0: no bound",
+        label="Largest bunch, packets",
     )
     pace: Annotated[int, *_amount(quantity.RATE, "pace")] = row(
         0,
         "pacing in front of the receiver; 0: none",
         column="pace_bps",
+        label="Pacing in front of the receiver",
     )
     pace_packets: Annotated[int, *count("path", "pace_packets")] = row(
         0,
         "pacing in front of the receiver, packets a second; 0: none",
+        label="Pacing in front of the receiver, packets a second",
     )
     pace_buffer: Annotated[int, *_amount(quantity.BYTES, "pace_buffer")] = row(
         0,
         "bytes that may wait for the pacer; 0: no bound",
         column="pace_buffer_bytes",
+        label="Buffer of the pacer",
     )
     drain_rate: Annotated[int, *_amount(quantity.RATE, "drain_rate")] = row(
         0,
         "the receiver's I/O bus, which takes packets out of its NIC one after the other; 0: as fast as the line",
         column="drain_rate_bps",
+        label="Rate of the receiver's bus",
     )
     drain_buffer: Annotated[int, *_amount(quantity.BYTES, "drain_buffer")] = row(
         0,
         "bytes that the receiver's NIC holds for its bus; what does not fit is dropped; 0: no bound",
         column="drain_buffer_bytes",
+        label="Buffer of the receiver's interface",
     )
     harmonize: Annotated[int, *_amount(quantity.RATE, "harmonize")] = row(
         0,
         "evens parallel flows out to equal shares of this rate; 0: off",
         column="harmonize_bps",
+        label="Rate of the harmonizer",
     )
     distance: Annotated[int, *within(quantity.DISTANCE, 0, _FARTHEST_M)] | None = row(
         None,
@@ -349,11 +374,11 @@ class PathKeys(Table):
         "none",
         "how the path changes while it is in use: `8s delay=150ms loss=1%; 16s delay=100ms`. Every key of a "
         "direction may change (`aqm=codel`, `reorder=1%`, …; a key may have `ab_` or `ba_` in front), and `mtu`, "
-        "that of the line between the routers, which is at most that of the path. `trace:FILE` takes the changes "
-        'from a CSV file; see "Paths that change". Times count from the start of the box, as those of `loss` do. '
-        "A packet keeps the delay that it met, and none overtakes another. So where the delay becomes shorter by "
+        "the MTU of the line between the routers, which is at most the path's. `trace:FILE` takes the changes "
+        'from a CSV file; see "Paths that change". Times count from the start of the box, as in `loss`. '
+        "A packet keeps the delay at its arrival, and none overtakes another. So if the delay becomes shorter by "
         "D, the packets that arrive within D after the change are held back and leave together. Only the delay "
-        "box itself has this key. netem has not, because its packets overtake in that case",
+        "box has this key; netem does not, because its packets would overtake each other",
         label="Change of the path",
         allowed="`TIME KEY=VALUE …; …`, `trace:FILE`",
         once=True,

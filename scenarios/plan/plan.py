@@ -194,7 +194,7 @@ def _validate(document: Document, like: Scenario | None = None) -> Scenario:
         found = f"kind '{setting.gateway.kind}', model '{setting.gateway.model}'"
         where = document.origin(("capture", "points"))
         raise UsageError(
-            f"{where}: capture.points = '{point}': there is no such node with [gateway] {found}; "
+            f"{where}: capture.points = '{point}': no such node exists with [gateway] {found}; "
             'want snd, box or rcv, or "all"'
         )
     try:

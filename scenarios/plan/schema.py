@@ -24,7 +24,7 @@ def schema() -> dict[str, Any]:
         _loosen(one)
     definitions["About"]["properties"]["extends"] = {
         "type": "string",
-        "description": "A scenario of the library, or a file beside this one, that this one changes.",
+        "description": "A scenario of the library, or a file in this file's folder, that this file changes.",
     }
     points = definitions["Capture"]["properties"]["points"]
     definitions["Capture"]["properties"]["points"] = {"anyOf": [points, _ANY_POINTS]}

@@ -27,8 +27,8 @@ class Transfer(Table):
 
     tool: Literal["rttcp", "iperf3"] = row(
         "rttcp",
-        "iperf3: one flow, whole seconds, and a `window` that is its socket buffer. Its only options are the "
-        "port, the profile's congestion control and window, and those of keys that the scenario sets",
+        "iperf3: one flow, whole seconds, and a `window` that is its socket buffer. It gets only these options: the "
+        "port, the profile's congestion control and window, and options for keys that the scenario sets",
     )
     bytes: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes")] | None = row(
         None,
@@ -151,23 +151,24 @@ class Transfer(Table):
         "a bulk flow of plain TCP (CUBIC) during the transfer, from router to router, so that it bypasses the "
         "gateways. The column `plain_bps` has its rate. Only with `duration`; not with iperf3 or `[flow.NAME]`, "
         "and on the dumbbell alone",
-        label="Plain TCP beside",
-        iperf3="as it is run here has nothing beside it",
+        label="Concurrent plain TCP transfer",
+        iperf3="as it is run here has no concurrent transfers",
     )
     short: Annotated[int, *of_option(quantity.BYTES, "transfer", "bytes", zero=True)] | None = row(
         None,
         "short transfers of this many bytes, one after the other, during the transfer and through the gateways, "
-        "each over connections of its own. Columns: `shorts` (how many ended before the transfer), "
+        "each over new connections. Columns: `shorts` (how many ended before the transfer), "
         "`short_median_ns`, `short_max_ns`. Only with `duration`; not with iperf3 or `[flow.NAME]`, and only on "
         "the dumbbell",
         column="short_bytes",
-        label="Short transfers beside",
+        label="Size of concurrent short transfers",
         null=True,
-        iperf3="as it is run here has nothing beside it",
+        iperf3="as it is run here has no concurrent transfers",
     )
     nodelay: Flag = row(
         False,
         "switches Nagle's algorithm off",
+        label="Nagle's algorithm off",
         given=True,
     )
     verify: Flag = row(
@@ -181,6 +182,7 @@ class Transfer(Table):
     zerocopy: Flag | None = row(
         None,
         "rttcp copies content at neither end (its `--zerocopy --skip-rx-copy`)",
+        label="Transfer without copies",
         iperf3="as it is run here copies",
         default="in virtual time without `verify`",
     )
@@ -193,6 +195,7 @@ class Transfer(Table):
         "which only the program itself knows. They say what limited the sender where captures do not show it, in "
         "either direction",
         column="sample_ns",
+        label="Interval of TCP_INFO samples",
     )
     interval: Annotated[int, *of_option(quantity.DURATION, "transfer", "interval")] = row(
         S,
@@ -201,6 +204,7 @@ class Transfer(Table):
         "can exceed the line's rate. Without captures `recovery_ns` has this resolution. Not with iperf3, whose "
         "server counts seconds",
         column="interval_ns",
+        label="Interval of the byte counts",
         given=True,
         iperf3="as it is run here reports each second",
     )
@@ -209,12 +213,14 @@ class Transfer(Table):
         "time without a byte after which the transfer is given up (rttcp's `--timeout`). A gateway that repairs "
         "slowly takes data from its host in large pieces, which may be minutes apart. Not with iperf3",
         column="timeout_ns",
+        label="Time-out without a byte",
         given=True,
         iperf3="as it is run here waits for as long as run.timeout",
     )
     family: Literal["ipv4", "ipv6"] = row(
         "ipv4",
         "IPv4 or IPv6",
+        label="IP version",
     )
     dscp: Annotated[int, *of_option(quantity.COUNT, "transfer", "dscp")] = row(
         0,
@@ -257,7 +263,7 @@ class Transfer(Table):
             raise ValueError("'second': not with 'bidir', whose second flow goes the other way; drop one of them")
         for key in ("plain", "short"):
             if getattr(self, key) and self.duration is None:
-                raise ValueError(f"'{key}': beside a transfer of a given 'duration' only; give 'duration'")
+                raise ValueError(f"'{key}': only with a transfer of a given 'duration'; give 'duration'")
         if self.bidir and self.parallel > 64:
             raise ValueError("'parallel': at most 64 streams each way with 'bidir'; lower it, or drop 'bidir'")
         if self.pace_burst and not self.pace:

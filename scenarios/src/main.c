@@ -27,7 +27,7 @@ static const struct nc_option table[] = {
                 "time from one wake-up to the next"),
     NC_QUANTITY("priority", priority, NC_UNIT_COUNT, "10", 0, 99,
                 "real-time priority (SCHED_RR), the delay box's own by default; 0 for none"),
-    NC_QUANTITY("duration", duration_ns, NC_UNIT_DURATION, "0s", 0, 0, "stop by itself after this time; 0 for never"),
+    NC_QUANTITY("duration", duration_ns, NC_UNIT_DURATION, "0s", 0, 0, "stop after this time; 0 for never"),
     NC_FLAG("parent-death", parent_death, "stop when the parent process ends"),
     NC_FLAG("human", human, "text on stdout (the default on a terminal)"),
     NC_FLAG("json", json, "JSON lines on stdout (the default elsewhere)"),

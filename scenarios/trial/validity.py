@@ -112,7 +112,7 @@ def ways(transfer: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     ends = {"transfer": dict(transfer)} | {f"flow {name}": end for name, end in (transfer.get("flows") or {}).items()}
     beside = {"second transfer": transfer.get("second"), "plain TCP": transfer.get("plain")}
     ends |= {name: end for name, end in beside.items() if end}
-    back = {f"{name}, way back": end["reverse"] for name, end in ends.items() if end.get("reverse")}
+    back = {f"{name}, reverse direction": end["reverse"] for name, end in ends.items() if end.get("reverse")}
     return ends | back
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 Json = dict[str, Any]
 VIRTUAL = "virtual time does not depend on it: `lfp virtual --build`, then `--time virtual`"
-_HELP_VIRTUAL = "this machine does not disturb virtual time: `lfp virtual --build`, then `--time virtual`"
+_HELP_VIRTUAL = "use virtual time: `lfp virtual --build`, then `--time virtual`"
 _SHORT_WIDTH = 34  # a table then fits 100 columns
 # Matches the figures in which sentences of one kind differ.
 _FIGURE = re.compile(r"\d+(?:\.\d+)?(?: ?(?:ns|us|µs|ms|s|%)(?![a-z]))?")
@@ -31,16 +31,16 @@ class Kind:
 
 
 KINDS = {
-    "asked": Kind("not what was asked for", "each reason says what ran and what helps: `lfp show RUN --json`"),
+    "asked": Kind("not what was asked for", "`lfp show RUN --json` says for each reason what ran and what to change"),
     "machine_late": Kind("machine's timers late", _HELP_VIRTUAL),
-    "box_late": Kind("delay box late", "a lower rate or a longer path.granularity leaves the box more time"),
+    "box_late": Kind("delay box late", "lower the rate, or make path.granularity longer"),
     "box": Kind("delay box dropped packets"),
     "hypervisor": Kind("hypervisor took CPU", _HELP_VIRTUAL),
-    "cpu": Kind("CPU short", "a lower rate, fewer other programs, or virtual time (`--time virtual`)"),
+    "cpu": Kind("CPU short", "lower the rate, stop other programs, or use virtual time (`--time virtual`)"),
     "interface": Kind("drops outside the model"),
     "offloads": Kind("offloads changed"),
-    "capture": Kind("capture dropped packets", "fewer capture.points, or virtual time (`--time virtual`)"),
-    "transfer": Kind("transfer not valid by itself"),
+    "capture": Kind("capture dropped packets", "name fewer capture.points, or use virtual time (`--time virtual`)"),
+    "transfer": Kind("transfer tool reports an invalid transfer"),
     "gateway": Kind("gateway dropped or failed"),
     "profile": Kind("TCP settings refused", "run it as root, or in virtual time (`--time virtual`)"),
     "tcp_memory": Kind("TCP memory short", "raise net.ipv4.tcp_mem: 'lfp doctor' says how far"),

@@ -367,7 +367,7 @@ def test_client_gateways_and_server_are_on_one_axis(page: Page, base: str, runs_
     legend = page.locator(LEGENDS)
     for name in ("client: new data sent", "gateway in: data arrived", "gateway out: new data sent",
                  "server: data arrived", "in gateways and tunnel", "gateway in to gateway out",
-                 "near gateway sent", "far gateway got", "the gateways' limit (120 Mbit/s)",
+                 "near gateway sent", "far gateway received", "the gateways' limit (120 Mbit/s)",
                  "frames lost: by the path's loss (50)"):  # fmt: skip
         expect(legend.filter(has_text=name).first).to_be_visible()
     expect(page.locator("#timeline rect.nsewdrag")).to_have_count(5)

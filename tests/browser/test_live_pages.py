@@ -75,7 +75,7 @@ def controls_a_gateway(page: Page, url: str, gateway: PretendedGateway) -> None:
         page.get_by_role("button", name="Stop…").click()
     page.get_by_label("Drain within").fill("5s")
     page.get_by_role("button", name="Drain…").press("Enter")
-    expect(told).to_have_text("The gateway was told to end within 5s.")
+    expect(told).to_have_text("The gateway takes no new connections and stops within 5s.")
     expect(other.locator("#gateway-state")).to_contain_text("it takes no new connections")
     assert [request for request in gateway.asked if request["op"] != "show"] == [
         {"op": "set", "values": {"rate": "250Mbit"}},

@@ -128,7 +128,7 @@ def test_ctrl_c_leaves_nothing_but_finished_trials_and_resume_goes_on(tiny: str,
     )
     lfp.process.send_signal(signal.SIGINT)
     assert lfp.finish(60) == 130
-    assert re.search(r"1 trials kept; go on with: \S*lfp run --resume", lfp.err)
+    assert re.search(r"1 trials kept; continue with: \S*lfp run --resume", lfp.err)
     assert_nothing_left(lfp, before)
     assert [p.name.isdigit() for p in trials.iterdir()] == [True]
     assert json.loads((only_run(tmp_path) / "manifest.json").read_text())["state"] == "interrupted"

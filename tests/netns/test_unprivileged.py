@@ -32,7 +32,7 @@ pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="n
 virtual = [pytest.mark.virtual, pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing()))]
 
 ROOT = Path(__file__).resolve().parents[2]
-NOT_ROOT = "lfp: not root: runs in namespaces of its own, without "
+NOT_ROOT = "lfp: not root: runs in its own namespaces, without "
 SHORT = ["--set", "transfer.bytes=1MB", "--set", "transfer.sample=10ms", "--set", "run.retries=0"]
 GATEWAYS = """
 [scenario]

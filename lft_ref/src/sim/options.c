@@ -60,7 +60,7 @@ static const struct nc_option table[] = {
     NC_QUANTITY("still", still, NC_UNIT_COUNT, "0", 0, 10000,
                 "further streams, opened first, that are written to and not read", .metavar = "N"),
     NC_QUANTITY("still-after", still_after_ns, NC_UNIT_DURATION, "0", 0, 3600 * S,
-                "how long those of --still are read before their readers stand still"),
+                "how long the streams of --still are read before their readers stop"),
     NC_QUANTITY("source", source_bps, NC_UNIT_RATE, "0", 0, 0,
                 "what the sources write together; 0: as fast as they can"),
     NC_QUANTITY("request", request_bytes, NC_UNIT_BYTES, "0", 0, 0,

@@ -31,8 +31,8 @@ static const struct pl_cause_row limits[PL_LIMIT_N] = {
         "Look at the sending program: its disk, its processor, or requests that wait for answers."},
     [PL_LIMIT_PACING] = {"pacing", "pacing", "pacing",
         "The sender spread its packets evenly, more slowly than its window allowed.",
-        "Look for a rate limit in the program (SO_MAX_PACING_RATE) or in a queueing discipline at the sender; BBR paces "
-        "by itself, at what it takes the path to carry."},
+        "Look for a rate limit in the program (SO_MAX_PACING_RATE) or in a queueing discipline at the sender. BBR always "
+        "paces, at its estimate of the path's rate."},
     [PL_LIMIT_PATH_RATE] = {"path_rate", "the path's rate, which was in full use", "path",
         "The bottleneck worked all the time.",
         "No setting of the ends helps; only a faster path does, or less traffic on it."},

@@ -77,7 +77,7 @@ static int check_host(struct sender *sender, const char *theirs)
         return 0;
     rttcp_address_text(&peer, text, sizeof text);
     return nc_fail(&s->error, NC_EXIT_FAILED,
-                   "--key: %s is no address of this host, but this host's own receiver answers: something on the path "
+                   "--key: %s is not an address of this host, but this host's own receiver answers: something on the path "
                    "sends it back",
                    text);
 }

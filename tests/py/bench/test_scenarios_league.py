@@ -83,8 +83,8 @@ def test_a_proxy_forwards_the_ports_of_the_short_transfers_too() -> None:
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("transfer.bytes=1MB", "transfer.plain = true: beside a transfer of a given 'duration' only; give 'duration'"),
-        ("transfer.tool=iperf3", "transfer.plain = true: iperf3 as it is run here has nothing beside it"),
+        ("transfer.bytes=1MB", "transfer.plain = true: only with a transfer of a given 'duration'; give 'duration'"),
+        ("transfer.tool=iperf3", "transfer.plain = true: iperf3 as it is run here has no concurrent transfers"),
     ],
 )
 def test_what_excludes_flows_beside_is_one_line(override: str, said: str) -> None:

@@ -79,7 +79,7 @@ def test_a_pair_agrees_when_throughput_and_window_do(tmp_path: Path, factor: flo
     assert abs(pair.window_apart - abs(factor - 1)) < 0.03  # whole segments
     assert pair.agrees == agrees
     assert tables.pair_table([pair]).rows[0][-1] == ("yes" if agrees else "no")
-    assert "Beside the kernel&#39;s own" in render(run) or "Beside the kernel's own" in render(run)
+    assert "Comparison with the kernel&#39;s own" in render(run) or "Comparison with the kernel's own" in render(run)
 
 
 def test_no_pair_is_made_of_trials_whose_windows_differ(tmp_path: Path) -> None:

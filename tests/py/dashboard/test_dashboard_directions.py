@@ -90,7 +90,7 @@ def test_behind_gateways_responses_begin_at_the_server(gateways: Run) -> None:
     names = drawn(gateways, "/reverse")
     places = {"server: new data sent", "far gateway: data arrived", "near gateway: new data sent"}
     assert places | {"client: data arrived"} <= names and "RTT to the far gateway" in names
-    assert {"server sent", "client got, new to it"} <= {name.partition(" (")[0] for name in names}
+    assert {"server sent", "client received, new data"} <= {name.partition(" (")[0] for name in names}
     assert "client: new data sent" in drawn(gateways) and "RTT to the near gateway" in drawn(gateways)
     loaded = timeline.load(gateways, gateways.trial(0).turned())
     assert loaded.server is not None and set(loaded.through_gateways.value.tolist()) == {PASSAGE_NS}

@@ -122,7 +122,7 @@ def test_sweep_draws_every_trial_the_paper_and_what_physics_allows(tmp_path: Pat
     built = sweep.build(load_run(synthetic_run.sweep(tmp_path)))
     assert built is not None
     figure = sweep_figure(built, log_x=log_x)
-    assert "bar: least to greatest" in figure.layout.legend.title.text
+    assert "bar: minimum to maximum" in figure.layout.legend.title.text
     windows = len(synthetic_run.WINDOWS_KB)
     assert len(trace(figure, "modern: single trials").x) == 3 * windows
     assert len(trace(figure, "bsd-1995: single trials").x) == 3 * windows - 1
@@ -144,7 +144,7 @@ def test_names_from_files_are_escaped_in_figures(tmp_path: Path) -> None:
     built = sweep.build(run)
     assert built is not None
     text = sweep_figure(built).to_json()
-    assert "least to greatest" not in text, "without repeats there are no bars"
+    assert "minimum to maximum" not in text, "without repeats there are no bars"
     assert "<i>why" not in text and "<b>x" not in text and "\\u003ci" not in text
 
 

@@ -132,7 +132,7 @@ def test_a_loss_sweep_has_a_curve_a_case_beside_the_paper(tmp_path: Path) -> Non
     assert table.head == ("path.loss", "selective", "bbr", "cubic", "Paper")
     assert table.rows[1][-1] == "710 Mbit/s" and table.rows[0][-1] == "–"
     text = render(run)
-    assert "Short-term throughput by path.loss" in text and "Beside the paper (comet-2004/fig12)" in text
+    assert "Short-term throughput by path.loss" in text and "Comparison with the paper (comet-2004/fig12)" in text
     assert "Not in the figure: 1 without a throughput" in text
     assert ">scenario.case</th>" in text and ">gateway.kind</th>" not in text, "a case decides the gateway"
 

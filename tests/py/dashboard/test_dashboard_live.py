@@ -276,7 +276,7 @@ def test_what_the_page_sets_a_real_gateway_reports(shown: live.Live, socket: Pat
         for name, value in (("host-rate", 7), ("rate-mode", "auto"), ("redundancy", "off"), ("bypass", "on")):
             assert f"is now {value}" in changed(shown.gateway, SETTING[name], value)
         assert "not a duration" in ended(shown.gateway, "soon")
-        assert ended(shown.gateway, "0s") == "The gateway was told to end within 0s."
+        assert ended(shown.gateway, "0s") == "The gateway takes no new connections and stops within 0s."
         running.finish(60)
 
 
@@ -288,7 +288,7 @@ def test_stop_ends_a_real_gateway_and_the_page_goes_on(shown: live.Live, socket:
         with Gateway(settings) as running:
             running.wait_ready(60)
             wait_until(lambda: seen().state, "the state")
-            assert ended(shown.gateway, None) == "The gateway was told to stop."
+            assert ended(shown.gateway, None) == "The gateway stops."
             running.finish(60)
         wait_until(lambda: "is lft-gateway running there?" in seen().error, "the end")
     assert "is lft-gateway running there?" in ended(shown.gateway, None)

@@ -115,5 +115,5 @@ def test_a_timeline_has_a_key_of_its_limits_and_as_a_picture_short_labels(tmp_pa
 def test_medians_and_ranges_of_curves_are_named(tmp_path: Path) -> None:
     target = tmp_path / "fig12.md"
     write_markdown(synthetic_run.losses(tmp_path), target, pictures=False)
-    said = "Large marks are medians over the valid trials; bars reach from the least to the greatest"
+    said = "Large marks are medians over the valid trials; bars reach from minimum to maximum"
     assert said in target.read_text()

@@ -195,7 +195,7 @@ def test_what_limited_the_transfer_is_a_band_a_list_and_causes_of_losses(tmp_pat
     listed = answer(client, path, "events", "visit=whole")["rows"]
     assert next(row[2:] for row in listed if row[1] == "segment lost") == [
         "a full queue",
-        f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, beside a queue of 10 ms",
+        f"seq {int(old.seq[lost[0]]):,}, 23 lost in a row, queueing delay 10 ms",
     ]
     page = str(page_at(Runs(tmp_path), f"/run/{path.name}/trial/0"))
     assert "What limited the transfer" in page and said in page, "the page says what analyse and legs say"

@@ -89,4 +89,4 @@ print(COLOURS["full_moon"], COLUMNS["lost_eaten"].label, COLUMNS["limited_full_m
         [sys.executable, "-c", code, tmp_path / "causes.json"], capture_output=True, text=True, timeout=60, check=True
     )
     colour, lost, limited = done.stdout.splitlines()
-    assert colour.startswith("#") and (lost, limited) == ("Lost: mice", "Share limited by full moon")
+    assert colour.startswith("#") and (lost, limited) == ("Lost: mice", "Share of time limited by the moon")

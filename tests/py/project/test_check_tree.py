@@ -23,6 +23,30 @@ def test_what_looks_like_a_name(text: str, found: list[str]) -> None:
     assert [match[1] for match in names._NAME.finditer(text)] == found
 
 
+def test_a_comment_of_several_lines_is_one_text() -> None:
+    code = """# A block, whose second line
+# continues it.
+
+# another block
+A = 1  # of the line
+B = 2  # begins here
+       # and goes on
+# A new block.
+def f():
+    \"\"\"A docstring.\"\"\"
+    # inside
+"""
+    assert sorted(names.python_prose(code)) == [
+        (1, "# A block, whose second line\n# continues it."),
+        (4, "# another block"),
+        (5, "# of the line"),
+        (6, "# begins here\n# and goes on"),
+        (8, "# A new block."),
+        (10, "A docstring."),
+        (11, "# inside"),
+    ]
+
+
 @pytest.mark.parametrize(("text", "rounds"), [("f'{x:.3f}'", True), ("f'{x:>8}'", False), ("f'{x:,.1%}'", True)])
 def test_which_formats_round(text: str, rounds: bool) -> None:
     assert [bool(numbers_read.ROUNDS.search(spec)) for _, spec in numbers_read.specs(ast.parse(text))] == [rounds]

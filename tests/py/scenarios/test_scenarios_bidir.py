@@ -52,8 +52,8 @@ def test_goodput_each_way_is_in_the_results(tmp_path: Path) -> None:
     assert (made["bidir"], made["short_term_bps"], made["reverse_bps"]) == (True, 7e6, 70e6)
 
 
-def test_a_way_back_that_is_not_valid_spoils_the_trial() -> None:
+def test_a_reverse_direction_that_is_not_valid_spoils_the_trial() -> None:
     quiet = Observation({}, {}, CpuTimes(0, 0, 0), TcpMemory(False, 0))
     end = {"summary": {}, "reverse": {"summary": {"verdict": {"valid": False, "reasons": ["ended early"]}}}}
     found = reasons(quiet, quiet, {"verdict": {"valid": True}}, {}, end)
-    assert [reason.text for reason in found] == ["transfer, way back: ended early"]
+    assert [reason.text for reason in found] == ["transfer, reverse direction: ended early"]

@@ -132,7 +132,7 @@ def test_programs_and_settings_that_differ_stand_out(
         (["--metric", "speed"], "--metric speed: not a measured column"),
         (["--margin", "much"], "--margin much: not a ratio"),
         (["--jobs", "2"], "--jobs, --box: in virtual time only"),
-        (["--markdown", "no/where.md"], "--markdown no/where.md: there is no folder no;"),
+        (["--markdown", "no/where.md"], "--markdown no/where.md: the folder no does not exist;"),
     ],
 )
 def test_wrong_usage_is_found_before_anything_runs(

@@ -107,7 +107,7 @@ def test_the_plot_has_a_panel_for_each_scenario_and_kind_of_time(
     page = file.read_text().replace("\\u002f", "/")  # as plotly writes a slash
     assert page.count("Plotly.newPlot(") == 3
     assert all(f"{title} time" in page for title in ("x, real", "x, virtual", "y, real"))
-    assert "11 Mbit/s" in page and "to the run before: 1.1, undecided" in page and "c0ffee" in page
+    assert "11 Mbit/s" in page and "ratio to previous run: 1.1, undecided" in page and "c0ffee" in page
     assert 'src="http' not in page and "1 Tbit/s" not in page  # the trial that is not valid
 
 

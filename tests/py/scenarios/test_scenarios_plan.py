@@ -451,7 +451,7 @@ def test_all_points_of_a_case_with_gateways_are_captured_from_the_manifest_too(t
 def test_a_capture_point_that_is_not_there_is_named_with_its_line(tmp_path: Path) -> None:
     path = write(tmp_path, f'{TINY}[capture]\npoints = ["snd", "gw1-in"]\n')
     line = (
-        f"{path}:{TINY.count(chr(10)) + 2}: capture.points = 'gw1-in': there is no such node with [gateway] kind 'none'"
+        f"{path}:{TINY.count(chr(10)) + 2}: capture.points = 'gw1-in': no such node exists with [gateway] kind 'none'"
     )
     with pytest.raises(UsageError, match=re.escape(line)):
         load_plan(path)

@@ -58,7 +58,7 @@ def test_a_runs_line_counts_trials_by_cause() -> None:
     verdict = verdicts.of_run([*trials, verdicts.of_trial([STOLEN])], 24)
     assert verdict["valid"] is False
     assert verdict["summary"] == "6 of 24 trials not valid: machine's timers late (5), hypervisor took CPU (3)"
-    assert verdict["help"] == "this machine does not disturb virtual time: `lfp virtual --build`, then `--time virtual`"
+    assert verdict["help"] == "use virtual time: `lfp virtual --build`, then `--time virtual`"
     assert verdict["reasons"] == [
         "delay box: p99 lateness 38 ms (limit 1 ms): … (5 of 24 trials)",
         "hypervisor took 12% of the CPU (3 of 24 trials)",

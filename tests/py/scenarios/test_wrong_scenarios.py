@@ -386,7 +386,7 @@ TOGETHER = [
     in_table(
         "[capture]",
         'points = ["gw1-in"]',
-        "capture.points = 'gw1-in': there is no such node with [gateway] kind 'none'",
+        "capture.points = 'gw1-in': no such node exists with [gateway] kind 'none'",
     ),
     in_table(
         "[capture]",
