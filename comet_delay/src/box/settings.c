@@ -31,8 +31,9 @@ static const struct nc_option own_rows[] = {
                 "wire packets of one super-packet that are due within this time leave together"),
     NC_QUANTITY("lateness-limit", box.lateness_limit_ns, NC_UNIT_DURATION, "1ms", NC_NS_PER_US, 60 * NC_NS_PER_S,
                 "the verdict allows 1 % of packets to leave later than this, or than granularity and poll together"),
-    NC_QUANTITY("priority", box.worker.priority, NC_UNIT_COUNT, "10", 0, 99,
-                "real-time priority (SCHED_RR), so that busy hosts on the same machine do not make it late; 0 for none"),
+    NC_QUANTITY(
+        "priority", box.worker.priority, NC_UNIT_COUNT, "10", 0, 99,
+        "real-time priority (SCHED_RR), so that busy hosts on the same machine do not make it late; 0 for none"),
     NC_QUANTITY("threads", box.threads, NC_UNIT_COUNT, "1", 1, 2, "1 thread for both directions, or 2: one for each"),
     NC_CHOICE("napi", box.napi, napi_choices, "auto",
               "whether another processor runs the receiving stack of a TAP's host when the box is busy"),

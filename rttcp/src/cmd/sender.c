@@ -76,10 +76,11 @@ static int check_host(struct sender *sender, const char *theirs)
     if (!sender->settings->key.given || !ours[0] || strcmp(ours, theirs) != 0 || rttcp_is_here(&peer))
         return 0;
     rttcp_address_text(&peer, text, sizeof text);
-    return nc_fail(&s->error, NC_EXIT_FAILED,
-                   "--key: %s is not an address of this host, but this host's own receiver answers: something on the path "
-                   "sends it back",
-                   text);
+    return nc_fail(
+        &s->error, NC_EXIT_FAILED,
+        "--key: %s is not an address of this host, but this host's own receiver answers: something on the path "
+        "sends it back",
+        text);
 }
 
 static int say_hello(struct sender *sender)

@@ -212,7 +212,8 @@ static int check(struct rttcp_settings *settings, const bool *given, struct nc_e
     if (was_given("pace-burst", given) && !was_given("pace", given))
         return nc_fail(error, NC_EXIT_USAGE, "--pace-burst: needs --pace RATE");
     if (settings->receive && settings->samples && !settings->once)
-        return nc_fail(error, NC_EXIT_USAGE, "--samples: a receiver writes the samples of one session; give --once, too");
+        return nc_fail(error, NC_EXIT_USAGE,
+                       "--samples: a receiver writes the samples of one session; give --once, too");
     if (was_given("sample", given) && !settings->samples)
         return nc_fail(error, NC_EXIT_USAGE, "--sample: needs --samples FILE to write them to");
     if (settings->congestion && (!settings->congestion[0] || strcspn(settings->congestion, ":") > 15))
