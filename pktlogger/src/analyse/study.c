@@ -213,6 +213,20 @@ static void find_policer(struct pl_study *study, struct pl_policer *policer)
             study->losses.runs.at[policer->parts.at[i].run].cause = PL_LOSS_POLICER;
 }
 
+/* A policer that several transfers overload drops many parts at any length of the queue behind it, as chance would. Where
+ * no rate and burst explain so many losses, chance is not named. */
+static void doubt_chance(struct pl_loss_study *study)
+{
+    const unsigned chance = 1U << PL_LOSS_ANYWHERE | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
+    double lost = 0;
+    for (size_t i = 0; i < study->runs.n; i++)
+        lost += study->runs.at[i].n;
+    bool many = lost > PL_CHANCE_SEVERAL * (lost + (double)study->n);
+    for (size_t i = 0; study->several && many && i < study->runs.n; i++)
+        if (chance >> study->runs.at[i].cause & 1 && !(study->t->ruled_out & 1U << PL_LOSS_POLICER))
+            study->runs.at[i].cause = PL_LOSS_UNKNOWN;
+}
+
 /* Goes through the parts of transfers that lost some. */
 static int study_losses(struct pl_study *study, const struct pl_tables *tables, struct pl_policer *policer)
 {
@@ -242,6 +256,7 @@ int pl_study_run(struct pl_study *study, const struct pl_tables *tables)
         find_in_a_row(&study->losses, &policer);
         find_head_drops(&study->losses, &policer);
         find_policer(study, &policer);
+        doubt_chance(&study->losses);
     }
     pl_policer_free(&policer);
     return result;

@@ -82,6 +82,7 @@ enum { PL_MANAGED_RUNS = 2 };     /* others: a single one shows nothing */
 #define PL_CHANCE_LOW_PLACES 0.02 /* of the places: if fewer have no queue, their losses show nothing */
 #define PL_CHANCE_LOWEST 0.25     /* of the longest queue: the bound for "no queue" must be lower, or all are alike */
 #define PL_CHANCE_LOW 0.3 /* of the losses expected without a queue: chance makes so many, a full queue none; tuned */
+#define PL_CHANCE_SEVERAL 0.03 /* of the parts of several transfers: where more are lost, a policer may be why; tuned */
 
 /* Whether runs met a full queue, queue management, or something else (loss_judge.h) */
 #define PL_MIXED_OTHERS 0.25  /* of the runs: if so many are neither full nor chance, full ones are unknown */
