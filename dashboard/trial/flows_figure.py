@@ -1,5 +1,5 @@
-"""The figure of flows that share a line: their rates second by second, all together under the line's rate, those of the
-way back likewise, and below them Jain's index of those that ran all through a second."""
+"""The figure of flows that share a line. One panel a direction has their rates second by second and their sum under the
+line's rate. The lowest panel has Jain's index of the flows that ran during a whole second."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def flows_figure(seconds: Seconds) -> go.Figure:
     unit = scale(figure.data, "y", "rate_bps")
     for row, one in enumerate(ways, start=1):
         if np.isfinite(one.jain).any():
-            way = ", way back" if row > 1 else ""
+            way = ", reverse direction" if row > 1 else ""
             figure.add_trace(
                 _jain(one, f"Jain's index of the flows that run{way}", "dash" if way else "solid"), row=rows, col=1
             )
@@ -52,7 +52,7 @@ def flows_figure(seconds: Seconds) -> go.Figure:
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
     figure.update_xaxes(**AXIS)
     figure.update_yaxes(**AXIS)
-    for row, title in zip(range(1, rows), ("Rate", "Rate, way back"), strict=False):
+    for row, title in zip(range(1, rows), ("Rate", "Rate, reverse direction"), strict=False):
         figure.update_yaxes(title_text=unit.title(title), rangemode="tozero", row=row, col=1)
     figure.update_yaxes(title_text="Jain's index", range=[0, 1.05], row=rows, col=1)
     figure.update_xaxes(title_text="Time since the first flow's first octet (s)", row=rows, col=1)

@@ -14,7 +14,7 @@ from netcommon import trial_tables
 
 F64 = NDArray[np.float64]
 QUEUES, OUTAGES = "queue.parquet", "recovery.json"
-WAYS = {"forward": "to the receiver", "reverse": "way back"}  # values of column `direction`, in words
+WAYS = {"forward": "to the receiver", "reverse": "reverse direction"}  # values of column `direction`, in words
 MEASURE = (
     "Latency: each exchange at the time of its end, from the request's send to the response's last octet. At the "
     "bottleneck: packets from their arrival at the delay box until their last bit left it, in spans of 0.1 s or more, "

@@ -244,20 +244,20 @@ _IN_ORDER = (
     }),
     *_outcomes("int", {f"latency_{key}_ns": f"Latency of an exchange, {label}" for key, label in LATENCIES.items()}),
     *_outcomes("float", {
-        "flow_jain_min": "Least of Jain's index of a second, while all flows run",
-        "reverse_flows_bps": "Throughput of all flows on the way back while all run",
-        "reverse_flow_share": "Share of this flow on the way back while all run",
-        "reverse_flow_jain": "Jain's index of the flows on the way back while all run",
-        "reverse_flow_jain_min": "Least of Jain's index of a second on the way back",
+        "flow_jain_min": "Minimum over seconds of Jain's index, while all flows run",
+        "reverse_flows_bps": "Throughput of all flows in the reverse direction while all run",
+        "reverse_flow_share": "Share of this flow in the reverse direction while all run",
+        "reverse_flow_jain": "Jain's index of the flows in the reverse direction while all run",
+        "reverse_flow_jain_min": "Minimum over seconds of Jain's index in the reverse direction",
         "responsiveness_rpm": "Responsiveness under load, round trips a minute",
         "responsiveness_foreign_rpm": "Responsiveness of the exchanges, round trips a minute",
         "responsiveness_loaded_rpm": "Responsiveness of the load's own connections, round trips a minute",
     }),
     Column("responsiveness_confidence", "text", "outcome", "Confidence in the responsiveness"),
-    *_outcomes("int", {"reverse_ecn_marks_box": "Packets on the way back that the box marked CE"}),
+    *_outcomes("int", {"reverse_ecn_marks_box": "Packets in the reverse direction that the box marked CE"}),
     *_outcomes("int", {
         f"{prefix}{name}": f"{label}{end}"
-        for prefix, end in (("", ""), (REVERSE, ", way back"))
+        for prefix, end in (("", ""), (REVERSE, ", reverse direction"))
         for name, label in (
             *((f"sojourn_{key}_ns", f"Time at the bottleneck, {LATENCIES[key]}") for key in SOJOURNS),
             *((f"queued_{key}_bytes", f"Octets at the bottleneck, {LATENCIES[key]}") for key in QUEUED),

@@ -24,7 +24,7 @@ _KEPT = "lfp_shared"  # key in the table's metadata
 _AROUND = {"plain": {"gateway": None}}  # a flow next to the transfer that goes around its gateways
 WAYS = ("forward", "reverse")  # of column `direction`: what senders and what receivers sent
 _DOUBLES = ("bps", "flows_bps", "flow_jain")
-_BACK = ("flows_bps", "flow_share", "flow_jain", "flow_jain_min")  # columns that the way back has, too
+_BACK = ("flows_bps", "flow_share", "flow_jain", "flow_jain_min")  # columns that the reverse direction has, too
 SAMPLES = "tcp_info.parquet"
 FLOWS = "flows"  # name of the table, of the folder of other flows, and of their key in transfer.json
 
@@ -76,7 +76,7 @@ def of_trial(folder: Path, *, back: bool = False) -> Shared | None:
 
 
 def _turned(params: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of the way back under the names of the way to the receiver."""
+    """The parameters of the reverse direction under the forward direction's names."""
     back = {name.removeprefix("ba_"): value for name, value in params.items() if name.startswith("ba_")}
     turned = dict(params) | {name: value for name, value in back.items() if value is not None}
     return turned if params.get("change") in (None, "none") else turned | {"rate_trace": "unknown"}

@@ -109,7 +109,7 @@ def test_rates_of_both_ways_have_a_panel_each(path: Path) -> None:
     assert found is not None and found.back is not None
     assert [flow.name for flow in found.back.flows] == [flow.name for flow in found.flows]
     names = [trace.name for trace in flows_figure(found).data]
-    assert names.count("rival, bbr") == 2 and "Jain's index of the flows that run, way back" in names
+    assert names.count("rival, bbr") == 2 and "Jain's index of the flows that run, reverse direction" in names
 
 
 def test_seconds_of_earlier_runs_have_one_direction(path: Path) -> None:
