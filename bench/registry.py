@@ -52,9 +52,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Result:
-    """Pairs that were measured alternately, or a table of rows. The figure of pairs is their median; that of rows is
-    the share of them that are within their bounds. ``base_name`` None: there is no base. ``extra``: further figures.
-    ``method``: how rows were measured, for the published page."""
+    """Pairs that were measured alternately, or a table of rows. The figure of pairs is their median. The figure of a
+    table is the share of its rows that are within their bounds. ``base_name`` None: there is no base. ``extra``:
+    further figures. ``method``: how rows were measured, for the published page."""
 
     name: str
     unit: str

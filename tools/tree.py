@@ -12,8 +12,8 @@ CACHES = {"__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypoth
 
 
 def tracked() -> list[Path]:
-    """The files of the tree, relative to the root: those that git knows and that exist. In an unpacked archive, which
-    git does not know: all files except those that were made since."""
+    """The files of the tree, relative to the root: all that git knows and that exist. In an unpacked archive, which git
+    does not know, they are all files except those that were made since."""
     if not (ROOT / ".git").exists():
         found = (file.relative_to(ROOT) for file in ROOT.rglob("*") if file.is_file())
         return [file for file in found if file.parts[0] not in MADE and not set(file.parts) & CACHES]

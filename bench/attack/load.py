@@ -1,8 +1,8 @@
 """``attack.load``: working clients during all attacks at once, for an hour of virtual time.
 
-A port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that hang, and an
-observer of state (`show`), while no unreserved memory is left. No connection of a working client may be lost or deliver
-wrong octets, and none may take longer than 1.5 times the longest of the same clients alone.
+The attacks are a port scan, more idle connections than there are descriptors for, slow readers, look-ups of names that
+hang, and an observer of state (`show`). Meanwhile no unreserved memory is left. No connection of a working client may
+be lost or deliver wrong octets, and none may take longer than 1.5 times the longest of the same clients alone.
 """
 
 from __future__ import annotations

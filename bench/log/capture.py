@@ -1,6 +1,6 @@
 """log.capture: `pktlogger capture` of 1,500-byte packets as fast as iperf3 sends them, compared with tcpdump.
 
-One CUBIC stream over a veth pair, with the offloads of both hosts off, so that every packet travels on its own. The
+One CUBIC stream runs over a veth pair. The offloads of both hosts are off, so that every packet travels on its own. The
 captures are at the receiver's interface, with the same snap length, ring and disk. Both write one file, which is
 removed. In each round the stream runs without a capture, with tcpdump and with pktlogger, in turns that rotate; the
 ratio compares the rates of the last two.

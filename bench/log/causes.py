@@ -1,9 +1,9 @@
 """``log.causes``: how often `pktlogger analyse` is right about what limited a transfer and why packets were lost.
 
-Seeded trials in virtual time (causes_trials), each judged by the captures of both ends alone, and compared with the
-kernel's own view and the delay box's record (causes_truth). ``--pairs N`` runs N trials of each kind, from seed 1000
-on, and N of each kind of loss with each control. It yields two confusion tables, how many drops the captures alone
-found, and how causes of losses are judged where time stamps are late (causes_late); ``--publish
+Seeded trials in virtual time (causes_trials) are judged by the captures of both ends alone. Each judgement is compared
+with the kernel's own view and the delay box's record (causes_truth). ``--pairs N`` runs N trials of each kind, from
+seed 1000 on, and N of each kind of loss with each control. It yields two confusion tables, how many drops the captures
+alone found, and how causes of losses are judged where time stamps are late (causes_late); ``--publish
 docs/reference/causes.md`` writes the page.
 """
 

@@ -1,8 +1,8 @@
 """virtual.programs: third-party programs over a path of 100 ms and 1 % loss in virtual time, each twice.
 
-A script (``scripts/*.sh``) runs in the sending host of the network and prints a result with times in it. Its two
-runs have one seed, so they should print the same. A program that computed for long is named, and then the times of both
-runs may differ by 1 %. A script whose programs the machine does not have is left out, with the names of these.
+A script (``scripts/*.sh``) runs in the sending host of the network and prints a result with times in it. Its two runs
+have one seed, so they should print the same. A program that computed for long is named, and then the times of both runs
+may differ by 1 %. A script whose programs the machine does not have is left out, and a line names these programs.
 """
 
 from __future__ import annotations

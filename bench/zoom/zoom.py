@@ -1,4 +1,5 @@
-"""``dashboard.zoom``: how long a trial's page takes in Chromium until its timeline is drawn, and how long each zoom.
+"""``dashboard.zoom``: how long a trial's page takes in Chromium until its timeline is drawn, and how long each zoom
+takes.
 
 The trial is made up (columns.py): ``--packets`` segments, a million by default; a hundred million need 18 GB of memory
 and 40 GB below ``/var/tmp``. ``--pairs`` zooms (default 100) go to random places and widths, from the whole transfer to

@@ -41,9 +41,9 @@ def sides(
     metric: str,
     metric_name: str,
 ) -> Sides | None:
-    """Points over the numeric setting with most values, or else over the text with most. `headings`: the settings that
-    differ, by their columns, with their names; `settings`, `points`: of each cell, whose `x` is filled in here. None
-    where no setting differs."""
+    """Points over the numeric setting with most values. Without a numeric setting they are over the text with most
+    values. `headings`: the names of the settings that differ, by column. `settings`, `points`: one of each cell; the
+    points' `x` is filled in here. None where no setting differs."""
     if not headings:
         return None
     columns = {name: [setting[name] for setting in settings] for name in headings}

@@ -1,7 +1,8 @@
-"""Controls of which one chooses: a browser's own select, slider, radio buttons and checkboxes (assets/controls.js).
+"""Controls that offer a choice: a browser's own select, slider, radio buttons and checkboxes (assets/controls.js).
 
 Rejected: dcc.Dropdown, dcc.RadioItems and dcc.Checklist of Dash 4. The dropdown's focused element is hidden from screen
-readers, its name lacks its label, and the other two nest a control in a control. And dcc.Slider, whose steps are even.
+readers, its name lacks its label, and the other two nest a control in a control. Rejected as well: dcc.Slider, whose
+steps are even.
 """
 
 from __future__ import annotations

@@ -43,10 +43,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Trial:
-    """One trial's folder. `summary`: pktlogger's, empty without a capture. `server_summary`: pktlogger's summary of the
-    far gateway's connections, empty without gateways. `realtime_offset_ns`: CLOCK_REALTIME − CLOCK_MONOTONIC where the
-    trial ran; None: not recorded. `back`: it is what the receivers sent (`turned`), with tables of its own in
-    `path`."""
+    """One trial's folder. `summary`: pktlogger's summary, empty without a capture. `server_summary`: pktlogger's
+    summary of the far gateway's connections, empty without gateways. `realtime_offset_ns`: CLOCK_REALTIME −
+    CLOCK_MONOTONIC where the trial ran; None: not recorded. `back`: it is what the receivers sent (`turned`), with
+    tables of its own in `path`."""
 
     number: int
     path: Path

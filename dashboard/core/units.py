@@ -3,7 +3,7 @@ axis are there, they are divided by the unit that suits the greatest value drawn
 unit.
 
 netcommon.readable owns units and texts. Rejected: one unit for each kind of axis, which writes 600k KB on a long fat
-path; and the number formats of plotly in hover texts, which cannot choose a unit.
+path. Rejected: the number formats of plotly in hover texts, which cannot choose a unit.
 """
 
 from __future__ import annotations

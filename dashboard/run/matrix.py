@@ -40,7 +40,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Panel:
-    """One series, its cells by row and column. Where there is no cell, nothing was measured, or no trial is valid."""
+    """One series, its cells by row and column. A cell is missing where nothing was measured, or no trial is valid."""
 
     series: str
     cells: dict[Place, Span]

@@ -39,8 +39,8 @@ class Observation:
 
 @dataclass(frozen=True)
 class Level:
-    """The valid repeats at one window: the span of throughput in bit/s. With enough repeats that are not copies also
-    the mean's confidence interval, and that of s where s was measured."""
+    """The valid repeats at one window: the span of throughput in bit/s. With enough repeats that are not copies, also
+    the confidence interval of the mean throughput, and of the mean s where s was measured."""
 
     window_bytes: int
     bps: Span

@@ -1,8 +1,8 @@
 """What the page of a run has on top while the run is under way: how far it is, the trials that run now, and the growing
 timeline of the one in real time.
 
-Each open page asks twice a second. When a trial has ended, and when the run has, the whole page is made again: its
-figure, its table of trials and its verdict have grown by then.
+Each open page asks twice a second. When a trial ends, and when the run ends, the whole page is made again: its figure,
+its table of trials and its verdict have grown by then.
 """
 
 from __future__ import annotations

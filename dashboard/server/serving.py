@@ -106,8 +106,8 @@ def _announce(url: str) -> None:
 
 
 def _linked(runs_dir: Path) -> list[Path]:
-    """The targets of links in the folder of runs, which may be read: the folder is the user's own, and so are its
-    links."""
+    """The targets of links in the folder of runs. The server may read them, because the folder is the user's own, and
+    so are its links."""
     entries = sorted(runs_dir.iterdir()) if runs_dir.is_dir() else []
     return [entry.resolve() for entry in entries if entry.is_symlink() and entry.is_dir()]
 

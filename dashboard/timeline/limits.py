@@ -42,8 +42,9 @@ class Limits:
         return np.asarray([np.interp(t_ns, edges, row) for row in self.until])
 
     def band(self, t0: int, t1: int, bins: int) -> tuple[I64, I64, NDArray[np.uint8], bool]:
-        """Spans that a screen can show, with their causes: those of the view, or, where they are more than `bins`, the
-        cause that had most of the time in each of `bins` equal parts. The last value says which of the two it is."""
+        """Spans that a screen can show, with their causes: the spans of the view or, where there are more than `bins`,
+        `bins` equal parts, each with the cause that had most of its time. The last value says which of the two was
+        returned."""
         first = int(np.searchsorted(self.t1_ns, t0, side="right"))
         last = int(np.searchsorted(self.t0_ns, t1, side="left"))
         if last - first <= bins:

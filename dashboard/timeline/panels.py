@@ -85,8 +85,8 @@ def _add_capacity(figure: Sheet, view: View, row: int) -> None:
 
 
 def add_rtt(figure: Sheet, view: View, row: int) -> None:
-    """Draws the samples of the round-trip time, and the kernel's smoothed one. Many samples are a step line, which a
-    browser draws far faster than marks. It is broken where ACKs of new data give no sample."""
+    """Draws the samples of the round-trip time, and the kernel's smoothed one. Many samples are drawn as a step line,
+    which a browser draws far faster than marks. The line is broken where ACKs of new data give no sample."""
     tl = view.timeline
     if tl.srtt.t_ns.size:
         _add_steps(figure, view, row, "ns", tl.srtt, "rtt.smoothed", "rtt.smoothed.what", PURPLE)
@@ -222,8 +222,8 @@ def _add_level(figure: Sheet, view: View, row: int, key: str, bps: float) -> Non
 @dataclass(frozen=True)
 class Panel:
     """One row of the figure: the key of its axis's title, which has no unit, its share of the height, the function that
-    draws it, and the base unit in which it draws. Without one the axis counts bytes of the stream, or, for a `band`,
-    nothing."""
+    draws it, and the base unit in which it draws. Without a base unit the axis counts bytes of the stream, or, for a
+    `band`, nothing."""
 
     title: str
     height: float

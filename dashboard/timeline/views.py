@@ -50,9 +50,9 @@ class Asked:
 
 
 def asked(loaded: Timeline, flow: int, query: Mapping[str, str]) -> Asked:
-    """What a query asks for: `from` and `to` in s, with `event` (`next`, `previous`) moved to the event next to their
-    middle; or `visit` (a number, or `whole`); by default the first view. Raises LfpError (status 2) if a time or number
-    is malformed."""
+    """What a query asks for: `from` and `to` in s, with `event` (`next`, `previous`) the view moves to the event next
+    to their middle; or `visit` (a number, or `whole`); by default the first view. Raises LfpError (status 2) if a time
+    or number is malformed."""
     bin_ns = round(_number(query, "bin", 0.0) * 1e9)
     if "from" in query or "to" in query:
         longest = max(loaded.duration_ns, LEAST_NS)

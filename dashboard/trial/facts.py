@@ -22,7 +22,8 @@ def trial_row(run: Run, number: int) -> Json:
 
 def trial_name(run: Run, trial: Trial) -> str:
     """`Trial 40: profile.name bsd-1995, transfer.window 256 KB, repeat 1`: the settings that tell the trial from the
-    run's others. Where none does, its profile and path. A run without repeats names none."""
+    run's others. Where no setting does, the trial's profile and path. In a run without repeats the repeat is not
+    named."""
     names, row = varied(run), trial_row(run, trial.number) or trial.params
     parts = in_words(run, names, row) if names else _usual_words(trial.params)
     if any(one.get("repeat") for one in (trial.params, *run.rows)):

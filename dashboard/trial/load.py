@@ -24,7 +24,8 @@ MEASURE = (
 
 @dataclass(frozen=True)
 class Latency:
-    """The exchanges of a flow, in order of the time of their ends, s since the trial's origin; latencies in ns."""
+    """The exchanges of a flow, in order of their ends. ``t_s``: the ends, since the trial's origin; ``ns``: the
+    latencies."""
 
     name: str
     t_s: F64
@@ -53,7 +54,8 @@ class Load:
 
 
 def load(trial: Trial) -> Load | None:
-    """None for a trial that has neither exchanges nor a record of the delay box, and for those of older runs."""
+    """Latencies and queues of a trial. None for a trial with neither exchanges nor a record of the delay box, and for
+    trials of older runs."""
     monotonic_ns, realtime_ns = (_origin_ns(trial, clock) for clock in ("monotonic", "realtime"))
     exchanges = []
     for name, file in latencies.files(trial).items():

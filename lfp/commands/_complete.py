@@ -68,8 +68,8 @@ def offered(words: list[str], incomplete: str) -> list[Item]:
 
 
 def _option(words: list[str], incomplete: str) -> tuple[str, str, str]:
-    """The option whose value is being typed, if any; the value so far; and the part of the word that bash, which breaks
-    words at ``=``, has cut off."""
+    """The option whose value is being typed, if any; the value so far; and the part of the word that bash has cut off,
+    because it breaks words at ``=``."""
     joined = ""
     if incomplete == "=":
         words, incomplete, joined = words[:-1], "", f"{words[-1]}=" if words else ""

@@ -209,7 +209,8 @@ def _exchanging(trial: dict[str, Any]) -> bool:
 
 def _limited(metrics: dict[str, Any]) -> str:
     """What limited the sender most, by the analysis's verdict, and its share of the time; empty without captures. With
-    request and response the sender of the messages that it names, whose application waits for the other messages."""
+    request and response this is the sender of the messages that the verdict names; its application waits for the other
+    messages."""
     cause, share = metrics.get("limits_cause"), metrics.get("limits_share")
     if cause is None:
         return ""

@@ -2,7 +2,7 @@
 
 causes.json next to this module is the output of `pktlogger --causes-json`; `make tables` writes it. So no tool is
 needed for the names when results are read. Rejected: asking the tool, which is not installed where results are only
-read; a module of the package pktlogger, which loads Arrow.
+read. Rejected: a module of the package pktlogger, which loads Arrow.
 """
 
 from __future__ import annotations

@@ -142,8 +142,8 @@ def _line_bps(setting: Scenario, line: Direction) -> float:
 
 def held_bytes(setting: Scenario, way: Literal["ab", "ba"]) -> int:
     """The most that the delay box holds in one direction, by the box's own rule: rate × delay and the queue, on every
-    channel, at the path's beginning or after a change. Without jitter. 0: the path sets no rate, so the box cannot plan
-    its memory."""
+    channel, at the path's beginning or after a change. Jitter does not count. 0: the path sets no rate, so the box
+    cannot plan its memory."""
     return max(_held_bytes(line) for line in setting.path.phases(way))
 
 

@@ -22,11 +22,11 @@ _SUFFIXES = ("_ns", "_bps", "_bytes", "_ppb")
 
 @dataclass(frozen=True)
 class Setting:
-    """``says``: SCENARIO.md's words. ``default``, ``allowed``: its other two cells, if they do not follow from model
-    and tool. ``column``: in results, the key where it is empty; None: no column. ``label``: the column in words.
-    ``null``: a column has null for 0. ``given``: the tool's option of the same name gets the value; a text names the
-    flag that switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the gateways that use it. ``once``:
-    the path has it once, not for each direction."""
+    """``says``: the words in SCENARIO.md's row. ``default``, ``allowed``: the row's other two cells, if they do not
+    follow from model and tool. ``column``: the column of the results; empty: named like the key; None: no column.
+    ``label``: the column in words. ``null``: a column has null for 0. ``given``: the tool's option of the same name
+    gets the value; a text names the flag that switches the key off. ``iperf3``: why iperf3 cannot do it. ``kinds``: the
+    gateways that use it. ``once``: the path has it once, not for each direction."""
 
     says: str
     column: str | None = ""

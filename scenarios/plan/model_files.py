@@ -115,8 +115,9 @@ def _word(word: str, change: Change) -> str:
 
 
 def _of_text(text: str, change: Change) -> str:
-    """A model's text with another name of its file, if it has one. A table or distribution may have a correlation
-    (``,25%``) behind its file, a distribution its deviation before that; so a name may have commas."""
+    """A model's text with another name of its file, if it has one. Behind its file a table or distribution may have a
+    correlation (``,25%``), and before that a distribution has its deviation. Both are cut from the text's end, so a
+    name may have commas."""
     kind, _, name = text.partition(":")
     behind = ""
     if kind not in _KINDS or not name:

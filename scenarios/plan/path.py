@@ -1,4 +1,4 @@
-"""[path]: the keys of the delay box's parameters, in both directions and in one, and the keys that the path has once.
+"""[path]: the keys of the delay box's parameters, for both directions and for one, and the keys that the path has once.
 
 Each key is one row, and everything else follows from it (keys.py). The row of a new parameter goes behind
 ``harmonize``, or to the end if the path has it only once.

@@ -1,4 +1,4 @@
-"""[sweep], [case] and [quick]: tables that name keys of the others. Unknown names in them are errors, also in a case
+"""[sweep], [case] and [quick]: tables that name keys of other tables. Unknown names in them are errors, even in a case
 that no trial has, and in [quick] without ``--quick``.
 """
 

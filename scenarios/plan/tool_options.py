@@ -1,9 +1,9 @@
 """The tool's option behind each key of a scenario, with its bounds and choices.
 
 Bounds and choices belong to the tool's table of options and to nothing else. The installed tool is asked for them when
-a value is validated (once, ``netcommon.options`` keeps the answer), so a scenario that validates does not fail in its
-trial, and a tool with other bounds needs no change here. Without the tool there are no bounds: the trial would not
-start either. Rejected: bounds in the scenario's model, which differed from the tools' in three places.
+a value is validated (once, ``netcommon.options`` keeps the answer), so the tool does not refuse a value in a trial, and
+a tool with other bounds needs no change here. Without the tool there are no bounds: the trial would not start either.
+Rejected: bounds in the scenario's model, which differed from the tools' in three places.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two runs cell by cell: which settings both have, and what the repeats say of each of them (``judgement``); and the
+"""Two runs cell by cell: which settings both have, and what the repeats say of each of them (``judgement``). Also the
 comparison in words, as ``lfp compare``, ``lfp gate`` and the dashboard show it."""
 
 from __future__ import annotations

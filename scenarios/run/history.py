@@ -34,8 +34,8 @@ UNDECIDED = "undecided"
 
 @dataclass(frozen=True)
 class Entry:
-    """A cell of a run. ``setting``: its columns; ``ratio``: of its median to the median in the previous run with this
-    cell; ``interval``: the ratio's, 95 %; ``change``: same, changed or undecided. All three are None in the first run
+    """A cell of a run. ``setting``: its columns; ``ratio``: its median / the median in the previous run with this cell;
+    ``interval``: the ratio's 95 % interval; ``change``: same, changed or undecided. All three are None in the first run
     that has the cell."""
 
     run: Path

@@ -86,10 +86,10 @@ def _side(rows: Sequence[Row], metric: str, alike: bool) -> Side:
 
 @dataclass(frozen=True)
 class Cell:
-    """One setting on both sides. ``ratio``: of the medians, run / base. ``interval``: the ratio's, 95 %, not corrected
-    for other cells; ``p``: two-sided, of the hypothesis that the ratio is inside the margin, Holm-corrected. Both are
-    None where the repeats are too few to decide, or the values have no ratio. ``delta``: Cliff's, -1 … 1; None where a
-    side has one observation. ``verdict``: one of `VERDICTS`."""
+    """One setting on both sides. ``ratio``: median of the run / median of the base. ``interval``: the ratio's 95 %
+    interval, not corrected for other cells; ``p``: two-sided, of the hypothesis that the ratio is inside the margin,
+    Holm-corrected. Both are None where the repeats are too few to decide, or the values have no ratio. ``delta``:
+    Cliff's delta, -1 … 1; None where a side has one observation. ``verdict``: one of `VERDICTS`."""
 
     setting: Row
     base: Side

@@ -61,7 +61,7 @@ class ProgressFile:
 
 class RunProgress:
     """Context manager around the trials of one run. ``done`` prints a trial's line and moves the bar. ``expected_s``:
-    the wall time that a trial is expected to add to the run; by default its own duration in real time. ``taken``: is
+    the wall time that a trial is expected to add to the run; by default its own duration in real time. ``taken`` is
     called with each trial that ends and the wall time that it added, in seconds. ``run_dir``: the folder for
     progress.json; None: no file is written."""
 

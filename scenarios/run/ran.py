@@ -1,4 +1,5 @@
-"""Whether a run's gateways are the program that the user means, by content: before the run and after it.
+"""Whether a run's gateways are the program that the user means. The files' contents are compared, before the run and
+after it.
 
 Without this a gate of two builds could compare a build with itself, or with a program that no trial started.
 """

@@ -3,8 +3,8 @@ waited (its sojourn), how many octets waited at any time, and what was marked an
 
 A sojourn runs from a packet's arrival at the box until its last bit has left the bottleneck. So it includes the
 packet's own time on the line, and the time on an access line in front. CoDel (RFC 8289) and DualPI2 (RFC 9332) bound
-the same time without the packet's own. Percentiles of sojourns count packets. Those of the octets in the queue count
-time, from the first arrival to the last exit.
+the same time without the packet's own. Percentiles of sojourns are taken over packets. Percentiles of the octets in the
+queue are taken over time, from the first arrival to the last exit.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "max": 1.0}
 
 @dataclass(frozen=True)
 class Packets:
-    """The packets that came to the bottleneck of a direction, in order of arrival, ns and octets as the rate counts
-    them. ``left_ns``: when the last bit left the bottleneck, or when the queue dropped the packet."""
+    """The packets that came to the bottleneck of a direction, in order of arrival. Times are in ns; octets are those
+    that the rate counts. ``left_ns``: when the last bit left the bottleneck, or when the queue dropped the packet."""
 
     arrived_ns: I64
     left_ns: I64
@@ -119,9 +119,10 @@ def _occupancy(packets: Packets) -> tuple[I64, I64]:
 
 
 def of_record(table: Mapping[str, NDArray[Any]], fates: list[str], way: int, overhead: int) -> Packets | None:
-    """The packets of a direction in a box's table of packets; None where there are none. ``overhead``: octets that the
-    rate counts for a packet, less those of `wire_len`. Duplicates are made behind the bottleneck, and what a model lost
-    in front of it or a policer dropped never waited. A packet that the queue did not take waited for no time."""
+    """The packets of a direction in a box's table of packets; None where there are none. ``overhead``: (octets that the
+    rate counts for a packet) − `wire_len`. Duplicates are left out, because they are made behind the bottleneck. So are
+    packets that a model lost in front of it or a policer dropped, because they never waited. A packet that the queue
+    did not take waited for no time."""
     own = np.flatnonzero((table["direction"] == way) & (table["copy"] == 0))
     own = own[np.argsort(table["number"][own], kind="stable")]
     exits, fate = table["t_queue_exit_ns"][own], table["fate"][own]

@@ -116,8 +116,8 @@ class Shared:
 
     @property
     def fair(self) -> list[float | None]:
-        """Jain's index of each second, of the flows that ran all through it: None of fewer than two, and where none of
-        them had anything."""
+        """Jain's index of each second, over the flows that ran all through it. None with fewer than two such flows, and
+        if none of them had any octets."""
         both = [np.flatnonzero(own) for own in self.whole.T]
         return [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
 
@@ -138,8 +138,8 @@ class Shared:
 
 
 def counts(ends: Mapping[str, Mapping[str, Any]], offset_ns: int | None = None) -> list[Count]:
-    """The counts of flows by name, from their senders' last objects. Empty where a flow has none, because nothing can
-    be said then of all."""
+    """The counts of flows by name, from their senders' last objects. Empty if a flow has no count, because the flows
+    cannot be compared then."""
     found = [Count.of(name, own, offset_ns) for name, own in ends.items()]
     known = [one for one in found if one is not None]
     return known if len(known) == len(found) else []

@@ -1,10 +1,10 @@
 """Responsiveness under working conditions, in round trips a minute (RPM): the IETF's draft-ietf-ippm-responsiveness,
 with the test parameters, the trimmed means and the aggregation of its case without TLS.
 
-A trial gives the latencies of exchanges of request and response beside the load (the draft's `http_f`) and the smoothed
-RTTs that the load's own senders measured, which the draft allows where probes cannot be multiplexed into the load
-(`http_l`). What a trial does not do as the draft says is in docs/reference/responsiveness.md: among others the probes
-keep one connection, so there is no `tcp_f`.
+A trial gives the latencies of exchanges of request and response that run next to the load (the draft's `http_f`) and
+the smoothed RTTs that the load's own senders measured, which the draft allows where probes cannot be multiplexed into
+the load (`http_l`). docs/reference/responsiveness.md lists where a trial differs from the draft. For example, the
+probes keep one connection, so there is no `tcp_f`.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ def trimmed_mean(values: NDArray[Any]) -> float | None:
 
 def of(exchanges: Timed, trips: Timed, octets: Sequence[F64], begin_ns: int, end_ns: int) -> dict[str, Any]:
     """The columns. ``exchanges``: latencies by the time of their end; ``trips``: smoothed RTTs of the load, empty where
-    they are not those of the path; ``octets``: for each load flow what had arrived at ``begin_ns`` and after each
-    interval. ``responsiveness_rpm`` is of the first interval at which goodput and then responsiveness are stable
-    (confidence high), or of the last one (medium; low with fewer intervals than a moving average has). Empty where no
-    exchange ended in any of them."""
+    they are not RTTs of the whole path; ``octets``: for each load flow what had arrived at ``begin_ns`` and after each
+    interval. ``responsiveness_rpm`` belongs to the first interval at which goodput and then responsiveness are stable
+    (confidence high). Without such an interval it belongs to the last one (confidence medium, or low with fewer
+    intervals than a moving average has). Empty where no exchange ended in any of them."""
     intervals = int((end_ns - begin_ns) // INTERVAL_NS)
     each = [_at(exchanges, trips, begin_ns, number + 1) for number in range(intervals)]
     if not each or each[-1][0] is None:

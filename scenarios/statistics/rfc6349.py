@@ -6,14 +6,14 @@
 | tcp_efficiency | (bytes sent - bytes sent again) / bytes sent, as the sender's kernel counts them |
 | buffer_delay | (mean RTT during the transfer - baseline) / baseline, which is the RTT of the empty path |
 
-The RFC gives the last two as percentages; these are ratios, as all columns without a unit. A path without a rate, or
-with a rate trace, has no ideal time, one without delay no baseline. In both cases the column is null. Where the path's
-rate changes, the ideal time follows the rate at each moment since the transfer's beginning (null if the beginning is
-unknown). A policer in front of the path's rate lets its burst pass at that rate, and then no more than its own rate: a
-token bucket that is full when the transfer begins. How much passes a policer that marks packets instead of dropping
-them is unknown, so the column is null. Where the path's delay changes, the baseline is the mean of its values at the
-samples' times. The mean RTT is the mean of the sender's samples of its smoothed RTT. Behind gateways the sender's TCP
-ends at the near one, so only the first column says something about the path there.
+The RFC gives the last two as percentages; these are ratios, like all columns without a unit. A path without a rate, or
+with a rate trace, has no ideal time. A path without delay has no baseline. In both cases the column is null. Where the
+path's rate changes, the ideal time follows the rate at each moment since the transfer's beginning (null if the
+beginning is unknown). A policer in front of the path's rate lets its burst pass at that rate, and then no more than its
+own rate: a token bucket that is full when the transfer begins. How much passes a policer that marks packets instead of
+dropping them is unknown, so the column is null. Where the path's delay changes, the baseline is the mean of its values
+at the samples' times. The mean RTT is the mean of the sender's samples of its smoothed RTT. Behind gateways the
+sender's TCP ends at the near one, so only the first column says something about the path there.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ Series = tuple[I64, I64]  # times, and the octets that had arrived by then
 
 
 def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Series | None:
-    """Times in CLOCK_REALTIME, ns, and all octets that had arrived by then, those of a flow's connections together.
+    """Times in CLOCK_REALTIME, ns, and how many octets of a flow had arrived by then, all of its connections together.
     None where its connections are not captured at the receiver, or the capture missed some of their packets. Arguments
     as of `captured.of_flow`."""
     client = read_json(folder / "summary.json") or {}

@@ -4,7 +4,7 @@ second, in `live.jsonl` of the trial's folder.
 They come from the kernel (sock_diag(7)) and not from the transfer tool, so all tools are watched in the same way. A
 thread asks through a socket that was made in the sender's namespace. One query takes some 0.1 ms. The file is only for
 watching and is removed when the transfer ends: tcp_info.parquet has the samples that count. Rejected: `ss`, which would
-be a new process for every query; and watching in virtual time, where each reading of the clock advances it.
+be a new process for every query. Rejected: watching in virtual time, where each reading of the clock advances it.
 """
 
 from __future__ import annotations

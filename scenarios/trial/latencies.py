@@ -39,7 +39,7 @@ def read(file: Path) -> Timed:
 
 def columns(folder: Path) -> dict[str, Any]:
     """The trial's responsiveness (`statistics.responsiveness.of`), while all flows of the load and of the exchanges
-    run. Empty where a trial has no such load or no exchanges beside it."""
+    run. Empty where a trial has no such load, or no exchanges next to it."""
     exchanges = [read(file) for file in files(folder).values()]
     load = [
         (folder / captured.REVERSE if back else folder, flow)

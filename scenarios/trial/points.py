@@ -2,9 +2,9 @@
 
 Neighbouring points that show a connection in common are the ends of a *leg*. Between two neighbours that show none, a
 gateway or a proxy ends the connections and opens others. Consecutive legs belong to one connection, which is analysed
-from its first point to its last one. The tables of the first connection are where a trial has those of its only
-connection, and the tables of the last one where it has those of the connection behind gateways. So all code that reads
-trials reads these, too. Rejected: asking the user which points are a gateway's, because the captures show it.
+from its first point to its last one. The tables of the first connection are stored like those of a trial with a single
+connection. The tables of the last connection are stored like those of the connection behind gateways. So all code that
+reads trials reads these, too. Rejected: asking the user which points are a gateway's, because the captures show it.
 """
 
 from __future__ import annotations

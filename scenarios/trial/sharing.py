@@ -41,9 +41,9 @@ class Flow:
 
 
 def bulk(folder: Path, *, back: bool = False) -> list[Flow]:
-    """The flows of a trial whose octets go one way, from senders to receivers, or ``back``: the other way of both at
-    once. Empty where a flow has failed. Flows of request and response are left out, because their octets go both
-    ways."""
+    """The flows of a trial whose octets go one way, from senders to receivers, or with ``back`` in the reverse
+    direction of flows that send both ways at once. Empty where a flow has failed. Flows of request and response are
+    left out, because their octets go both ways."""
     end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
     others, asked = end.get(FLOWS) or {}, read_json(folder / "flows.json") or []
     if {flow["flow_name"] for flow in asked} != others.keys():
@@ -59,7 +59,8 @@ def bulk(folder: Path, *, back: bool = False) -> list[Flow]:
 
 
 def of_trial(folder: Path, *, back: bool = False) -> Shared | None:
-    """None for a trial of one flow one way, and where one of several says nothing. ``back``: see `bulk`."""
+    """How the flows of a trial shared the line. None for a single flow that sends one way, and where one of several
+    flows has no count. ``back``: see `bulk`."""
     end, params = read_json(folder / "transfer.json") or {}, read_json(folder / "params.json")
     flows = bulk(folder, back=back)
     alone = not (end.get(FLOWS) or any(end.get(name) for name in (*fairness.BESIDE, "reverse")))

@@ -151,7 +151,7 @@ def _flow(
     back: Mapping[str, Any] = MappingProxyType({}),
 ) -> TransferCommands:
     """Both ends of one flow. ``to``: the host, and the proxy that is asked for it; ``at``: its first ports;
-    ``sampled``, ``back``: what the sender and the receiver write besides their results."""
+    ``sampled``, ``back``: what the sender and the receiver write in addition to their results."""
     port, own_data_port = at
     transfer, binary, family = setting.transfer, binaries.find("rttcp"), _FAMILIES[setting.transfer.family]
     exchanging, copies = transfer.request is not None, not transfer.zerocopy

@@ -26,7 +26,7 @@ Status = dict[str, Any]
 
 class Digests:
     """A context manager. Leaving it after an error, such as Ctrl-C, ends the analyses under way first, which it finds
-    in the ledger. ``done_fd``: an eventfd that counts those that are done."""
+    in the ledger. ``done_fd``: an eventfd that counts finished analyses."""
 
     def __init__(self, ledger: Ledger, jobs: int) -> None:
         self._ledger = ledger

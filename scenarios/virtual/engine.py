@@ -51,8 +51,8 @@ DIFFERS = (
 @dataclass
 class Running:
     """A trial under way. ``settled``: the trial with the settings that its guest uses. ``guest_s``: how long its guest
-    ran; ``status``: set when the guest is off, and done when the tables are made; ``programs``: hashes of its gateways'
-    programs when it began."""
+    ran; ``status``: the future of its status, which exists once the guest is off and is done when the tables are made;
+    ``programs``: hashes of its gateways' programs when it began."""
 
     trial: Trial
     settled: Trial

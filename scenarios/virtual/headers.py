@@ -7,7 +7,8 @@ The first header is linux/compiler-version.h, which kbuild includes everywhere. 
 file and module. So kbuild passes these under other names (`OWN_`), and lfp-names.h, included right afterwards, gives
 them their usual names. A file that the compiled headers do not fit (other options, assembler, code of the host) reads
 the plain headers. So do the files of `_PLAIN`, which define a macro that the compiled headers must not know. Rejected:
-compiling several files as one, which their static names forbid; less optimisation, for which guests would pay.
+compiling several files as one, which their static names forbid. Rejected: less optimisation, which would make guests
+slower.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@ can read.
 
 The folder is named by the hash of what the project puts into a kernel. The source is not part of that hash, because
 users need not have it. A user's own kernel comes first. Only root writes there, so no user runs a kernel that another
-user built. Rejected: root's cache itself, because root's home is closed to others; a folder of the checkout, because a
-wheel has none.
+user built. Rejected: root's cache itself, because root's home is closed to others. Rejected: a folder of the checkout,
+because a wheel has none.
 """
 
 from __future__ import annotations

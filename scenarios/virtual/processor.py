@@ -26,7 +26,8 @@ _LOOKS, _LOOK_S = 5, 0.002
 
 class Claim:
     """A processor for one guest: the one with the fewest claims. A context manager. ``number``: the processor of its
-    kernel; ``programs``: that of its programs, None: the same. ``alone``: no other guest will run at the same time."""
+    kernel; ``programs``: the processor of its programs, None: the same one. ``alone``: no other guest will run at the
+    same time."""
 
     def __init__(self, *, alone: bool = False) -> None:
         self._held: list[socket.socket] = []

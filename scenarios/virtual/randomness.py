@@ -33,8 +33,8 @@ def is_drawn(setting: Scenario) -> bool:
 
 
 def _spread_by_flow(direction: Direction) -> bool:
-    """Whether a connection's channel depends on its ports, which the kernel draws. A transfer has two at least: its
-    control connection may have another channel than the data."""
+    """Whether a connection's channel depends on its ports, which the kernel draws. A transfer has at least two
+    connections, and its control connection may have another channel than the data."""
     return int(direction.values["channels"]) > 1 and direction.values["balance"] == "flow"
 
 

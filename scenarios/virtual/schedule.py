@@ -50,7 +50,8 @@ Records = NDArray[Any]
 @dataclass(frozen=True)
 class Task:
     """A thread of a record. ``runs``: how often it got the processor; ``calls``: how many system calls it made;
-    ``most``: the one that it made most often; ``last_ns``: the time of its last entry, since the record's beginning."""
+    ``most``: the system call that it made most often; ``last_ns``: the time of its last entry, since the record's
+    beginning."""
 
     number: int
     name: str

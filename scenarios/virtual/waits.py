@@ -67,10 +67,10 @@ def of_connection(records: Records, local: bytes, local_port: int, remote_port: 
 
 
 def of_capture(records: Records, isn: int, acked: Places, sent: Places) -> Records:
-    """Of the records with the same addresses and ports, those of the socket whose packets were captured: a gateway of
-    the router model has another socket with the same addresses and ports, and with similar sequence numbers. ``isn``:
-    the captured sender's initial sequence number. ``acked``: times and relative numbers of the acknowledgements that
-    came back; ``sent``: those of the data that left."""
+    """The records of the socket whose packets were captured, out of all records with the same addresses and ports: a
+    gateway of the router model has another socket with these, and with similar sequence numbers. ``isn``: the captured
+    sender's initial sequence number. ``acked``: times and relative numbers of the acknowledgements that came back;
+    ``sent``: times and relative numbers of the data that left."""
     t_ns, first = records["t_ns"].astype(np.int64), np.uint32(isn)
     una, reached = ((records[name] - first).view(np.int32).astype(np.int64) for name in ("una", "next"))
     own: Records = records[_is_at(t_ns, una, *acked) & _is_at(t_ns, reached, *sent)]
