@@ -12,7 +12,7 @@ from bench.registry import Place, Result, scaled
 def alternating(
     name: str, unit: str, count: int, place: Place, base: Callable[[], float], ours: Callable[[], float]
 ) -> Result:
-    """Measures alternately; every other pair begins with ours."""
+    """Measures both ways in turn; every other pair begins with ours."""
     measured: list[dict[str, Any]] = []
     for number in range(1, count + 1):
         order = [("base", base), ("ours", ours)]

@@ -42,7 +42,7 @@ class Demonstrated:
 
     @property
     def path(self) -> tuple[int, int, int, int, int]:
-        """The path. Demonstrations with the same one have their points on one curve."""
+        """The settings of the path. Demonstrations with the same path have their points on one curve."""
         own = self.setting
         return own.rtt_ns, own.rate_bps, own.queue_bytes, own.loss_ppb, own.mtu
 

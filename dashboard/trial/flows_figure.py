@@ -1,6 +1,5 @@
-"""The figure of flows that share a line: their rates second by second, all together under the line's rate. Below them
-are the rates of the reverse direction, if there are any, and Jain's index of the flows that ran all through a
-second."""
+"""The figure of flows that share a line. One panel a direction has their rates second by second and their sum under the
+line's rate. The lowest panel has Jain's index of the flows that ran during a whole second."""
 
 from __future__ import annotations
 

@@ -111,8 +111,8 @@ def _loss_columns() -> dict[str, tuple[str, ...]]:
 LOSS_CAUSES = _loss_columns()
 LOSSES = {name: _LABELS.get(name) or causes.LOSSES[name].words for name in LOSS_CAUSES}
 
-SOJOURNS = ("p50", "p90", "p99", "max")  # of the packets of a direction
-QUEUED = ("mean", "p50", "p99", "max")  # of the octets at its bottleneck
+SOJOURNS = ("p50", "p90", "p99", "max")  # percentiles of the time that a direction's packets wait
+QUEUED = ("mean", "p50", "p99", "max")  # mean and percentiles of the octets at its bottleneck
 
 REVERSE = "reverse_"  # columns of what the receiver sends: responses, and the reverse direction of `bidir`
 

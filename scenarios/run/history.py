@@ -1,5 +1,5 @@
-"""A metric over all runs of a folder, by cell and time: the catalog, which is DuckDB over their results.parquet files;
-and whether each cell changed against the run before (``judgement``).
+"""A metric over all runs of a folder, by cell and time, and whether each cell changed against the run before
+(``judgement``). DuckDB reads the runs' results.parquet files.
 
 A cell is one setting of one scenario in one kind of time, as in a comparison: all columns that say what was asked for.
 So no row mixes settings. A column that an older run lacks is null there, as everywhere else. Only valid trials

@@ -25,7 +25,7 @@ from scenarios.trial.transfer_tool import TransferCommands
 NEAR, FAR = "r1", "r2"  # the routers at both ends of the delay box
 _ROUTER_PROFILE = "modern"
 _PAUSE_S, _MOST_FAILED = 0.1, 5
-_TOLD = ("options", "ecn_mode", "advmss", "pmtu", "max_pacing_rate_bytes_per_s")  # in these two transfers may differ
+_TOLD = ("options", "ecn_mode", "advmss", "pmtu", "max_pacing_rate_bytes_per_s")  # may differ between two transfers
 # Returns a running tool with this name, on this host, with this command line.
 Started = Callable[[str, Place, list[str]], AbstractContextManager[Tool]]
 

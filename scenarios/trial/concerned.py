@@ -15,7 +15,7 @@ from comet_delay import only
 from comet_delay.only import Ends, Packet
 from scenarios.trial import captured
 
-_ETHERNET, _ACK_BYTES = 14, {"ipv4": 52, "ipv6": 72}  # an acknowledgement with the option of time stamps
+_ETHERNET, _ACK_BYTES = 14, {"ipv4": 52, "ipv6": 72}  # header sizes; an acknowledgement has the option of time stamps
 Json = Mapping[str, Any]
 Concerned = Callable[[str, str], bool]  # prefix of a direction ("" or "ba_"), text of `only`
 
@@ -33,8 +33,8 @@ def by(params: Json, end: Json) -> Concerned:
 
 
 def _packets(params: Json, end: Json, back: bool) -> Iterator[Packet]:
-    """The packets that a flow sends in a direction: data packets if the end at its beginning sends data,
-    acknowledgements if the other end does."""
+    """The packets of a flow in a direction: data packets if the end where the direction begins sends data,
+    acknowledgements if the other end sends data."""
     forth = [(_ends(one.get("local")), _ends(one.get("remote"))) for one in _streams(end.get("sender") or {})]
     returned = captured.sent_back(end)
     other = [(_ends(one.get("local")), _ends(one.get("remote"))) for one in _streams(returned or {})]

@@ -42,7 +42,7 @@ _LOOK_S, _STOP_S = 0.01, 10.0
 PROXY_PORTS = {"socks5": 1080, "http": 3128, "transparent": 1081}  # the near gateway's port at $listen
 _NFT_NAMES = {"ipv4": "ip", "ipv6": "ip6"}
 _LEAST_EXPECTED_RTT_NS = 200 * 10**6  # lft-gateway's own default
-_NODE_PROFILE = "modern"  # a gateway is a machine of its own: its TCP is today's, whatever profile the hosts have
+_NODE_PROFILE = "modern"  # a gateway is a machine of its own, with today's TCP, whatever profile the hosts have
 
 
 @dataclass(frozen=True)

@@ -190,7 +190,8 @@ def _common_offset_ns(ends: Sequence[Mapping[str, Any]]) -> int:
 
 
 def write(folder: Path) -> None:
-    """Writes flows.parquet (docs/reference/interfaces.md, "Run directory") with several flows, or both ways at once."""
+    """Writes flows.parquet (docs/reference/interfaces.md, "Run directory") where there are several flows, or one that
+    sends both ways at once."""
     both = (of_trial(folder), of_trial(folder, back=True))
     if any(both):
         import pyarrow as pa
