@@ -128,7 +128,7 @@ def _latency_part(run: Run) -> dict[str, Any]:
 
 
 def _load_part(run: Run, number: int) -> dict[str, Any] | None:
-    """A trial's flows, latencies and queues over time; None where it has none."""
+    """A trial's flows, latencies and queues over time; None for a trial without any of these."""
     trial = run.trial(number)
     shared, found = flows.load(run, trial), load.load(trial)
     if shared is None and found is None:

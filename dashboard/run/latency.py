@@ -26,7 +26,8 @@ SAYS = (
 
 @dataclass(frozen=True)
 class Setting:
-    """A setting, and its latencies at QUANTILES, ns. ``many``: exchanges; ``trials``: of so many trials."""
+    """A setting, and its latencies at QUANTILES, ns. ``many``: the number of exchanges; ``trials``: the number of
+    trials."""
 
     name: str
     ns: F64
@@ -39,7 +40,7 @@ class Setting:
 
 
 def build(run: Run) -> list[Setting]:
-    """The settings in listed order, at most MOST; empty where no trial has exchanges one by one."""
+    """The latencies of at most MOST settings, in listed order; empty where no trial has a record of each exchange."""
     rows = [row for row in run.rows if row.get("valid") and row.get("exchanges_per_s") and _file(run, row).is_file()]
     found = []
     for group in split(run, rows, (), ()) if rows else []:

@@ -18,7 +18,7 @@ WIDE = 30  # an axis whose greatest value is at least this many times its least 
 
 
 def latency_figure(settings: Sequence[Setting]) -> go.Figure:
-    """Boxes on the left, cumulative distributions on the right, over one axis of latencies each."""
+    """The figure: boxes on the left, cumulative distributions on the right, each with an axis of latencies."""
     unit = readable.unit("x_ns", max(one.at(1) for one in settings))
     figure = make_subplots(rows=1, cols=2, column_widths=[0.45, 0.55], horizontal_spacing=0.12)
     for number, one in enumerate(settings):

@@ -35,8 +35,8 @@ class Flow:
 @dataclass(frozen=True)
 class Seconds:
     """The flows in order; their total; and Jain's index of those that ran all through a second, NaN if these are fewer
-    than two. Times count from the first flow's first second. ``back``: the same for
-    what flows send in the reverse direction, if they send both ways at once."""
+    than two. Times count from the first flow's first second. ``back``: the same for the reverse direction, if flows
+    send both ways at once."""
 
     flows: tuple[Flow, ...]
     total: Flow
@@ -78,7 +78,7 @@ def load(run: Run, trial: Trial) -> Seconds | None:
 
 
 def _seconds(rows: dict[str, F64], names: NDArray[np.str_], words: dict[str, str], begin: float) -> Seconds | None:
-    """The seconds of one direction; None without any."""
+    """The rates in one direction, second by second; None if nothing was sent in it."""
     if not names.size:
         return None
     t0, t1 = rows["t0_ns"], rows["t1_ns"]

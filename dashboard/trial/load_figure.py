@@ -39,7 +39,7 @@ def load_figure(found: Load) -> go.Figure:
     return figure
 
 
-_Panel = tuple[list[dict[str, Any]], str, str]  # traces, a name with the values' unit, the title of the axis
+_Panel = tuple[list[dict[str, Any]], str, str]  # traces, the name whose suffix is the values' unit, the axis's title
 
 
 def _latency(found: Load) -> _Panel:

@@ -38,7 +38,7 @@ class Packets:
 
 
 def columns(packets: Packets) -> dict[str, int]:
-    """``sojourn_p50_ns`` … and ``queued_p50_bytes`` … of all packets; empty without packets that were sent."""
+    """The columns ``sojourn_…_ns`` and ``queued_…_bytes`` of all packets; empty if no packet was sent."""
     waited = np.sort((packets.left_ns - packets.arrived_ns)[packets.sent])
     if not waited.size:
         return {}
@@ -59,8 +59,9 @@ def columns(packets: Packets) -> dict[str, int]:
 
 
 def over_time(packets: Packets, origin_ns: int) -> dict[str, Any]:
-    """Rows of STEP_NS from ``origin_ns`` on: packets that left in it (``packets``, ``marked``, ``dropped``), the
-    sojourns of those that were sent (null where there were none) and the octets in the queue, mean and largest."""
+    """A row for each STEP_NS from ``origin_ns`` on: how many packets left in that time (``packets``, ``marked``,
+    ``dropped``), the sojourns of those that were sent (null if none was), and the mean and the largest number of octets
+    in the queue."""
     first, last = min(origin_ns, int(packets.arrived_ns[0])), int(packets.left_ns.max())
     step = max(STEP_NS, -(-(last - first) // MOST_ROWS))
     begin = origin_ns - -(-(origin_ns - first) // step) * step
@@ -103,7 +104,8 @@ def over_time(packets: Packets, origin_ns: int) -> dict[str, Any]:
 
 
 def _rank(share: float, many: int) -> int:
-    """The place of a percentile among so many sorted values: the smallest that has that share at or below it."""
+    """The index of a percentile among this many sorted values: the smallest value with that share of all values at or
+    below it."""
     return max(int(np.ceil(share * many)) - 1, 0)
 
 

@@ -21,8 +21,8 @@ MINUTE_NS = 60 * 10**9
 INTERVAL_NS = 10**9  # ID: how often the test evaluates
 DISTANCE = 4  # MAD: intervals of a moving average
 KEPT = 0.95  # TMP: the share of the smallest values that a trimmed mean keeps
-TOLERANCE = 0.05  # SDT: of a standard deviation, as a share of the average
-Timed = tuple[I64, I64]  # when each value was measured, ns, ascending; the values, ns
+TOLERANCE = 0.05  # SDT: largest standard deviation of a stable value, as a share of the average
+Timed = tuple[I64, I64]  # ascending times of measurement, ns; the measured values, ns
 
 
 def trimmed_mean(values: NDArray[Any]) -> float | None:
@@ -56,7 +56,7 @@ def of(exchanges: Timed, trips: Timed, octets: Sequence[F64], begin_ns: int, end
 
 
 def _at(exchanges: Timed, trips: Timed, begin_ns: int, number: int) -> tuple[float | None, float | None]:
-    """Both responsivenesses at the end of an interval: over the last intervals of a moving average."""
+    """Both responsivenesses at the end of an interval, over the intervals of the moving average that ends there."""
     until = begin_ns + number * INTERVAL_NS
     since = max(begin_ns, until - DISTANCE * INTERVAL_NS)
     means = [
@@ -67,8 +67,8 @@ def _at(exchanges: Timed, trips: Timed, begin_ns: int, number: int) -> tuple[flo
 
 
 def _stable(each: Sequence[tuple[float | None, float | None]], goodput: F64, number: int) -> bool:
-    """Whether the last moving averages of the goodput are within the tolerance, and those of responsiveness, after the
-    goodput was."""
+    """Whether the goodput has been stable at this interval or before it, and responsiveness is stable now: DISTANCE
+    consecutive moving averages are within the tolerance."""
     if number < 2 * DISTANCE - 2:
         return False
     averages = np.convolve(goodput, np.full(DISTANCE, 1 / DISTANCE), "valid")  # the first is of interval DISTANCE - 1

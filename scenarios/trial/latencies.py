@@ -74,7 +74,7 @@ def _trips(home: Path, flow: sharing.Flow) -> Timed:
 
 
 def _in_order(series: Sequence[Timed]) -> Timed:
-    """Several series as one, in order of time."""
+    """Joins several series into one, in order of time."""
     if not series:
         return _NO_TIMES, _NO_TIMES
     times, values = (np.concatenate(parts) for parts in zip(*series, strict=True))

@@ -22,7 +22,7 @@ from scenarios.trial.files import read_json
 
 _KEPT = "lfp_shared"  # key in the table's metadata
 _AROUND = {"plain": {"gateway": None}}  # a flow next to the transfer that goes around its gateways
-WAYS = ("forward", "reverse")  # of column `direction`: what senders and what receivers sent
+WAYS = ("forward", "reverse")  # values of column `direction`: what senders and what receivers sent
 _DOUBLES = ("bps", "flows_bps", "flow_jain")
 _BACK = ("flows_bps", "flow_share", "flow_jain", "flow_jain_min")  # columns that the reverse direction has, too
 SAMPLES = "tcp_info.parquet"
@@ -157,14 +157,15 @@ def _of_samples(samples: Path, name: str, end: Mapping[str, Any], offset_ns: int
 
 
 def _bound_bps(params: Mapping[str, Any], end: Mapping[str, Any]) -> float | None:
-    """The largest rate at which the line of a trial brings its flows' octets, in any span; None where nothing is known
-    to bound it. A delay behind the line that varies brings in a short span what had passed the line in a longer one."""
+    """The largest rate at which octets of a trial's flows may arrive in any span; None where no bound is known. There
+    is none where the delay behind the line varies, because octets that passed the line in a longer span may then arrive
+    in a shorter one."""
     line = None if _delay_varies(params) else fairness.line_bps(params)
     return line and line * rfc6349.payload_share(params, timestamps=rfc6349.timestamps_of(end, otherwise=False))
 
 
 def _delay_varies(params: Mapping[str, Any]) -> bool:
-    """Whether packets to the receivers spend more or less time on the way, apart from the queue."""
+    """Whether the delay of packets to the receivers varies, apart from the queue."""
     now = [params.get("jitter") not in (None, "none"), params.get("reorder_ppb"), params.get("bunch_ns")]
     if params.get("change") in (None, "none") or any(now):
         return any(now)
