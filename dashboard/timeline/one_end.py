@@ -40,7 +40,7 @@ def completed(ends: str, seg: Columns, ack: Columns, losses: Path, flow: int) ->
 
 
 def _among(seg: Columns, losses: Path, flow: int) -> NDArray[np.bool_]:
-    """For each segment whether the table of losses has it."""
+    """For each segment, whether the table of losses has it."""
     if not losses.is_file():
         return np.zeros(seg["seq"].size, bool)
     table = trial_tables.read(losses, ["flow", "t_sent_ns", "seq"])

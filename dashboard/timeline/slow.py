@@ -173,7 +173,7 @@ def _values(t: I64, value: I64, t0: int, t1: int) -> I64:
 
 
 def _of_leg(leg: Flow, t0: int, t1: int) -> Iterator[Said]:
-    """Retransmissions, losses by fate, and events of one connection."""
+    """Texts about one connection: retransmissions, losses by fate, and events."""
     rows = inside(leg.sent_ns, t0, t1)
     if resent := int((leg.kind[rows] != 0).sum()):
         yield counted("slow.resent", resent)

@@ -21,7 +21,7 @@ from scenarios.plan.transfer import Transfer
 _ALWAYS = ("rate_bps", "delay_ns", "queue_bytes", "loss_ppb", "profile", "congestion", "gateway", "gateway_recovery")
 _BACK, _LONGEST = "ba_", 120  # longest text shown, in characters; a trace's changes are longer
 _NO_LIMIT = ("rate_bps", "queue_bytes", "gateway_rate_bps")
-_LIMITS_TOO = {"rate_bps": "rate_trace", "queue_bytes": "queue_packets"}  # what else may be the limit
+_LIMITS_TOO = {"rate_bps": "rate_trace", "queue_bytes": "queue_packets"}  # settings that may limit instead
 
 
 def shared_settings(rows: Sequence[Row], sweep: Iterable[str] = ()) -> list[tuple[str, str]]:

@@ -122,7 +122,7 @@ class Shared:
         return [jain(self.bps[own, n].tolist()) or None if own.size > 1 else None for n, own in enumerate(both)]
 
     def columns(self) -> dict[str, Any]:
-        """The seconds as a table, a row for each of them and flow that ran in it."""
+        """The seconds as a table: a row for each second and each flow that ran in it."""
         second, flow = np.nonzero(self.ran.T)
         fair = self.fair
         total = self.bps.sum(axis=0)

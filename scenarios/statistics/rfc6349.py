@@ -69,9 +69,9 @@ def _ideal_ns(params: Mapping[str, Any], octets: int, began_ns: int | None, shar
 
 
 def _passes(stage: line.Stage, lacks: float) -> list[tuple[float, float, float]]:
-    """The rates at which bits pass in a stage, one after the other: bit/s, for how many ns at most, and by how many
-    bits a second the policer's bucket fills meanwhile. ``lacks``: bits missing in the bucket at the beginning. A rate
-    of 0: unknown."""
+    """The rates at which bits pass in a stage, one after the other. Each has its bit/s (0: unknown), how many ns it
+    lasts at most, and at how many bit/s the policer's bucket fills meanwhile. ``lacks``: bits missing in the bucket at
+    the beginning."""
     policer, bps = stage.policer, stage.rate_bps
     if policer is None:
         return [(bps, math.inf, 0.0)]

@@ -331,7 +331,7 @@ def unknown(found: Iterable[Fact]) -> list[str]:
 
 
 def _counted(ends: list[str]) -> str:
-    """``sender, receiver``; of several streams ``sender × 3``."""
+    """The ends in words: ``sender, receiver``, or ``sender × 3`` for three streams."""
     counts = {end: ends.count(end) for end in ends}
     return ", ".join(end if count == 1 else f"{end} × {count}" for end, count in counts.items())
 
