@@ -107,7 +107,7 @@ def browser() -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def page(browser: BrowserContext) -> Iterator[Page]:
-    """A page of it that fails the test when its console reports an error."""
+    """A page of the browser. The test fails when the page's console reports an error."""
     from support.chromium import watched_page
 
     with watched_page(browser) as opened:

@@ -24,8 +24,8 @@ _BY_THE_CLOCK = ("lateness", "last_out_ns", "out_frames", "held_bytes", "held_pe
 
 
 def different(first: int, n: int, programs: str, replayed_as: int = 0) -> list[str]:
-    """Those of the paths with these seeds on which kernel and process decide differently, and how. ``replayed_as`` is
-    added to the seed of the process."""
+    """Compares kernel and process on ``n`` paths, whose seeds begin at ``first``. Returns a line for each path on which
+    they decide differently. ``replayed_as`` is added to the process's seed."""
     with two_hosts() as hosts:
         seeds = range(first, first + n)
         found = [(seed, _compare(seed, seed + replayed_as, hosts.left, Path(programs))) for seed in seeds]

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from support.virtual import virtual
 
-# Marks of such a test. Without the virtual kernel or tshark it is skipped, with the reason.
+# pytest marks of a test that compares with tshark. Without the virtual kernel or tshark it is skipped, with the reason.
 COMPARED = [
     pytest.mark.netns,
     *virtual,

@@ -73,7 +73,7 @@ def prepare(lab: Lab) -> None:
         chain = f"chain {hook} {{ type filter hook {hook} priority 0; " + "; ".join(wanted) + ";}"
         in_netns(lab.server, "nft", "table inet conformance { " + chain + ";}")
     in_netns(lab.server, "sysctl", "-qw", "net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
-    for router in (lab.server, lab.far, lab.near):  # else no second error to a host within a second
+    for router in (lab.server, lab.far, lab.near):  # Linux sends a host one ICMP error a second by default
         in_netns(router, "sysctl", "-qw", "net.ipv4.icmp_ratelimit=0", "net.ipv6.icmp.ratelimit=0")
     in_netns(lab.client, "sysctl", "-qw", "net.ipv4.tcp_syn_retries=1", "net.ipv4.tcp_syn_linear_timeouts=0")
     lft_port_reuse.prepare(lab)
@@ -92,7 +92,7 @@ def _kind(family: int) -> socket.AddressFamily:
 
 def _told_by(sock: socket.socket, family: int) -> str:
     """Who sent the ICMP error that the socket has queued (ip(7), IP_RECVERR)."""
-    sock.setblocking(False)  # with a timeout Python would wait that long for a missing message
+    sock.setblocking(False)  # with a timeout Python would wait for a message that may not exist
     try:
         _, ancillary, _, _ = sock.recvmsg(64, 512, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)
     except OSError:

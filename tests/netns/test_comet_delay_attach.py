@@ -92,7 +92,7 @@ def test_arp_neighbour_discovery_and_ping_take_twice_the_delay() -> None:
         for netns, v4, v6 in ((lab.left, RIGHT, RIGHT6), (lab.right, LEFT, LEFT6)):
             for target in (v4, v6):
                 best_ms = float(ping(netns, target).split("= ")[-1].split("/")[0])
-                assert best_ms >= 2  # and no later than that: test_comet_delay_exact.py
+                assert best_ms >= 2  # test_comet_delay_exact.py has the upper bound
                 assert "lladdr" in in_netns(netns, "ip", "neigh", "show", "dev", "wan", "to", target)
         ping(lab.left, RIGHT, "-s", "4000")  # fragments
         end = settled(box)
@@ -118,7 +118,7 @@ def test_frames_of_any_kind_arrive_once_and_byte_for_byte(name: str, to_right: b
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     header, generator = FRAMES[name], random.Random(seed)
-    largest = 1518 if header[12:14] == b"\x81\0" else 1514  # what a packet socket lets through at MTU 1500
+    largest = 1518 if header[12:14] == b"\x81\0" else 1514  # the longest frame that a packet socket sends at MTU 1500
     frames = [header + generator.randbytes(size - len(header)) for size in (60, 61, 700, largest)]
     with attach_lab() as lab, AttachedBox(lab, delay="1ms") as box:
         near, far = (lab.left, lab.right) if to_right else (lab.right, lab.left)

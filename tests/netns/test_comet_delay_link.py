@@ -175,7 +175,7 @@ def test_the_example_runs_and_leaves_nothing_behind() -> None:
     times = [float(value) for value in re.findall(r"time=([\d.]+) ms", done.stdout)]
     assert times and 50 <= min(times) < 50 + LATE_MS, done.stdout
     assert "h1-eth0" in done.stdout
-    wait_until(lambda: interfaces() <= before, "interfaces to go")  # parallel tests remove theirs; leaked ones stay
+    wait_until(lambda: interfaces() <= before, "interfaces to go")  # those of other tests go; leaked ones stay
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.netns, *virtual]
 HEADERS = {"l2": 42, "ethernet": 66, "ip": 28}
 SEED = 15
 MTU, SEGMENT = 1500, 1448
-TRAIN_S = 4e-6  # time that programs and kernel take to send one
+TRAIN_S = 4e-6  # the time that program and kernel take to send a train
 
 
 def drawn(chance: random.Random) -> dict[str, Any]:
@@ -54,8 +54,8 @@ def test_the_first_drop_is_where_the_queue_is_full() -> None:
 
 @pytest.mark.parametrize(("framing", "octets"), [("ethernet", 84), ("l2", 54), ("ip", 40)])
 def test_a_short_frame_takes_what_its_framing_says(framing: str, octets: int) -> None:
-    """At 1 Mbit/s 1,488 bare acknowledgements a second on Ethernet: IEEE 802.3 pads them to 64 octets, and 20 go with
-    each."""
+    """A line of 1 Mbit/s carries 1,488 bare acknowledgements a second on Ethernet: IEEE 802.3 pads each to 64 octets,
+    and preamble and gap add 20."""
     found = in_virtual_time(queue_measures.short_frames, rate_bps=1_000_000, framing=framing)
     for name, times_ns in found.items():
         error_ns = np.diff(times_ns) - octets * 8_000

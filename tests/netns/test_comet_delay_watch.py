@@ -38,7 +38,7 @@ def test_intervals_add_up_to_what_crossed() -> None:
         argv = [str(find("comet-delay")), "watch", "--control", str(box.socket), "--interval", "100ms"]
         with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as watcher:
             assert watcher.stdout
-            lines = [json.loads(watcher.stdout.readline())]  # its first sample is taken before this
+            lines = [json.loads(watcher.stdout.readline())]  # `watch` has taken its first sample before this line
             subprocess.run(
                 ["ip", "netns", "exec", hosts.left, "ping", "-c", str(PINGS), "-i", "0.005", "-W", "1", RIGHT],
                 capture_output=True,

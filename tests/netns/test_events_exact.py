@@ -77,7 +77,7 @@ def test_a_gateway_that_is_killed_ends_its_connections(tmp_path: Path) -> None:
 
 
 def test_a_line_with_a_smaller_mtu(tmp_path: Path) -> None:
-    """1300 octets of 1500: the line carries 1248 of 1300 octets in place of 1448 of 1500, 0.6 % less."""
+    """With an MTU of 1300, 1248 of 1300 octets are payload, instead of 1448 of 1500: the goodput falls by 0.6 %."""
     points = "[capture]\npoints = ['snd', 'box', 'rcv']\n"
     row, _ = measured(tmp_path / "same", points, "--box", "comet")
     other, trial = measured(tmp_path / "other", points, "--box", "comet", "--set", 'path.change="2s mtu=1300"')

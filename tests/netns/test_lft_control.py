@@ -158,7 +158,7 @@ def test_no_more_than_so_many_clients(lab: Lab) -> None:
 
 
 def _answers(lab: Lab) -> bool:
-    """Whether the gateway answers; not before it has noticed that clients have gone."""
+    """Whether the gateway answers. It does so only once it has noticed that earlier clients have gone."""
     with suppress(ControlError):
         return bool(lab.show())
     return False

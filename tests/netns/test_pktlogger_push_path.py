@@ -23,7 +23,7 @@ def test_losses_duplicates_and_reordering_are_the_boxes(tmp_path: Path) -> None:
     ends = measure.pushed(path=path, push=push, sink=[])
     sent, received, box = ends["push"], ends["sink"], ends["box"]
     assert sent["packets"] == 10000 and received["flows_n"] == 4 and received["socket_drops"] == 0
-    ends_sent = 4 * 3  # messages with the number of packets sent, for the sink; the box may lose some of these, too
+    ends_sent = 4 * 3  # messages that tell the sink how many packets were sent; the box may lose some of them
     assert 0 <= box["drops"]["loss"] - received["lost"] <= ends_sent
     assert 0 <= box["duplicated"] - received["duplicates"] <= ends_sent
     assert received["received"] + received["lost"] == 10000

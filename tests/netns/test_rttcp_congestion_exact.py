@@ -63,7 +63,7 @@ def test_hstcp_grows_by_a_and_gives_up_b() -> None:
     assert (
         abs(1 - curve.kept(1) - b(float(curve.cwnd[before]))) < 0.02
     )  # the table's b is rounded, and its rows are steps
-    # the table rounds a up to a whole number: half a segment a round trip too much on average, at most one
+    # the table rounds a(w) up to a whole number, which adds half a segment a round trip on average, and at most one
     follows(curve, after + 1, lambda w, _: w * w * 0.078 / w**1.2 * 2 * b(w) / (2 - b(w)) + 0.5, tolerance=0.04)
 
 
@@ -83,7 +83,7 @@ def test_cpeak_grows_slow_fast_slow_fast_around_the_last_window() -> None:
     curve = transfer("lfp_cpeak", "1.5s", offload=False, delay="10ms", ab_loss="packets:1000,8000")
     _, after = curve.losses()[1]
     peak = 2.0 * curve.ssthresh[after]
-    assert abs(curve.kept(1) - 0.5) < 0.03  # beyond the peak the window moves between two samples
+    assert abs(curve.kept(1) - 0.5) < 0.03  # beyond the peak the window grows fast, and changes between two samples
 
     # Near c_peak/2 the growth multiplies the window's distance from it, so start where half a segment no longer
     # matters. The bound follows from samples in whole segments: the error of the window at the start, at most one
@@ -119,7 +119,7 @@ def test_xys_raises_x_with_every_epoch_that_mostly_stood_still() -> None:
     x, seen = 2, []
     for loss, (before, _) in enumerate(curve.losses()):
         if not loss:
-            continue  # slow start moves on between two samples
+            continue  # in slow start the window grows between the last sample and the loss
         share, off = curve.kept(loss), 0.01 + 1 / float(curve.cwnd[before])
         x *= 2 if abs(share - 1 / (2 * x)) < abs(share - 1 / x) else 1
         seen.append(f"{share:.3f}")

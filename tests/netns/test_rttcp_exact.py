@@ -15,7 +15,7 @@ RTT_S, MSS = 0.0084, 1448
 
 
 def transfer(path: dict[str, str], *options: str) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Its intervals, and the end's summary."""
+    """Makes a transfer. Returns its `interval` events and the summary of its `end`."""
     events = in_virtual_time(measure.transfer, path=path | EXACT, options=list(options))
     end = events[-1]
     assert end["event"] == "end" and end["complete"], end

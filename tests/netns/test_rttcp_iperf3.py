@@ -17,7 +17,7 @@ from netcommon.binaries import find
 pytestmark = [pytest.mark.netns, pytest.mark.skipif(os.geteuid() != 0, reason="needs root")]
 
 RATE, QUEUE, BLOCK, SECONDS = 20_000_000, 200 * 1024, 128 * 1024, 3
-BUFFERED = 4_000_000  # a sender's socket buffer at most, which is written and not yet on the line
+BUFFERED = 4_000_000  # the most octets that a sender's socket buffer holds: written, but not yet on the line
 
 
 @pytest.fixture(scope="module")

@@ -105,7 +105,7 @@ def test_the_queue_is_that_of_the_record(trials: dict[str, list[dict[str, Any]]]
     spent_ns = (rows["t_queue_exit_ns"] - rows["t_arrival_ns"])[sent]
     lasted_ns = rows["t_queue_exit_ns"][sent].max() - rows["t_arrival_ns"][sent].min()
     assert octets.sum() * 8e9 / RATE_BPS <= lasted_ns, "what passed is no more than the line carries"
-    if aqm == "none":  # nothing waits that is dropped: Little's law, by octets
+    if aqm == "none":  # no waiting packet is dropped, so Little's law holds for octets
         mean = float((octets * spent_ns).sum()) / lasted_ns
         assert row[f"{prefix}queued_mean_bytes"] == pytest.approx(mean, abs=1)
 

@@ -49,7 +49,7 @@ def only_run(tmp_path: Path) -> Path:
 
 def assert_nothing_left(lfp: Lfp, strays_before: set[str]) -> None:
     wait_until(lambda: not lfp.left(), f"processes to end: {lfp.left()}", 60)
-    wait_until(lambda: strays() <= strays_before, "no strays")  # other runs may have some for a while
+    wait_until(lambda: strays() <= strays_before, "no strays")  # runs of other tests may leave some for a while
     assert not any(f"/{lfp.process.pid}-" in name for name in state_files())
 
 
@@ -109,7 +109,7 @@ def test_capture_gives_segments(tiny: str, tmp_path: Path) -> None:
     transfer = json.loads((folder / "transfer.json").read_text())
     segments = parquet.read_table(folder / "segments.parquet")
     causes = json.loads((folder / "status.json").read_text())["verdict"]["causes"]
-    dropped = any(cause["kind"] == "capture" for cause in causes)  # if the machine was too slow for its captures
+    dropped = any(cause["kind"] == "capture" for cause in causes)  # by captures, on a machine that is too slow for them
     assert sum(segments["len"].to_pylist()) >= transfer["summary"]["bytes"] or dropped
     assert min(t for t in segments["delay_ns"].to_pylist() if t >= 0) >= 5_000_000
     assert (folder / "events.parquet").exists()

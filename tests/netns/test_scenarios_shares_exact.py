@@ -72,4 +72,4 @@ def test_a_paced_flow_next_to_one_that_fills_the_line_is_limited_by_its_pace(tmp
     (known,) = ran(tmp_path, text)
     rival = known["flows"][0]["metrics"]
     assert rival["limited_pacing"] > 0.8
-    assert rival["limited_path_rate"] < 0.09 / 1.6  # a round trip with a full queue, at its start
+    assert rival["limited_path_rate"] < 0.09 / 1.6  # the share of one round trip, at the start, with a full queue

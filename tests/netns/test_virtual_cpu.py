@@ -53,11 +53,11 @@ def test_a_call_and_a_byte_cost_what_was_said() -> None:
 
 def test_a_search_for_files_that_are_not_there_costs_nothing() -> None:
     """The folders of PATH, and which of them have the program, depend on the host."""
-    assert in_virtual_time(cpu_measures.searches) <= 3 * MS  # writing the price, and Python's own calls
+    assert in_virtual_time(cpu_measures.searches) <= 3 * MS  # the calls that write the price, and Python's own calls
 
 
 def test_the_processor_rests_while_its_thread_waits() -> None:
-    assert in_virtual_time(cpu_measures.rests) <= 3 * 100_000  # the few calls of one sleep, not those of 100
+    assert in_virtual_time(cpu_measures.rests) <= 3 * 100_000  # the calls of one sleep
 
 
 def test_each_program_has_a_processor_and_who_has_no_price_waits_for_nobody() -> None:
@@ -87,7 +87,7 @@ def test_a_gateway_is_as_slow_as_its_calls(tmp_path: Path) -> None:
     assert all(row["valid"] for row in shown), [row["reasons"] for row in shown]
     mbps = {row["case"]: row["short_term_bps"] / 1e6 for row in shown}
     assert 176 <= mbps["free"] <= 181  # 190 Mbit/s of frames, of which 95 % are data (docs/explanation/lft-recovery.md)
-    assert 85 <= mbps["gateway"] <= 100  # a byte is received and sent, with headers, and ACKs come back
+    assert 85 <= mbps["gateway"] <= 100  # a gateway pays for each byte twice, and for headers and ACKs
     assert 38 <= mbps["hosts"] <= 40
     assert mbps["call"] < 0.95 * mbps["free"]
     busy = {row["case"]: row["cpu_gateways_ns"] / 2 / row["elapsed_ns"] for row in shown}
