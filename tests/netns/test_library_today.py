@@ -1,4 +1,5 @@
-"""Library scenarios of today in quick form show what they expect. Those that take seconds; the others take minutes."""
+"""Scenarios of docs/reference/today.md meet their expectations in quick form. Only those that take seconds are tested
+here; the others take minutes."""
 
 from __future__ import annotations
 

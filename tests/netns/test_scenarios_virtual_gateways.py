@@ -208,7 +208,7 @@ def test_the_stay_between_the_gateways_is_the_path_and_the_queue_before_it(trial
     bits = (length.max() + 100) * 8
     assert DELAY_NS <= dwell_ns.min() <= DELAY_NS + bits / LIMIT_BPS * 1e9 + bits / 50e6 * 1e9 + granularity_ns(folder)
     left = np.concatenate([[1], seq + length])[np.searchsorted(out_ns, in_ns, "right")]
-    ahead_ns = (seq + length - left) / (LIMIT_BPS / 8e9 * SHARE * (1 - LOSS))  # at the limit's rate
+    ahead_ns = (seq + length - left) / (LIMIT_BPS / 8e9 * SHARE * (1 - LOSS))  # to send the bytes ahead at the limit
     waited = ahead_ns > 4 * DELAY_NS
     assert waited.sum() > len(seq) / 2
     assert abs(np.median((dwell_ns - ahead_ns)[waited])) < 2 * DELAY_NS, "repairs take a round trip"

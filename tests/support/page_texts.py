@@ -45,7 +45,7 @@ def assert_axes(figure: go.Figure, where: str) -> None:
 
 
 def texts_of_figure(figure: go.Figure) -> Iterator[str]:
-    """What is written into a figure: names, titles, labels, ticks, hover texts; not the times of single packets."""
+    """The texts of a figure: names, titles, labels, ticks and hover texts, but not the times of single packets."""
     layout = figure.layout
     assert_axes(figure, str(layout.title.text))
     for trace in figure.data:

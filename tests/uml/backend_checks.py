@@ -227,7 +227,7 @@ def test_queue_takes_what_it_should(backend: Name) -> None:
             break
     numbers, times_ns = fewest
     assert numbers[:29] == list(range(29))
-    assert abs(len(numbers) - 30) <= 2  # one for netem's rounding, one that leaves while the train arrives
+    assert abs(len(numbers) - 30) <= 2  # netem rounds by one packet, and one leaves meanwhile
     wanted_ns = FRAME_BYTES * 8e9 / 2e6
     assert spacing_ns(times_ns[:29], wanted_ns) == pytest.approx(wanted_ns, rel=0.01)
 
@@ -296,7 +296,7 @@ def test_netem_sees_wire_packets_and_says_so() -> None:
     after = shown["statistics"]["ab"]
     grown = {name: after[name] - before[name] for name in ("in_frames", "in_packets", "out_packets")}
     assert grown["in_packets"] == grown["out_packets"] >= 10 * TRAIN
-    assert grown["in_frames"] < 20  # super-packets came in: the host's offloads are as they were
+    assert grown["in_frames"] < 20  # so they came as super-packets: the host's offloads stay on
     assert shown["offloads"] == {"s1": {"segmentation": False}, "s4": {"segmentation": False}}
     assert "super-packets are taken apart" in shown["notes"][0]
 

@@ -70,7 +70,8 @@ def test_a_packet_shorter_than_the_snapshot_is_named_not_skipped(tmp_path: Path)
 
 
 def test_line_rate_counts_headers_of_every_wire_packet(tmp_path: Path) -> None:
-    # after the first, which starts the clock: a super-packet of three wire packets, one of them short, and a full one
+    # The first packet starts the clock. A super-packet of three wire packets, one of them short, and a full packet
+    # follow.
     sent = [tcp(1448, 0), tcp(2 * 1448 + 100, 2 * MS), tcp(1448, 4 * MS)]
     packets = read(capture(tmp_path / "c.pcapng", *(packet(*s) for s in sent)))
     bits = (2 * 1448 + 100 + 3 * 66 + 1448 + 66) * 8
@@ -122,7 +123,7 @@ def test_theory_of_chains_is_what_chains_do(chain: theory.Chain) -> None:
     low, high = chain.losses(2000)
     assert np.mean((losses >= low) & (losses <= high)) >= 0.98
     z = (high - low) / 2 / losses.std()
-    assert 2.5 < z < 4.3  # 3.3 standard deviations at this confidence; the deviation of 100 is known to some 15 %
+    assert 2.5 < z < 4.3  # 3.3 in theory; 100 runs give the deviation to some 15 %
     bursts = np.array([int((run[1:] & ~run[:-1]).sum() + run[0]) for run in runs])
     low, high = chain.burst(int(bursts.sum()))
     assert low <= losses.sum() / bursts.sum() <= high

@@ -83,7 +83,7 @@ def test_straight_lines_over_the_corners_show_every_level_that_lasts() -> None:
     drawn = with_corners(steps, 20)
     assert drawn.t_ns.tolist() == [0, 10, 1000, 1000, 1005]
     assert drawn.value.tolist() == [100, 200, 200, 700, 900]
-    assert drawn.rows.tolist() == [0, 1, 1, 2, 3]  # a corner has the facts of the point before it
+    assert drawn.rows.tolist() == [0, 1, 1, 2, 3]  # the added corner belongs to the row before it
 
 
 def test_few_points_are_not_thinned_and_lines_reach_the_edge() -> None:

@@ -92,7 +92,7 @@ def test_every_lost_packet_has_its_cause(tmp_path: Path) -> None:
     record.ack(40.5, 2001, LOSS)
     record.ack(70, 5001)
     record.data(60, 2001)
-    record.data(60, 2001, copy=1)  # the sender did not send the box's duplicate
+    record.data(60, 2001, copy=1)  # the box made this copy, not the sender
     found, flow = path.analyse(tmp_path, "--box", record.write(tmp_path / "box"))
     rows = found.segments.to_pylist()
     assert [row["box_fate"] for row in rows] == [lost.get(part, (SENT, False))[0] for part in range(10)] + [SENT]

@@ -79,7 +79,7 @@ def refused(*arguments: str | Path) -> str:
 
 
 def _recovered() -> Conversation:
-    """Ten packets; the third and the tenth are lost. A fast retransmission repairs the one, a time-out the other."""
+    """Ten packets; the third and the tenth are lost. A fast retransmission repairs the third, a time-out the tenth."""
     c = Conversation()
     for i in range(10):
         c.send(100 + i, 1 + i * MSS, arrive=[] if i in (2, 9) else None)
@@ -236,7 +236,7 @@ def test_the_receivers_capture_alone_shows_losses_as_holes(tmp_path: Path) -> No
     found, flow = alone(tmp_path, "receiver", c.receiver)
     assert (flow["bytes"], flow["segments"], flow["retransmitted"], flow["lost"], flow["spurious"]) == (
         11 * MSS, 11, 1, 1, 0)  # fmt: skip
-    assert flow["lost_bytes"] == MSS and flow["reordered"] == 0  # the tenth left no hole, because nothing followed it
+    assert flow["lost_bytes"] == MSS and flow["reordered"] == 0  # nothing followed the tenth, so it left no hole
     assert [(row["seq"], row["len"]) for row in found.losses.to_pylist()] == [(1 + 2 * MSS, MSS)]
     assert flow["min_rtt_ns"] == 20_000_000  # SYN+ACK to ACK
     assert flow["duplicate_acks"] == 6
@@ -273,7 +273,7 @@ def test_a_needless_copy_and_a_capture_that_missed_a_packet_at_the_receiver(tmp_
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
 def test_a_closed_window_shows_at_either_end(end: str, tmp_path: Path) -> None:
-    """tcptrace: 1 zero window advertisement; tshark: one packet with tcp.analysis.zero_window."""
+    """tcptrace counts one zero window advertisement, and tshark one packet with tcp.analysis.zero_window."""
     c = Conversation()
     c.send(100, 1)
     c.ack(110, 1 + MSS, window=0)

@@ -66,7 +66,7 @@ def stream(
 
 
 TEXT = b"x" * 30 + b"needle-in-a-stream" + b"y" * 30
-CUT = 36  # inside the needle, and behind the wrap of the sequence numbers
+CUT = 36  # inside the needle, and after the sequence numbers have wrapped
 ORDERS: dict[str, list[Bytes]] = {
     "whole": [(0, TEXT)],
     "split": [(0, TEXT[:CUT]), (CUT, TEXT[CUT:])],

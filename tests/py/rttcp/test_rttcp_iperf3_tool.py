@@ -134,7 +134,7 @@ def test_of_iperf3s_connections_the_one_with_the_data_is_kept(tmp_path: Path) ->
         (Seen(1, 100_400_000_000, 100_600_000_000), 100.4, 100.6),
         (Seen(1, 99_000_000_000, 100_600_000_000), 100, 100.6),
         (Seen(1, 100_400_000_000, 105_000_000_000), 100.4, 101),
-        (Seen(1, 102_000_000_000, 103_000_000_000), 100, 101),  # by another clock, so it proves nothing
+        (Seen(1, 102_000_000_000, 103_000_000_000), 100, 101),  # outside of the client's run: samples by another clock
     ],
 )
 def test_the_beginning_lies_between_all_that_is_known(seen: Seen | None, earliest_s: float, latest_s: float) -> None:

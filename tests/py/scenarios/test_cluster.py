@@ -131,7 +131,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 class TestTrials:
-    # Seconds of work, however busy the machine is.
+    # A deadline for busy machines; the work itself takes seconds.
     pytestmark: ClassVar[list[pytest.MarkDecorator]] = [*virtual, pytest.mark.timeout(600)]
 
     def test_two_workers_give_the_table_of_this_machine_though_one_is_killed(

@@ -60,7 +60,7 @@ def test_rings_are_small_where_nothing_stalls(tmp_path: Path, monkeypatch: pytes
     ("key", "value", "section"),
     [
         ("length", "700B", "transfer"),
-        ("nic_rate", "1Gbit", "path"),  # an interface that takes one packet at a time
+        ("nic_rate", "1Gbit", "path"),  # such an interface takes single packets
         ("jitter", "normal:20ms", "path"),  # packets that wait for an earlier one leave with it
         ("bunch", "50ms", "path"),
     ],

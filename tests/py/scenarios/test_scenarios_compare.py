@@ -139,7 +139,8 @@ def test_not_worse_is_the_same_or_better(make: Callable[..., Path], capsys: pyte
 
 
 def test_beyond_chance_and_yet_perhaps_within_the_margin(make: Callable[..., Path]) -> None:
-    """4 % slower for certain: the rank test excludes 1, and the interval reaches from 0.93 to 0.98."""
+    """The run is certainly slower: the rank test excludes a ratio of 1. But the ratio's interval, 0.93 to 0.98, reaches
+    into the margin of 5 %."""
     base, run = make("base", {0: noisy(100e6, 8, 1)}), make("run", {0: noisy(95.5e6, 8, 2)})
     (cell,) = compare(base, run, metric="short_term_bps", margin=0.05).cells
     assert cell.interval and cell.interval[0] < 0.95 < cell.interval[1] < 1 and cell.verdict == "undecided"

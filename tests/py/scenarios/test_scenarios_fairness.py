@@ -132,7 +132,7 @@ def test_what_a_flow_had_in_a_span_is_as_certain_as_its_counts() -> None:
         octets = [
             rng.integers(1, 65536, 3000) * (1 + np.sin(t_ns / rng.uniform(0.1, 3) / S) > rng.random()) for t_ns in times
         ]
-        octets = [np.append(1, np.append(own[1:-1], 1)) for own in octets]  # a flow lasts from its first to its last
+        octets = [np.append(1, np.append(own[1:-1], 1)) for own in octets]  # its first and last octets end a flow
         begin, finish = max(t_ns[0] for t_ns in times), min(t_ns[-1] for t_ns in times)
         if begin >= finish:
             continue

@@ -129,7 +129,7 @@ def test_only_the_newest_runs(folder: Path, capsys: pytest.CaptureFixture[str]) 
 
 def test_cpu_time_of_virtual_time_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert history(folder, capsys, "--metric", "retransmits", "--scenario", "x")[-1]["run"] == "x-v"
-    assert not history(folder, capsys, "--metric", "cpu_sender_ns")  # the runs have no CPU time
+    assert not history(folder, capsys, "--metric", "cpu_sender_ns")  # only runs in virtual time are left
 
 
 @pytest.mark.parametrize(
@@ -212,11 +212,11 @@ def test_a_damaged_manifest_does_not_hide_the_other_runs(folder: Path, capsys: p
 
 def test_the_page_has_the_choice_the_figure_and_the_table(folder: Path) -> None:
     said = list(texts_of_page(page_at(Runs(folder), "/history")))
-    assert "y, real time" in said and "x, real time" not in said  # the scenario of the newest run
+    assert "y, real time" in said and "x, real time" not in said  # y is the scenario of the newest run
     page = page_at(Runs(folder), "/history", "?scenario=all")
     said = list(texts_of_page(page))
     assert {"x, real time", "x, virtual time", "y, real time", "c0ffee", "1.1, undecided", "11 Mbit/s"} <= set(said)
-    assert "/run/x-b" in str(page) and "/run/x-a" not in str(page)  # that run is in a folder of its own
+    assert "/run/x-b" in str(page) and "/run/x-a" not in str(page)  # run x-a is in a subfolder
     said = list(texts_of_page(page_at(Runs(folder), "/history", "?metric=cpu_sender_ns&scenario=y")))
     assert any(text.startswith("no valid trial with cpu_sender_ns") for text in said)
     for wrong in ("?metric=window_bytes", "?scenario=z", "?last=7", "?metric=%3Cb%3E"):

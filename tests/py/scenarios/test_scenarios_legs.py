@@ -34,7 +34,7 @@ def always(ms: int) -> dict[str, int]:
 
 
 def test_two_connections_and_the_relay_between_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each path takes 10 ms and the relay 3."""
+    """Each path takes 10 ms, and the relay holds data for 3 ms."""
     relayed(tmp_path, 3)
     assert cli.run(["legs", *given(tmp_path), "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -62,7 +62,7 @@ def test_a_cut_capture_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 def test_a_gateway_that_no_segment_passed_has_no_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     relayed(tmp_path, 3)
-    module = sys.modules["pktlogger.through"]  # the package has a function of this name
+    module = sys.modules["pktlogger.through"]  # `pktlogger.through` itself is a function
     monkeypatch.setattr(module, "_passes", lambda *known: _passes(*known).slice(0, 0))
     found = legs.of_captures([(tmp_path / side / "s.pcapng", tmp_path / side / "r.pcapng", None) for side in SIDES])
     assert found["gateways"][0]["dwell_ns"] is None

@@ -20,7 +20,7 @@ STEP = 100 * MS
 
 
 def intervals(*stretches: tuple[int, int]) -> list[list[int]]:
-    """Stretches of (number of intervals of 100 ms, bytes in each)."""
+    """A receiver's intervals of 100 ms. A stretch is the number of intervals, and the bytes in each of them."""
     amounts = [amount for count, amount in stretches for _ in range(count)]
     return [[n * STEP, (n + 1) * STEP, amount] for n, amount in enumerate(amounts)]
 

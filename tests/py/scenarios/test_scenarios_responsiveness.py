@@ -19,7 +19,7 @@ S, MS = 10**9, 10**6
 
 
 def even(values_ms: Sequence[float], a_second: int = 10) -> responsiveness.Timed:
-    """So many values of each second."""
+    """Samples at even distances: each second has ``a_second`` samples of its value."""
     t = np.arange(len(values_ms) * a_second) * S // a_second
     return t, np.repeat(np.asarray(values_ms) * MS, a_second).astype(np.int64)
 
@@ -75,7 +75,7 @@ def test_one_half_alone_gives_no_whole() -> None:
 
 
 def trial(folder: Path, *, gateway: str = "none") -> None:
-    """One bulk flow of 12 s and one of exchanges beside it, 100 ms each; the bulk flow's RTT is 80 ms."""
+    """Writes a trial with a bulk flow of 12 s, whose RTT is 80 ms, and a flow of exchanges that take 100 ms each."""
     rows = [[n * S, (n + 1) * S, 10**6] for n in range(12)]
     receiver = {"t0_monotonic_ns": 5 * S, "intervals": rows}
     sender = {"t0_monotonic_ns": 5 * S, "streams": [{"stream": 0}]}

@@ -83,7 +83,7 @@ def test_a_guest_has_memory_for_buffers_that_begin_large(tmp_path: Path) -> None
     [
         ('queue = "1MB"', "reno", 2**20),
         ("queue_packets = 100", "reno", 150_000),
-        ("", "reno", 100_000_000 // 8),  # as much as crosses the line in a second may be in flight
+        ("", "reno", 100_000_000 // 8),  # without a bound of the queue: a second's worth of data
         ("", "bbr", 0),  # BBR queues no more than is in flight, which is nothing without a delay
     ],
 )
