@@ -5,9 +5,8 @@
 #include "engine_internal.h"
 #include "nc_clock.h"
 
-/* The number of bitmap words that a report needs. The bitmap reaches back to the largest counter of the report
- * LFT_REPORT_MEMORY reports ago, so fewer than that many consecutive reports may be lost without loss of
- * information. */
+/* The number of bitmap words that a report needs. The bitmap reaches back to the largest counter that was reported
+ * LFT_REPORT_MEMORY reports ago. So the peer misses nothing as long as fewer consecutive reports are lost. */
 static unsigned words_wanted(const struct lft_engine *engine)
 {
     uint64_t oldest = engine->reported[engine->reported_next];
@@ -69,7 +68,7 @@ static bool take_cumulative(struct lft_engine *engine, uint64_t all_before)
         acknowledged(engine, n);
     if (all_before > engine->tx_base)
         engine->tx_base = all_before;
-    /* Advances the base over numbers that were acknowledged selectively; they need no cumulative acknowledgement. */
+    /* Advances the base over numbers that a bitmap has acknowledged already. */
     while (engine->tx_base < engine->tx_next && !lft_slot(engine, engine->tx_base)->buffer)
         engine->tx_base++;
     return engine->tx_base > base;

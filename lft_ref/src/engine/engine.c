@@ -24,7 +24,7 @@ static bool allocate(struct lft_engine *engine)
     engine->queue = calloc(2 * (size_t)config->window_frames, sizeof *engine->queue);
     engine->rx_bits = nc_pages_map(LFT_RX_SPAN / 8);
     engine->tx_pool = lft_pool_create(config->payload_max + 16, config->tx_memory_bytes);
-    /* Decryption also writes padding and trailer behind the payload. */
+    /* A buffer needs room behind the payload, because decryption also writes padding and trailer there. */
     engine->rx_pool = lft_pool_create(LFT_FRAME_OVERHEAD + 16 + config->payload_max, config->rx_memory_bytes);
     bool all =
         engine->slots && engine->history && engine->queue && engine->rx_bits && engine->tx_pool && engine->rx_pool;

@@ -21,12 +21,13 @@
 #include "engine_types.h"
 
 struct lft_engine;
-/* NULL: no memory. `source` is copied. */
+/* Creates an engine, which copies `source`. Returns NULL when memory is short. */
 struct lft_engine *lft_engine_create(const struct lft_engine_config *config, const struct lft_source *source,
                                      uint64_t now_ns);
 void lft_engine_destroy(struct lft_engine *engine);
 
-/* The peer's strategy as a sender, from the handshake. `gbn-strict` makes this receiver discard frames out of order. */
+/* Sets the strategy by which the peer sends, as learnt in the handshake. With `gbn-strict` this receiver discards
+ * frames out of order. */
 void lft_engine_set_peer_recovery(struct lft_engine *engine, enum lft_recovery recovery);
 void lft_engine_set_payload_max(struct lft_engine *engine, uint32_t payload_max); /* at most config.payload_max */
 void lft_engine_set_rate(struct lft_engine *engine, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns);
@@ -43,30 +44,31 @@ int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
  * between poll and send must call it, because the limit applies to the time at which frames leave. */
 void lft_engine_left(struct lft_engine *engine, uint64_t now_ns);
 
-/* The time at which lft_engine_poll may have a frame. It is at most `now_ns` when a frame is ready, UINT64_MAX when
+/* Returns the time at which lft_engine_poll may have a frame: at most `now_ns` when a frame is ready, UINT64_MAX when
  * nothing is planned. */
 uint64_t lft_engine_next_ns(const struct lft_engine *engine, uint64_t now_ns);
 
-/* How long the caller may rest between two turns under load, so that it works in batches: a 128th of the round trip,
- * 2 ms at most, and while frames wait for the limit no longer than lft_shaper_rest_ns. */
+/* Returns how long the caller may rest between two turns under load, so that it works in batches. The rest is a 128th
+ * of the round trip, at most 2 ms. While frames wait for the limit, it is also at most lft_shaper_rest_ns. */
 uint64_t lft_engine_rest_ns(const struct lft_engine *engine);
 
 /* Returns whether this counter is new and within the replay window; if not, counts the frame as dropped. Call it before
  * decrypting. */
 bool lft_engine_fresh(struct lft_engine *engine, uint64_t counter);
-/* The buffer to decrypt DATA and its copies into. NULL: no memory; the caller drops the frame, which is counted here.
- * The engine still owns the buffer, and the next call may return the same one. Other frames may be decrypted
- * anywhere. */
+/* Returns the buffer into which the caller must decrypt DATA frames and copies of them; it may decrypt other frames
+ * anywhere. The engine still owns the buffer, and the next call may return the same one. NULL: memory is short; the
+ * engine counts a dropped frame, and the caller drops it. */
 struct lft_buffer *lft_engine_rx_buffer(struct lft_engine *engine);
-/* Takes an authentic frame. The payload of DATA and its copies is in that buffer, at frame->payload. */
+/* Takes an authentic frame. If it is DATA or a copy, frame->payload points into the buffer that lft_engine_rx_buffer
+ * returned. */
 void lft_engine_receive(struct lft_engine *engine, uint64_t now_ns, const struct lft_frame *frame);
 
-/* The search for the path MTU: the next poll sends a PROBE of `payload` octets. When the peer has answered it,
- * lft_engine_probe_reply returns its size, once; otherwise 0. */
+/* For the search for the path MTU. The next poll sends a PROBE of `payload` octets. After the peer's answer
+ * lft_engine_probe_reply returns the size of the PROBE once; at all other times it returns 0. */
 void lft_engine_probe(struct lft_engine *engine, uint32_t payload);
 uint32_t lft_engine_probe_reply(struct lft_engine *engine);
-/* The next polls send CLOSE three times. lft_engine_closed returns the result code of the peer's CLOSE, 0 before one.
- * */
+/* lft_engine_close makes the next polls send CLOSE three times. lft_engine_closed returns the result code of the peer's
+ * CLOSE, or 0 while none has arrived. */
 void lft_engine_close(struct lft_engine *engine, unsigned result);
 unsigned lft_engine_closed(const struct lft_engine *engine);
 

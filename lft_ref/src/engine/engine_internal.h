@@ -22,12 +22,12 @@ struct lft_tx_slot {
     uint64_t last_counter, last_sent_ns;
     uint16_t length;
     uint8_t sends;  /* saturating */
-    uint8_t queued; /* number of this frame's retransmissions that are waiting */
+    uint8_t queued; /* how many retransmissions of this frame wait to be sent */
 };
 
 enum lft_fate { LFT_FATE_OPEN, LFT_FATE_ARRIVED, LFT_FATE_LOST };
 struct lft_transmission {
-    uint64_t number; /* UINT64_MAX: it carried no DATA payload */
+    uint64_t number; /* the frame's number; UINT64_MAX when the transmission carried no DATA payload */
     uint64_t sent_ns;
     uint32_t wire_bytes;
     uint8_t fate;
@@ -35,7 +35,9 @@ struct lft_transmission {
 
 struct lft_round_trip {
     uint64_t srtt_ns, rttvar_ns, min_ns;
-    int64_t owd_min_us[2]; /* minimum of the current and of the previous 10 s; the clocks differ */
+    /* The smallest one-way delay in the current and in the previous 10 s. It may be negative, because the clocks of the
+     * two ends differ. */
+    int64_t owd_min_us[2];
     uint64_t owd_turn_ns, queue_ns;
 };
 
@@ -61,11 +63,12 @@ struct lft_engine {
     uint64_t reorder_ns, loss_ppb;
     uint64_t *queue; /* numbers to retransmit */
     uint64_t queue_head, queue_tail;
-    uint64_t resend_next;        /* gbn: all numbers before it have been retransmitted */
-    uint64_t copy_from, copy_to; /* the numbers still to copy in this pass, excluding copy_to */
-    uint64_t copy_pass_ns;       /* when it began */
+    uint64_t resend_next;        /* gbn: the next number to retransmit, tx_next: none */
+    uint64_t copy_from, copy_to; /* redundancy: this pass still has to copy the numbers [copy_from, copy_to) */
+    uint64_t copy_pass_ns;       /* when this pass of copies began */
     uint64_t fresh_ns;           /* when fresh DATA was last sent */
-    /* Time of the last acknowledgement with new information; time of the last DATA payload sent, fresh or not. */
+    /* progress_ns: when an acknowledgement last brought new information. last_data_ns: when DATA was last sent, fresh
+     * or retransmitted. */
     uint64_t progress_ns, last_data_ns;
     unsigned backoff;
     bool knock; /* the tunnel is down and a time-out has passed: one retransmission may be sent */
@@ -79,7 +82,7 @@ struct lft_engine {
     uint64_t *rx_bits;
     uint64_t rx_expected, rx_highest; /* rx_highest: one above the highest number that has arrived */
     uint64_t largest_arrival_ns;
-    uint64_t reported[LFT_REPORT_MEMORY]; /* the largest counters of the last reports */
+    uint64_t reported[LFT_REPORT_MEMORY]; /* the largest counter in each of the last reports to the peer */
     unsigned reported_next;
     uint64_t ack_at_ns;
     unsigned ack_pending, ack_repeats;
@@ -113,7 +116,8 @@ static inline bool lft_outstanding(const struct lft_engine *engine, uint64_t num
 uint64_t lft_ack_interval(const struct lft_engine *engine);
 uint64_t lft_timeout_ns(const struct lft_engine *engine); /* without backoff */
 void lft_round_trip_sample(struct lft_engine *engine, const struct lft_report *report, uint64_t now_ns);
-/* The path has become longer: raises the minimum one-way delay. Delay above that minimum counts as queueing delay. */
+/* Raises the minimum one-way delay, because the path has become longer. Delay above that minimum counts as queueing
+ * delay. */
 void lft_round_trip_raise_base(struct lft_round_trip *rtt, uint64_t rise_ns, uint64_t now_ns);
 /* recovery.c: recovery.h. */
 /* loss.c: decides which of the transmissions before `tx_largest_seen` are lost. */
@@ -121,7 +125,7 @@ void lft_loss_resolve(struct lft_engine *engine);
 /* ack.c: builds a report in engine->scratch and returns its length; takes a report from the peer. */
 size_t lft_ack_build(struct lft_engine *engine, uint64_t now_ns);
 void lft_ack_take(struct lft_engine *engine, const struct lft_frame *frame, uint64_t now_ns);
-/* engine_receive.c: a payload that the erasure code has recovered. */
+/* engine_receive.c: takes a payload that the erasure code has recovered. */
 void lft_rx_found(void *engine, uint64_t number, const uint8_t *payload, size_t length);
 /* engine_poll.c, engine.c: engine.h. */
 

@@ -71,8 +71,8 @@ static bool room_for_data(const struct lft_engine *engine)
            lft_pool_used(engine->tx_pool) + 64 < lft_pool_limit(engine->tx_pool);
 }
 
-/* Adds a fresh frame to the coded window. There are somewhat more repairs than losses: the excess makes a window
- * decodable before retransmission could complete it. */
+/* Adds a fresh frame to the coded window. The sender plans somewhat more repairs than losses, so that a window can be
+ * decoded before retransmissions would complete it. */
 static void code_data(struct lft_engine *engine, uint64_t number, const uint8_t *payload, size_t length)
 {
     uint64_t percent = engine->config.fec_percent;
@@ -149,9 +149,9 @@ static bool pass_left(const struct lft_engine *engine)
     return nc_max(engine->copy_from, engine->tx_base) < engine->copy_to;
 }
 
-/* The next number of the pass. The newest goes first: a copy of a frame that was sent less than half a round trip ago
- * arrives before a retransmission could; a copy of an older frame does not. A receiver that discards frames out of
- * order can only use the oldest. */
+/* Chooses the number to copy next in this pass. The newest number goes first, because a copy of a frame that was sent
+ * less than half a round trip ago arrives before a retransmission could; a copy of an older frame does not. A receiver
+ * that discards frames out of order can only use the oldest. */
 static uint64_t next_copy(struct lft_engine *engine)
 {
     engine->copy_from = nc_max(engine->copy_from, engine->tx_base);

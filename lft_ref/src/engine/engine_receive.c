@@ -91,7 +91,8 @@ static void want_ack(struct lft_engine *engine, uint64_t now_ns)
         engine->ack_at_ns = at;
 }
 
-/* When memory runs out, fresh numbers are refused first; frames that fill a hole may still use the reserve. */
+/* When memory runs short, the pool's reserve is only for frames that fill a hole. Frames with later numbers are
+ * refused. */
 static bool out_of_memory(struct lft_engine *engine, uint64_t number)
 {
     enum { RESERVE = 64 };
@@ -161,7 +162,7 @@ static void take_other(struct lft_engine *engine, const struct lft_frame *frame,
     }
 }
 
-/* Releases the scratch buffer if somebody else holds it now; otherwise the next frame reuses it. */
+/* Releases the scratch buffer if the session or the erasure code holds it now. Otherwise the next frame reuses it. */
 static void settle_scratch(struct lft_engine *engine)
 {
     struct lft_buffer *buffer = engine->rx_scratch;

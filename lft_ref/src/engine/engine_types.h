@@ -45,20 +45,20 @@ struct lft_engine_config {
     enum lft_recovery recovery;
     bool redundancy; /* copies of unacknowledged frames when there is nothing else to send */
     enum lft_rate_mode rate_mode;
-    uint64_t rate_bps; /* limit on the wire, 0: none; with LFT_RATE_AUTO the highest rate to try */
+    uint64_t rate_bps; /* limit on the wire, 0: no limit. With LFT_RATE_AUTO: the highest rate to try */
     /* The burst, as time at the limit (shaper.h); 0: LFT_SHAPER_BURST_NS. */
     uint64_t burst_ns;
-    uint32_t payload_max; /* of a DATA frame; lft_engine_set_payload_max changes it */
+    uint32_t payload_max; /* largest payload of a DATA frame; lft_engine_set_payload_max changes it */
     /* Overhead that is counted for each frame, in octets: 28 for IPv4 and UDP, 48 for IPv6 and UDP, 20 or 40 for esp;
      * 38 more with Ethernet. */
     uint32_t outer_bytes;
     uint32_t padding_block; /* 4 or 8 (lft_cipher_block) */
     uint32_t window_frames; /* the most unacknowledged frames, a power of two up to 2^22 */
     size_t tx_memory_bytes, rx_memory_bytes;
-    uint64_t keepalive_ns;   /* the longest time without an ACK while idle; 0: 200 ms */
-    uint64_t initial_rtt_ns; /* before the first sample; 0: 200 ms */
+    uint64_t keepalive_ns;   /* an idle engine sends an ACK at least this often; 0: 200 ms */
+    uint64_t initial_rtt_ns; /* round trip assumed before the first sample; 0: 200 ms */
     uint32_t fec_percent;    /* LFT_FEC: repairs per 100 data frames; 0: from the measured loss */
-    uint64_t first_number;   /* of both ends; 0 except in tests of the wrap-around */
+    uint64_t first_number;   /* number of the first DATA frame at both ends; 0 except in tests of the wrap-around */
 };
 
 /* One transmission, as lft_engine_poll gives it and lft_engine_receive takes it. */
@@ -72,9 +72,9 @@ struct lft_frame {
 };
 
 struct lft_engine_counters {
-    /* By class; wire bytes include outer headers and padding. */
+    /* Both arrays have an entry per class. Wire bytes include outer headers and padding. */
     uint64_t tx_frames[LFT_CLASSES], tx_wire_bytes[LFT_CLASSES];
-    uint64_t tx_payload_bytes; /* of first transmissions of DATA */
+    uint64_t tx_payload_bytes; /* payload of DATA, first transmissions only */
     uint64_t tx_repairs, tx_probes, timeouts, go_backs, declared_lost, spurious;
     uint64_t rx_frames, rx_wire_bytes, rx_payload_bytes;
     uint64_t rx_delivered, rx_duplicates, rx_out_of_order_discarded, rx_recovered;
@@ -91,7 +91,7 @@ struct lft_engine_state {
     uint64_t oldest_number;                      /* the oldest number not acknowledged; next_number when there is
                                                   * none */
     uint64_t expected_number;                    /* receiver: all numbers before it have arrived */
-    uint64_t last_heard_ns;                      /* when an authentic frame last arrived; 0: never */
+    uint64_t last_heard_ns;                      /* when an authentic frame last arrived; 0: none has arrived */
     size_t tx_buffers, rx_buffers;               /* in use */
 };
 

@@ -15,8 +15,8 @@ struct lft_fec_tx *lft_fec_tx_create(size_t payload_max);
 void lft_fec_tx_destroy(struct lft_fec_tx *fec);
 /* Takes a fresh DATA frame into the window. */
 void lft_fec_tx_data(struct lft_fec_tx *fec, uint64_t number, const uint8_t *payload, size_t length);
-/* Writes the payload of a REPAIR over the frames in the window, at most LFT_FEC_WINDOW_MAX, and returns its length.
- * *number is the first number coded. 0: the window is empty. */
+/* Writes the payload of a REPAIR that covers the frames in the window, at most LFT_FEC_WINDOW_MAX of them. *number
+ * becomes the first number that it covers. Returns the payload's length; 0: the window is empty. */
 size_t lft_fec_tx_repair(struct lft_fec_tx *fec, uint8_t *at, uint64_t *number);
 
 struct lft_fec_rx;

@@ -153,7 +153,7 @@ static void solve_row(struct lft_fec_rx *fec, struct row *row)
     if (length > fec->payload_max || length > sizeof payload)
         return; /* the peer coded nonsense */
     memcpy(payload, fec->symbol + 2, length);
-    fec->found(fec->user, number, payload, length); /* calls lft_fec_rx_data in turn */
+    fec->found(fec->user, number, payload, length); /* the callback calls lft_fec_rx_data for the recovered payload */
 }
 
 static void solve(struct lft_fec_rx *fec)

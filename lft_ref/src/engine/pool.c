@@ -10,9 +10,10 @@ enum { ALIGN = 64, RESERVE = 64, KEPT_EMPTY = 1 };
 
 /* The description of a slab is separate from its memory, which may have been returned to the system. */
 struct slab {
-    struct slab *previous, *next; /* of the list it is in */
+    struct slab *previous, *next; /* neighbours in `partial`, `empty` or `absent` */
     struct lft_buffer *free;
-    uint32_t used, carved; /* buffers in use; buffers cut from the memory so far */
+    /* used: buffers in use. carved: buffers that the slab's memory has been divided into so far */
+    uint32_t used, carved;
 };
 struct list {
     struct slab *first;
@@ -25,7 +26,7 @@ struct lft_pool {
     uint32_t slab_buffers;
     struct slab *slabs;
     struct list partial, empty, absent; /* a full slab is in no list; an absent one has no memory */
-    size_t empty_n, empty_least;        /* the fewest empty slabs since the last trim */
+    size_t empty_n, empty_least;        /* empty_least: the smallest empty_n since the last trim */
 };
 
 static void push(struct list *list, struct slab *slab)
@@ -84,7 +85,7 @@ void lft_pool_destroy(struct lft_pool *pool)
     free(pool);
 }
 
-/* A slab with a free buffer. Partly used slabs are preferred, so that others become and stay empty. */
+/* Returns a slab with a free buffer. It prefers a partly used slab, so that other slabs become empty and stay empty. */
 static struct slab *slab_with_room(struct lft_pool *pool)
 {
     struct slab *slab = pool->partial.first;

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 struct lft_buffer {
-    struct lft_buffer *next; /* link of the free list; for the holder's use while in use */
+    struct lft_buffer *next; /* link of the free list; while the buffer is in use, its holder may use this field */
     uint32_t references;
     _Alignas(8) uint8_t at[]; /* struct lft_block lives here, too */
 };
@@ -20,8 +20,8 @@ struct lft_pool;
 struct lft_pool *lft_pool_create(size_t buffer_bytes, size_t limit_bytes); /* NULL: no memory */
 void lft_pool_destroy(struct lft_pool *pool);                              /* frees all buffers, held or not */
 size_t lft_pool_buffer_bytes(const struct lft_pool *pool);                 /* room in at[] */
-/* A buffer with one reference, or NULL when the limit is reached. The last 64 buffers of a pool go to `urgent` callers
- * only. */
+/* Returns a buffer with one reference, or NULL when the limit is reached. Only `urgent` callers get the last 64 buffers
+ * of a pool. */
 struct lft_buffer *lft_pool_take(struct lft_pool *pool, int urgent);
 static inline struct lft_buffer *lft_buffer_hold(struct lft_buffer *buffer)
 {
@@ -29,7 +29,7 @@ static inline struct lft_buffer *lft_buffer_hold(struct lft_buffer *buffer)
     return buffer;
 }
 void lft_pool_release(struct lft_pool *pool, struct lft_buffer *buffer);
-/* To be called about once a second. Returns the memory of slabs that have been empty since the last call. */
+/* Returns to the system the memory of slabs that have been empty since the last call. Call it about once a second. */
 void lft_pool_trim(struct lft_pool *pool);
 size_t lft_pool_used(const struct lft_pool *pool);  /* buffers in use */
 size_t lft_pool_limit(const struct lft_pool *pool); /* the most buffers */

@@ -49,7 +49,7 @@ static bool too_much_queue(struct lft_rate_auto *rate, uint64_t target_ns)
     return rate->queue_peak_ns > target_ns || rate->between > BETWEEN_ROUNDS;
 }
 
-/* The highest rate of the last rounds. */
+/* Returns the highest rate of the last LFT_RATE_AUTO_RECENT rounds. */
 static uint64_t recent_most(struct lft_rate_auto *rate, uint64_t bps)
 {
     rate->recent_bps[rate->recent_next] = bps;

@@ -12,11 +12,11 @@
  * The minimum delay expires. Otherwise a path that has become longer would count as a queue for the rest of the
  * session. A queue of LFT's own shrinks when the rate falls; the length of a path does not. When 8 consecutive rounds
  * each lowered the rate because of a queue, and their minimum delays differ by at most a millisecond and a 64th of the
- * round trip, the smallest of those delays is taken for the path's: the caller raises its minimum by base_rise_ns, and
- * the rate returns to its earlier value. The standing queue of a window-based competitor changes with LFT's share of
- * it, so LFT goes on yielding. When that share is too small to be measured, or while a path goes on growing, the
- * minimum of the last 10 to 20 s decides (round_trip.c).
- * Rejected: a low rate every 10 s to measure the empty path, as BBR does; each decrease empties LFT's own queue.
+ * round trip, the path itself must have become longer. The caller then raises its minimum by base_rise_ns, up to the
+ * smallest of those delays, and the rate returns to its earlier value. The standing queue of a window-based competitor
+ * changes with LFT's share of it, so LFT goes on yielding. When that share is too small to be measured, or while a path
+ * goes on growing, the minimum of the last 10 to 20 s decides (round_trip.c). Rejected: a low rate every 10 s to
+ * measure the empty path, as BBR does; each decrease empties LFT's own queue.
  *
  * A loss-based TCP at the same bottleneck fills the queue beyond the target, so LFT gives way to it. Loss without
  * delay, as on a satellite link, is not taken for congestion unless it grows with the rate.
@@ -38,17 +38,18 @@ struct lft_rate_auto {
     unsigned between;                          /* rounds since the queue was last below half the target */
     uint64_t recent_bps[LFT_RATE_AUTO_RECENT]; /* the rate in the last rounds */
     unsigned recent_next;
-    /* Consecutive rounds in which a queue lowered the rate and the minimum delay hardly changed; the bounds of that
-     * minimum; the highest rate of the rounds before. */
+    /* still: consecutive rounds in which a queue lowered the rate and the minimum delay hardly changed. still_least_ns,
+     * still_most_ns: smallest and largest minimum delay in these rounds. before_bps: the highest rate before them. */
     unsigned still;
     uint64_t still_least_ns, still_most_ns, before_bps;
-    double usual_loss; /* share lost, smoothed over 16 rounds without excess */
+    /* share of transmissions lost, smoothed over 16 rounds that did not have more loss than usual */
+    double usual_loss;
 };
 
 /* The measurements available at the time of a report. */
 struct lft_rate_round {
     uint64_t now_ns, srtt_ns, queue_ns, arrived_bytes;
-    uint64_t sent, lost;    /* numbers of transmissions whose fate is known, and of lost ones among them */
+    uint64_t sent, lost;    /* sent: transmissions whose fate is known. lost: how many of them are lost */
     bool limited_by_source; /* the line was idle */
 };
 

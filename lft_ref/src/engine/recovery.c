@@ -55,8 +55,8 @@ static void selective_timeout(struct lft_engine *engine)
         }
 }
 
-/* The time by which the last transmission should have been reported. Otherwise one is retransmitted; the report of its
- * later counter then reveals all other losses. */
+/* Returns the time by which the peer should have reported the last transmission. If it has not, one frame is
+ * retransmitted. That frame has a later counter, so the report about it reveals all other losses. */
 static uint64_t selective_timeout_at(const struct lft_engine *engine)
 {
     return nc_max(engine->progress_ns, engine->last_data_ns) + (lft_timeout_ns(engine) << engine->backoff);
@@ -80,7 +80,7 @@ static void gbn_timeout(struct lft_engine *engine)
     engine->counters.go_backs++;
 }
 
-/* When the timer of the oldest number expires. There is no timer while that number waits for its retransmission. */
+/* Returns when the timer of the oldest number expires. No timer runs while that number waits for its retransmission. */
 static uint64_t gbn_timeout_at(const struct lft_engine *engine)
 {
     if (engine->resend_next <= engine->tx_base)

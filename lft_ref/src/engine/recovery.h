@@ -9,12 +9,12 @@
 struct lft_engine;
 
 struct lft_recovery_ops {
-    bool receiver_keeps; /* the receiver keeps frames out of order; false: it discards them and delivers in order of
-                          * numbers */
-    bool reads_bitmap;   /* the sender uses the bitmap of reports to free frames that have arrived and to find lost
+    /* true: the receiver keeps frames out of order. False: it discards them and delivers in order of numbers */
+    bool receiver_keeps;
+    bool reads_bitmap; /* the sender uses the bitmap of reports to free frames that have arrived and to find lost
                           * ones */
-    bool coded;          /* the sender adds REPAIR frames; reordering of up to a coded window is not taken for loss */
-    /* Gives the number to retransmit now. False: none. */
+    bool coded;        /* the sender adds REPAIR frames; reordering of up to a coded window is not taken for loss */
+    /* Sets *number to the frame to retransmit now. False: there is none. */
     bool (*next)(struct lft_engine *engine, uint64_t *number);
     /* Called when a transmission is considered lost while its number is still outstanding. NULL: not used. */
     void (*lost)(struct lft_engine *engine, uint64_t number);
@@ -24,6 +24,7 @@ struct lft_recovery_ops {
     uint64_t (*timeout_at)(const struct lft_engine *engine);
 };
 
-extern const struct lft_recovery_ops lft_recovery_table[]; /* by enum lft_recovery; engine_types.h names them */
+/* a row per enum lft_recovery, whose names are in engine_types.h */
+extern const struct lft_recovery_ops lft_recovery_table[];
 
 #endif

@@ -5,8 +5,8 @@
 /* Times have 8 fraction bits: 2^56 ns are two years of uptime. Costs have 24, because an octet at 1 Tbit/s costs
  * 0.008 ns. */
 enum { TIME_BITS = 8, COST_BITS = 24 };
-/* UNSEEN: two frames of the burst that the virtual clock does not account for: the last one allowed, and one that waits
- * for its batch. REST_FRAMES: the batch of one system call. */
+/* UNSEEN: the virtual clock misses two frames of a burst, namely the last one allowed and one that waits for its batch.
+ * REST_FRAMES: the frames in the batch of one system call. */
 enum { UNSEEN = 2, REST_FRAMES = 44 };
 
 static uint64_t cost(const struct lft_shaper *shaper, uint32_t octets)
@@ -14,8 +14,8 @@ static uint64_t cost(const struct lft_shaper *shaper, uint32_t octets)
     return (shaper->cost * octets) >> (COST_BITS - TIME_BITS);
 }
 
-/* Octets that are not yet paid for at the old limit take less time at a higher limit. At a lower limit they take as
- * long as before; otherwise a short excess over the new limit would cost seconds of silence. */
+/* While the virtual clock is ahead of real time, the sender must wait. A higher limit shortens this wait. A lower limit
+ * leaves it unchanged; otherwise a short excess over the new limit would cost seconds of silence. */
 static void change_rate(struct lft_shaper *shaper, uint64_t rate_bps, uint64_t now_ns)
 {
     uint64_t now = now_ns << TIME_BITS;

@@ -4,13 +4,13 @@
  *     where burst = max(rate x burst_ns, 8 of the largest frames)
  *
  * One virtual clock (GCRA, ITU-T I.371) advances by each frame's time at the limit. It may be ahead of real time by
- * `depth`, at most 15 frames, and behind it by `late`, the rest of the burst. It falls behind only while there is
- * something to send, so idle time earns no credit. A thread that was stopped for longer than `late` loses the excess. A
- * frame may also reach the wire later than it was allowed, because the thread was stopped in between; lft_shaper_left
- * corrects the clock for that.
- * Rejected: catching up at twice the limit for up to 20 ms, while every 100 ms stay within 1.01 x limit. A thread that
- * is 20 ms late would then lose no rate, but a circuit that drops traffic above the limit would drop the excess. And
- * when the thread was stopped between poll and send, an interval of 100 ms had 133 frames too many. */
+ * `depth`, at most 15 frames, and behind it by `late`, the rest of the burst. It falls behind only while frames wait to
+ * be sent, so idle time earns no credit. A thread that was stopped for longer than `late` loses the excess. A frame may
+ * also reach the wire later than it was allowed, because the thread was stopped in between; lft_shaper_left corrects
+ * the clock for that. Rejected: catching up at twice the limit for up to 20 ms, while every 100 ms stay within 1.01 x
+ * limit. A thread that is 20 ms late would then lose no rate, but a circuit that drops traffic above the limit would
+ * drop the excess. And when the thread was stopped between poll and send, an interval of 100 ms had 133 frames too
+ * many. */
 #ifndef LFT_SHAPER_H
 #define LFT_SHAPER_H
 
@@ -19,7 +19,8 @@
 
 #include "nc_clock.h"
 
-#define LFT_SHAPER_BURST_NS NC_NS_PER_MS /* docs/explanation/lft-recovery.md compares other values */
+/* the default burst; docs/explanation/lft-recovery.md compares other values */
+#define LFT_SHAPER_BURST_NS NC_NS_PER_MS
 enum { LFT_SHAPER_FRAMES = 16, LFT_SHAPER_FRAMES_LEAST = 8 };
 
 struct lft_shaper {
@@ -27,7 +28,7 @@ struct lft_shaper {
     uint64_t burst_ns;
     /* `at`: when the next frame is due. `at`, `depth` and `late` are in 2^-8 ns, `cost` in 2^-24 ns per octet. */
     uint64_t at, cost, depth, late;
-    uint64_t leaving; /* time at the limit, in 2^-8 ns, of frames that were allowed and may not have left */
+    uint64_t leaving; /* how long the frames that were allowed, but may not have left, take at the limit, in 2^-8 ns */
     bool idle;        /* a frame was allowed and there was none to send */
 };
 

@@ -124,7 +124,7 @@ int client_drain(int argc, char **argv)
                                         nc_quantity_format(NC_UNIT_DURATION, settings.within_ns, text, sizeof text))));
 }
 
-/* The increase of each integer in a section. */
+/* Returns by how much each integer of a section has grown since the previous state. */
 static json_t *difference(const json_t *before, const json_t *after)
 {
     json_t *out = json_object(), *value;

@@ -29,7 +29,8 @@ static int add(struct config_arguments *out, char *argument)
     return argument ? 0 : -1;
 }
 
-/* The option for a table and key, or NULL. *where becomes the table that a key of this name belongs to. */
+/* Returns the option for a table and key, or NULL. *where becomes the table to which a key of this name belongs, for
+ * the error message; NULL: no table has such a key. */
 static const struct nc_option *find(const struct reading *reading, const char *table, const char *key,
                                     const char **where)
 {
@@ -95,6 +96,7 @@ int config_file_read(const char *path, const struct nc_option *rows, size_t n, s
     struct reading reading = {path, rows, n, out, error};
     int failed = toml_values(path, take, &reading, error);
     for (char *c = error->text; failed && *c; c++)
-        *c = (unsigned char)*c < ' ' ? ' ' : *c; /* control characters quoted from the file must not break the line */
+        /* the message must stay one line although it quotes the file, which may contain control characters */
+        *c = (unsigned char)*c < ' ' ? ' ' : *c;
     return failed;
 }

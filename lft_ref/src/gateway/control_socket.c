@@ -60,7 +60,7 @@ static json_t *state(struct gateway *gateway)
     return answer;
 }
 
-/* Checks all values before it sets any. */
+/* Changes the settings of a `set` request. It checks all values first, so a bad one leaves every setting unchanged. */
 static json_t *answer_set(struct gateway *gateway, const json_t *values)
 {
     struct nc_error error;

@@ -29,7 +29,7 @@ struct gateway {
     struct relay *relay;
     struct nc_keeper *keeper; /* NULL: no act needs privilege */
     json_t *sandbox;          /* what nc_sandbox_enter said */
-    struct router *router;    /* NULL: neither router nor host model */
+    struct router *router;    /* NULL in the proxy model: only the router and host models take over SYNs */
     struct proxy *proxies[PROXIES_MAX];
     unsigned proxies_n;
     struct pmtu pmtu;
@@ -40,7 +40,7 @@ struct gateway {
     uint64_t handshakes_noted[HANDSHAKE_REASONS], handshakes_noted_ns[HANDSHAKE_REASONS]; /* note_handshakes */
     struct contention_log contention;
     bool draining, busy;
-    int64_t suspended_ns; /* how far CLOCK_BOOTTIME was ahead of CLOCK_MONOTONIC */
+    int64_t suspended_ns; /* by how much CLOCK_BOOTTIME was ahead of CLOCK_MONOTONIC */
     uint64_t started_ns, tick_ns, drain_until_ns, seen_datagrams;
 };
 

@@ -18,8 +18,8 @@
 #define MB (UINT64_C(1) << 20)
 enum { PAYLOAD_BASE = 1136 /* fits an MTU of 1280 with any of the headers */, TUNNEL_PORT = 2004 };
 
-/* Rate × expected round trip. Without a limit the rate is assumed to be 2.5 Gbit/s; the result then bounds the data in
- * flight. */
+/* Returns the bandwidth-delay product: rate × expected round trip. Without a limit on the rate it assumes 2.5 Gbit/s,
+ * and the result then bounds the data in flight. */
 static uint64_t path_bytes(const struct settings *s)
 {
     uint64_t rate = s->rate_bps ? s->rate_bps : UINT64_C(2500000000);
@@ -72,7 +72,7 @@ static void fill_link_config(const struct gateway *gateway, struct lft_link_conf
     config->rekey_ns = s->rekey_ns;
 }
 
-/* The address to listen at, into io_settings. */
+/* Sets the address to listen at in io_settings. */
 static int resolve_listen(struct gateway *gateway, struct nc_error *error)
 {
     const struct settings *s = &gateway->settings;
@@ -252,7 +252,7 @@ static int open_relays(struct gateway *gateway, struct nc_error *error)
  * fairly. */
 static void heed_descriptors(struct settings *s)
 {
-    enum { OWN = 64 }; /* tunnel, listeners, clients of the control socket */
+    enum { OWN = 64 }; /* descriptors kept for the tunnel, the listeners and the clients of the control socket */
     struct rlimit limit;
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY)
         return;

@@ -15,7 +15,7 @@
 #include "rules.h"
 #include "settings.h"
 
-/* Opens the gateway and its control socket, then enters the sandbox. NULL with the reason. */
+/* Opens the gateway and its control socket, then enters the sandbox. Returns NULL and the reason on failure. */
 static struct gateway *open_all(const struct settings *settings, struct control_socket **control,
                                 struct nc_error *error)
 {
@@ -37,8 +37,9 @@ static int run(int argc, char **argv)
         .epilog = "Every option is also a key of the TOML file: --psk-file is psk_file under [security]."};
     struct settings settings;
     struct nc_error error;
-    prctl(PR_SET_DUMPABLE, 0); /* a core dump would contain keys; this also keeps the user's other processes from
-                                * reading our memory */
+    /* No core dumps, because they would contain keys. This also keeps the user's other processes from reading our
+     * memory. */
+    prctl(PR_SET_DUMPABLE, 0);
     settings_parse(argc, argv, &usage, &settings);
     if (settings_check(&settings, &error) < 0)
         nc_die(NC_EXIT_USAGE, "%s", error.text);

@@ -1,9 +1,11 @@
-/* Narrows the interval between the largest size that passes and the smallest that does not. */
+/* The search narrows the interval between the largest size that is known to pass and the smallest that is known not
+ * to. */
 #include "pmtu.h"
 
 #include "nc_clock.h"
 
-enum { STEP = 16 /* octets: a smaller gain is not worth another probe */ };
+/* The search ends when the interval has at most STEP octets: a smaller gain is not worth another probe. */
+enum { STEP = 16 };
 #define AGAIN_NS (600 * NC_NS_PER_S)
 
 void pmtu_init(struct pmtu *pmtu, uint32_t base, uint32_t limit)

@@ -14,10 +14,12 @@
 #include "engine_types.h"
 
 struct pmtu {
-    uint32_t base, good, bad, trying; /* octets of payload; `trying` is 0 when the search is over */
-    uint32_t limit;                   /* what the device takes */
+    /* Octets of payload. `good`: the largest size known to pass. `bad`: the smallest size known not to pass. `trying`:
+     * the size probed now, 0 when the search is over. */
+    uint32_t base, good, bad, trying;
+    uint32_t limit; /* the largest payload that the device takes */
     unsigned tries;
-    bool doubted; /* the size being tried is `good`, for a second time */
+    bool doubted; /* the probe tests `good` again, because frames of that size seem to be lost */
     uint64_t wait_ns, due_ns;
     uint64_t oldest, oldest_since_ns; /* the oldest number not acknowledged, and since when */
 };
@@ -27,16 +29,16 @@ enum { PMTU_TRIES = 3 };
 void pmtu_init(struct pmtu *pmtu, uint32_t base, uint32_t limit);
 /* Starts over from the base. `wait_ns`: how long to wait for the answer to a probe. */
 void pmtu_start(struct pmtu *pmtu, uint64_t wait_ns, uint64_t now_ns);
-/* Frames of the size in use do not seem to arrive. The size is tried again and, if it is not answered, the search
- * starts over below it. No effect during a search. */
+/* Call this when frames of the size in use do not seem to arrive. The size is probed again. Without an answer the
+ * search starts over below it. During a search the call has no effect. */
 void pmtu_doubt(struct pmtu *pmtu, uint64_t now_ns);
 /* Doubts the size in use when the oldest number is not acknowledged for a second and four round trips. This detects a
  * path whose MTU has shrunk although smaller frames are still acknowledged. To be called about once a second while the
  * tunnel is up. */
 void pmtu_watch(struct pmtu *pmtu, const struct lft_engine_state *state, uint64_t now_ns);
-/* A probe of this payload was answered. Returns true when `good` may have grown. */
+/* Call this when the peer has answered a probe of this payload. Returns true when `good` may have grown. */
 bool pmtu_answered(struct pmtu *pmtu, uint32_t payload, uint64_t now_ns);
-/* The payload of the probe to send now; 0: none is due. */
+/* Returns the payload of the probe to send now; 0: none is due. */
 uint32_t pmtu_poll(struct pmtu *pmtu, uint64_t now_ns);
 uint64_t pmtu_next_ns(const struct pmtu *pmtu);
 

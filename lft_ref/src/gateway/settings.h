@@ -33,12 +33,12 @@ struct settings {
     uint64_t mark, table;
 };
 
-/* The table; *n becomes its number of rows. */
+/* Returns the table of all settings; *n becomes its number of rows. */
 const struct nc_option *settings_rows(size_t *n);
 /* Parses a command line, whose argv[0] is the verb, after the file that its --config names. On a bad value it exits
  * with one line. The texts remain valid as long as the process. */
 void settings_parse(int argc, char **argv, const struct nc_usage *usage, struct settings *settings);
-/* Checks what involves several rows. Returns 0, or -1 with the reason. */
+/* Checks the conditions that involve several settings. Returns 0, or -1 with the reason. */
 int settings_check(const struct settings *settings, struct nc_error *error);
 /* Whether to send redundant copies. They use the capacity below the limit that other frames leave free, so they need a
  * limit. */

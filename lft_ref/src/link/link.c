@@ -76,7 +76,8 @@ void lft_link_destroy(struct lft_link *link)
 {
     if (!link)
         return;
-    lft_session_destroy(link->session); /* before the engine, whose pool owns the session's buffers */
+    /* Free the session before the engine, whose pool owns the session's buffers. */
+    lft_session_destroy(link->session);
     lft_engine_destroy(link->engine);
     lft_handshake_destroy(link->handshake);
     lft_link_drop_keys(&link->current);
@@ -124,7 +125,7 @@ static uint64_t key_clock(const struct lft_link *link, uint64_t now_ns)
     return now_ns + link->suspended_ns;
 }
 
-/* The time, on key_clock, at which the keys in use are dropped even if they were not replaced. */
+/* Returns the time, on key_clock, at which the link drops the keys in use even if no others have replaced them. */
 static uint64_t rejected_ns(const struct lft_link *link)
 {
     return link->installed_ns + link->current.rekey_ns + REJECT_NS;
@@ -264,7 +265,8 @@ void lft_link_suspended(struct lft_link *link, uint64_t ns)
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns)
 {
     if (now_ns >= link->tick_ns) {
-        if (now_ns - link->tick_ns > STOOD_STILL_NS) /* this process was stopped: count the peer's silence from now */
+        /* this process was stopped and could not hear the peer, so the silence counts from now */
+        if (now_ns - link->tick_ns > STOOD_STILL_NS)
             link->silent_since_ns = now_ns;
         link->tick_ns = now_ns + TICK_NS;
         lft_session_tick(link->session, now_ns);

@@ -32,7 +32,7 @@ struct lft_address {
 enum lft_link_status {
     LFT_LINK_CONNECTING, /* no association yet */
     LFT_LINK_UP,
-    LFT_LINK_OUTAGE, /* nothing was heard for dead_ns; streams wait */
+    LFT_LINK_OUTAGE, /* no authentic frame has arrived for dead_ns; streams wait */
     LFT_LINK_STATUSES
 };
 extern const char *const lft_link_status_names[];
@@ -46,13 +46,13 @@ struct lft_link_config {
     struct lft_address peer;
     uint64_t dead_ns;                /* after this much silence there is an outage; 0: 1 s */
     uint64_t outage_max_ns;          /* after an outage of this length streams are reset; 0: 15 min */
-    uint64_t rekey_ns, rekey_frames; /* the longest life of keys; 0: 1 h. Keys are also replaced after 2^31 frames */
+    uint64_t rekey_ns, rekey_frames; /* Keys are replaced after this time (0: 1 h) and after 2^31 frames. */
 };
 
 struct lft_batch {
     struct lft_address to;
-    /* n datagrams of `segment` octets in a row; the last may be shorter. The link owns the memory, which is valid until
-     * the next lft_link_transmit. */
+    /* A batch: n consecutive datagrams of `segment` octets, of which the last may be shorter. The link owns the memory,
+     * which is valid until the next lft_link_transmit. */
     const uint8_t *at;
     size_t bytes, segment;
     unsigned n;
@@ -80,7 +80,7 @@ enum lft_link_event {
 };
 
 struct lft_link;
-/* NULL: no memory, or the cipher is not available. */
+/* Creates a link. Returns NULL when memory is short or the cipher is not available. */
 struct lft_link *lft_link_create(const struct lft_link_config *config, uint64_t now_ns);
 void lft_link_destroy(struct lft_link *link);
 
@@ -91,24 +91,24 @@ void lft_link_receive(struct lft_link *link, uint64_t now_ns, const uint8_t *at,
 int lft_link_transmit(struct lft_link *link, uint64_t now_ns, struct lft_batch *batch);
 /* Reports that the batch had left by `now_ns` (lft_engine_left). */
 void lft_link_left(struct lft_link *link, uint64_t now_ns);
-/* When lft_link_transmit may have a batch or a timer is due. Call it after the relay's turn, which may have written to
- * streams. */
+/* Returns when lft_link_transmit may have a batch or a timer is due. Call it after the relay's turn, because the relay
+ * may have written to streams. */
 uint64_t lft_link_next_ns(struct lft_link *link, uint64_t now_ns);
 /* Reports that the machine was suspended for this long: `now` stood still while keys aged. */
 void lft_link_suspended(struct lft_link *link, uint64_t ns);
-/* How long the loop may rest between two turns under load (lft_engine_rest_ns). */
+/* Returns how long the loop may rest between two turns under load (lft_engine_rest_ns). */
 uint64_t lft_link_rest_ns(const struct lft_link *link);
-/* The bits of enum lft_link_event since the last call. */
+/* Returns the events since the last call, as bits of enum lft_link_event. */
 unsigned lft_link_events(struct lft_link *link);
 
 struct lft_session *lft_link_session(struct lft_link *link);
 /* The current association's engine; NULL without an association. Ask again after every lft_link_receive. */
 struct lft_engine *lft_link_engine(struct lft_link *link);
 enum lft_link_status lft_link_status(const struct lft_link *link);
-/* Contention seen in about the last ten seconds. `address` becomes the address of the other gateway (RIVAL) or of the
- * other end (OCCUPIED). */
+/* Returns the contention seen in about the last ten seconds. `address` becomes the address of the other gateway (RIVAL)
+ * or of the other end (OCCUPIED). */
 enum lft_link_contention lft_link_contention(const struct lft_link *link, uint64_t now_ns, struct lft_address *address);
-/* The tunnel can carry new streams now. */
+/* True when the tunnel can carry new streams now. */
 bool lft_link_ready(const struct lft_link *link);
 void lft_link_set_rate(struct lft_link *link, enum lft_rate_mode mode, uint64_t rate_bps, uint64_t now_ns);
 void lft_link_set_redundancy(struct lft_link *link, bool on);

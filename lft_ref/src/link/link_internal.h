@@ -29,8 +29,9 @@ struct lft_link {
     uint64_t tx_key_frames, rx_key_frames; /* under `current` */
     uint32_t path_payload_max, peer_payload_max;
     enum lft_link_contention contention;
-    struct lft_address contender; /* the address that was refused, or that refuses */
-    uint64_t contention_ns;       /* when that was last seen */
+    /* address of the rival gateway that this end refused, or of the other end that refuses this one */
+    struct lft_address contender;
+    uint64_t contention_ns; /* when that was last seen */
     enum lft_link_status status;
     unsigned events;
 
@@ -53,7 +54,7 @@ void lft_link_install(struct lft_link *link, struct lft_keys *keys, const struct
 /* Keeps keys until the first authentic frame under them arrives. */
 void lft_link_await(struct lft_link *link, const struct lft_keys *keys, uint64_t now_ns);
 void lft_link_drop_keys(struct lft_keys *keys);
-/* True while the peer of the association in use is not silent. */
+/* True while frames of the peer still arrive on the association in use. */
 bool lft_link_heard(const struct lft_link *link, uint64_t now_ns);
 void lft_link_run_timers(struct lft_link *link, uint64_t now_ns);
 /* The destination of an INIT: the destination of frames while the tunnel is up, otherwise the configured address. */

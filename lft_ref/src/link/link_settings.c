@@ -3,7 +3,8 @@
 
 #include "nc_clock.h"
 
-/* A refused gateway asks every 2 s (FORMAT.md), and some of its messages may be lost. */
+/* Contention counts as current for this long after the last message that showed it. A refused gateway asks every 2 s
+ * (FORMAT.md), and some of its messages may be lost. */
 #define CONTENTION_NS (10 * NC_NS_PER_S)
 
 void lft_link_apply_payload_max(struct lft_link *link)

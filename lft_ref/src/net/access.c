@@ -16,7 +16,7 @@ enum { LOOPBACKS = 4 };
 static const char *const denied[] = {"127.0.0.0/8", "0.0.0.0/8", "::1/128", "::/128",
                                      /* link-local: most metadata services are there */
                                      "169.254.0.0/16", "fe80::/10",
-                                     /* multicast and reserved, the broadcast address with them */
+                                     /* multicast, reserved and broadcast addresses */
                                      "224.0.0.0/3", "ff00::/8",
                                      /* metadata services elsewhere: AWS, Google, Alibaba, Azure, Oracle */
                                      "fd00:ec2::254/128", "fd20:ce::254/128", "100.100.100.200/32", "168.63.129.16/32",
@@ -31,7 +31,7 @@ static void map(const uint8_t v4[4], uint8_t out[16])
     memcpy(out + 12, v4, 4);
 }
 
-/* The 128 bits that networks are compared with. */
+/* Writes an address as 128 bits, so that one comparison serves IPv4 and IPv6 networks. */
 static void bits_of(const struct sockaddr_storage *address, uint8_t out[16])
 {
     static const uint8_t nat64[12] = {0x00, 0x64, 0xff, 0x9b}; /* RFC 6052 */
@@ -86,7 +86,7 @@ static int add(struct access *access, const char *option, const char *text, bool
     return 0;
 }
 
-/* In rising order of precedence: among equal prefixes a later one counts. */
+/* The networks are added in rising order of precedence: of two equal prefixes the later one counts. */
 int access_init(struct access *access, bool loopback, const struct nc_strings *allow, const struct nc_strings *deny,
                 struct nc_error *error)
 {
@@ -117,8 +117,8 @@ bool access_allows(const struct access *access, const struct sockaddr_storage *d
     return allowed;
 }
 
-/* True for an address of this machine: as the source for it the kernel chooses that address itself or a loopback
- * address. */
+/* True for an address of this machine. For packets to such an address the kernel chooses the same address, or a
+ * loopback address, as the source. */
 static bool is_own(const struct sockaddr_storage *address)
 {
     struct sockaddr_storage chosen = {0};

@@ -14,7 +14,7 @@
 int address_resolve(const char *text, uint16_t default_port, bool passive, struct sockaddr_storage *out,
                     struct nc_error *error);
 socklen_t address_bytes(const struct sockaddr_storage *address);
-/* Sets the port to 0: raw sockets take the protocol number or 0 there. */
+/* Sets the port to 0, because a raw socket accepts only the protocol number or 0 there. */
 void address_clear_port(struct sockaddr_storage *address);
 /* True for addresses that lead to this machine only: loopback, the unspecified address, which connect() treats as
  * loopback, and IPv4 ones mapped into IPv6. */
@@ -22,10 +22,11 @@ bool address_is_loopback(const struct sockaddr_storage *address);
 /* "192.0.2.1:80", "[2001:db8::1]:80", "none". Returns `out`. */
 const char *address_text(const struct sockaddr_storage *address, char *out, size_t size);
 
-/* Advice for a user when a socket could not be bound, by errno: "; choose another port, …", or "". */
+/* Returns advice for a user whose socket could not be bound, by errno: "; choose another port, …", or "". */
 const char *address_bind_advice(int error);
 
-/* The largest MTU of this namespace's interfaces that are up, loopback aside; 9000 when there is none. */
+/* Returns the largest MTU of the interfaces of this namespace that are up, without loopback. 9000: no such interface is
+ * up. */
 uint32_t address_device_mtu(void);
 
 #endif

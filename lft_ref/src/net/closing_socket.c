@@ -12,7 +12,7 @@ struct question {
     struct nlmsghdr head;
     struct inet_diag_req_v2 of;
 };
-/* `room` is for attributes that the kernel adds unrequested. */
+/* An answer of sock_diag(7). `room` is space for attributes that the kernel adds although nobody asked for them. */
 union answer {
     struct nlmsghdr head;
     struct {

@@ -50,8 +50,8 @@ struct io {
 
 static void ready(void *owner, uint32_t events);
 
-/* Off: "don't fragment", whatever the kernel believes about the path, because the MTU search needs sizes that the
- * kernel's cached value would forbid. On: the network may fragment as needed. */
+/* Off: packets carry "don't fragment" and the kernel ignores its cached path MTU, because the MTU search must also try
+ * larger sizes. On: the network may fragment as needed. */
 static int set_fragmentable(int fd, int family, bool on)
 {
     int v4 = on ? IP_PMTUDISC_DONT : IP_PMTUDISC_PROBE, v6 = on ? IPV6_PMTUDISC_DONT : IPV6_PMTUDISC_PROBE;
@@ -83,7 +83,8 @@ static int set_options(int fd, int family, const struct io_settings *settings)
     if (settings->mark)
         setsockopt(fd, SOL_SOCKET, SO_MARK, &settings->mark, sizeof settings->mark);
     if (settings->carriage == IO_UDP)
-        setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on); /* without it a read gives one datagram */
+        /* if the kernel lacks UDP_GRO, a read returns one datagram */
+        setsockopt(fd, IPPROTO_UDP, UDP_GRO, &on, sizeof on);
     if (family == AF_INET6)
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
     return set_fragmentable(fd, family, false);

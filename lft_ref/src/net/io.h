@@ -21,7 +21,7 @@ struct io_settings {
     enum io_carriage carriage;
     struct sockaddr_storage local; /* the address to bind to; outer packets have its family */
     uint64_t socket_buffer_bytes;
-    uint32_t mark; /* the packet mark of everything that the gateway itself sends */
+    uint32_t mark; /* the gateway's own packets carry this mark, so that rules can tell them from the hosts' packets */
 };
 
 struct io_counters {
@@ -45,7 +45,7 @@ const struct io_counters *io_counters(const struct io *io);
 /* True, once, after the kernel has refused a datagram as too big for the device. */
 bool io_was_too_big(struct io *io);
 
-/* Octets of a datagram's outer headers: IP, and UDP if used. */
+/* Returns the octets of a datagram's outer headers: IP, and UDP if used. */
 uint32_t io_outer_bytes(enum io_carriage carriage, int family);
 
 #endif

@@ -85,7 +85,8 @@ static void wake(struct loop *loop)
     }
 }
 
-/* Closing removes it from the epoll set, because descriptors are never duplicated. */
+/* close() removes a descriptor from the epoll set only if no duplicate of it exists. This program makes no
+ * duplicates. */
 void loop_close(struct loop *loop, struct loop_source *source)
 {
     if (source->fd < 0)

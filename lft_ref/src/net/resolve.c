@@ -53,7 +53,7 @@ static void unlink_lookup(struct lookup *lookup)
     if (lookup->next)
         lookup->next->previous = lookup->previous;
     lookup->previous = NULL;
-    ares_destroy(lookup->channel); /* its sockets go through sockets_change */
+    ares_destroy(lookup->channel); /* the channel reports its sockets to sockets_change */
     lookup->channel = NULL;
     loop_later_free(lookup->resolver->loop, lookup);
 }
@@ -90,7 +90,7 @@ static void sockets_change(void *user, ares_socket_t fd, int readable, int writa
     else if (socket)
         forget_socket(lookup, socket);
     if (socket || !events || !(socket = calloc(1, sizeof *socket)))
-        return; /* without memory the look-up fails by its deadline */
+        return; /* when memory is short, nothing more happens and the look-up fails at its deadline */
     *socket = (struct name_socket){
         .next = lookup->sockets, .lookup = lookup, .source = {.fd = fd, .ready = ready, .owner = socket}};
     lookup->sockets = socket;

@@ -50,8 +50,8 @@ static struct relay_connection *owner_of(struct share_entry *entry, size_t at)
     return (struct relay_connection *)((uint8_t *)entry - at);
 }
 
-/* It examines a few of the oldest connections, because a search through all would cost too much. These become the
- * newest of their source, so that the next call examines others. */
+/* Examines only a few of the oldest connections, because a search through all would cost too much. The examined
+ * connections become the newest of their source, so that the next call examines others. */
 void connection_end_idle(struct shares *shares, size_t at, const struct share_key *newcomer)
 {
     const struct lft_result full = {.code = LFT_RESULT_NO_RESOURCES};
@@ -149,7 +149,8 @@ int connection_open(struct relay_connection *connection, const struct lft_open *
 {
     struct relay *relay = connection->relay;
     struct lft_open asked = *where;
-    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE)) /* the far gateway shares its connections among clients, too */
+    /* the far gateway needs the client's number, because it also shares its connections among clients */
+    if (!(asked.flags & LFT_OPEN_KEEP_SOURCE))
         asked.source_port = shares_number(&connection->place, relay->secret);
     connection->phase = RELAY_OPENING;
     connection->stream = relay->draining ? NULL : lft_stream_open(session_for(relay, where), &asked, connection);

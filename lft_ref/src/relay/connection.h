@@ -27,8 +27,8 @@ enum relay_phase {
     RELAY_RESOLVING,  /* far: a name is being looked up */
     RELAY_CONNECTING, /* far: connect() is under way */
     RELAY_OPEN,
-    RELAY_LAST_WORDS, /* the other host has failed: the socket is reset once its host has acknowledged all earlier
-                       * data */
+    /* The other host has failed. This socket is reset once its own host has acknowledged all earlier data. */
+    RELAY_LAST_WORDS,
     RELAY_PHASES
 };
 
@@ -37,10 +37,10 @@ struct relay_connection {
     struct relay_connection *next_work;       /* in one of the relay's work lists */
     struct loop_source source;
     struct relay *relay;
-    struct share_key from;        /* its source */
-    struct share_entry place;     /* among all connections */
-    struct share_entry half_open; /* while it is not established */
-    struct share_entry socket;    /* while it has one */
+    struct share_key from;        /* the client's source, among which connections are shared */
+    struct share_entry place;     /* entry among all connections (--sessions) */
+    struct share_entry half_open; /* entry among the connections that are not established (--half-open) */
+    struct share_entry socket;    /* entry among the connections that have a socket */
     struct lft_stream *stream;    /* NULL while greeting and in RELAY_LAST_WORDS */
     /* Called when the peer has answered the OPEN and, while greeting, when the client has sent something; may be NULL.
      * `refusal`: why the peer refused, NULL when it accepted. */
@@ -52,13 +52,15 @@ struct relay_connection {
     size_t early_bytes;
     enum relay_phase phase;
     bool readable, writable, hangup, broken, queued, in_done, end_seen, failed_seen, out_done, ended;
-    /* The stream's queue was full. Nothing is read until LFT_EVENT_WRITABLE, when half of the queue is free: with many
-     * small reads each would cost an acknowledgement to the client and the packet that it triggers. */
+    /* The stream's queue was full. The socket is not read until LFT_EVENT_WRITABLE, when half of the queue is free.
+     * Otherwise there would be many small reads, and each costs an acknowledgement to the client and the packet that
+     * this triggers. */
     bool queue_full;
     /* The errno of a failed write, 0: none. After it nothing more is written, but everything that the host had sent is
      * still read. */
     int write_error;
-    int unacknowledged, looks;       /* in RELAY_LAST_WORDS: octets at the last check; number of checks */
+    /* in RELAY_LAST_WORDS: unacknowledged octets at the last check; number of checks so far */
+    int unacknowledged, looks;
     uint64_t active_ns, deadline_ns; /* when octets last moved; time limit of the phases before RELAY_OPEN */
 };
 

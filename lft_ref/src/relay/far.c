@@ -118,7 +118,8 @@ static int bind_as_client(int fd, const struct sockaddr_storage *from)
         bound = bind(fd, (const struct sockaddr *)from, address_bytes(from));
         error = errno;
         setsockopt(fd, IPPROTO_TCP, TCP_REPAIR, &no_repair, sizeof no_repair);
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); /* the end of repair clears it */
+        /* set it again, because leaving repair mode clears it */
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     }
     errno = error;
     return bound;
@@ -195,7 +196,8 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
     result = host_socket_result(error ? error : errno);
     if (fd >= 0 && error) {
         if (to->ss_family == AF_INET6 && result.code == LFT_RESULT_HOST_UNREACHABLE)
-            /* The kernel reports a missing route; a router would send "no route to destination". */
+            /* The kernel's errno says that no route exists. A router would send the ICMP error "no route to
+             * destination". */
             result.code = LFT_RESULT_NET_UNREACHABLE;
         if (from)
             blame_ourselves(from, &result);

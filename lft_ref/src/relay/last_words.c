@@ -11,11 +11,11 @@
 #include "nc_clock.h"
 #include "relay_internal.h"
 
-enum { QUICK_LOOKS = 100 }; /* after these polls, one per second by relay_tick */
+enum { QUICK_LOOKS = 100 }; /* reset the socket after this many checks, which relay_tick makes once a second */
 #define LOOK_NS (2 * NC_NS_PER_MS)
 #define PATIENCE_NS (60 * NC_NS_PER_S) /* with a host that takes nothing */
 
-/* Octets that the host has not acknowledged, including a FIN; also 0 for a socket that has failed. */
+/* Returns how many octets the host has not acknowledged; a FIN counts as one. 0 also for a socket that has failed. */
 static int unacknowledged(int fd)
 {
     struct tcp_info info = {0};

@@ -50,8 +50,8 @@ struct lft_session *relay_local_end(const struct relay_local *local, unsigned en
     return local->ends[end];
 }
 
-/* Carries one payload from one end to the other. False: there is nothing to send, or no memory until something is read.
- * */
+/* Carries one payload from one end to the other. False: there is nothing to send, or there is no memory until a reader
+ * frees some. */
 static bool carry(struct relay_local *local, unsigned from, uint64_t now_ns)
 {
     unsigned to = 1 - from;

@@ -43,7 +43,7 @@ static void answered(struct relay_connection *connection, const struct lft_resul
     if (refusal)
         turn_away(connection, words, n);
     else if (send(connection->source.fd, words, n, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)n)
-        connection_end(connection, NULL, true); /* the client does not read even the reply */
+        connection_end(connection, NULL, true); /* a client that does not even read the reply gets no more time */
     else
         connection_start(connection);
 }
@@ -152,7 +152,7 @@ static int listen_at(const struct sockaddr_storage *address)
     return fd;
 }
 
-/* The two parts of an option's text: where to listen, and for `forward` the destination. */
+/* Splits an option's text into its parts: where to listen and, for `forward`, the destination. */
 static int parse_text(enum proxy_kind kind, const char *text, struct sockaddr_storage *address, struct lft_open *where,
                       struct nc_error *error)
 {

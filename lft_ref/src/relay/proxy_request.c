@@ -112,7 +112,8 @@ int proxy_destination(const char *text, size_t n, struct lft_open *where)
 }
 
 #define SCHEME "http://"
-/* Fields that concern client and proxy only, and Host, which is derived from the target. */
+/* Header fields that are not passed to the server: they concern client and proxy only. Host is among them because it is
+ * derived from the target. */
 static const char *const dropped[] = {"connection", "proxy-connection",    "keep-alive", "te",
                                       "upgrade",    "proxy-authorization", "host"};
 
@@ -225,7 +226,7 @@ static enum proxy_parsed plain(struct proxy_request *request, const char *line_e
     return PROXY_GO;
 }
 
-/* A first line, fields, an empty line. The fields of CONNECT do not matter here. */
+/* Parses a request's head: a first line, fields, an empty line. It ignores the fields of CONNECT. */
 static enum proxy_parsed http_request(struct proxy_request *request)
 {
     const char *text = (const char *)request->text;

@@ -23,7 +23,7 @@ struct proxy_request {
     void *dead; /* the loop's, once freed */
     enum proxy_kind kind;
     unsigned step; /* of SOCKS: 0 methods, 1 request */
-    size_t used;   /* octets of the client in `text` */
+    size_t used;   /* octets from the client that are in `text` */
     size_t looked; /* HTTP: octets already searched for the end of the head, which may arrive an octet at a time */
     uint8_t text[PROXY_REQUEST_MAX];
     uint8_t reply[128];

@@ -9,7 +9,8 @@
 
 enum { PIECES_IN = 32 /* blocks */, PIECES_OUT = 128 /* frames */, TURN = 1 << 18 };
 
-/* The socket has failed by RST, time-out or ICMP. Tells the other end, after all data that the host had sent before. */
+/* Call this when a socket has failed by RST, time-out or ICMP. It reports the failure to the other end, after all data
+ * that the host had sent before. */
 static void socket_failed(struct relay_connection *connection, int error)
 {
     struct lft_result result =
@@ -29,7 +30,8 @@ static size_t total(const struct iovec *pieces, int n)
     return bytes;
 }
 
-/* False: there was not room for all of it; LFT_EVENT_WRITABLE resumes the copy. */
+/* Copies octets that were read already into the stream. False: some did not fit; LFT_EVENT_WRITABLE resumes the
+ * copy. */
 static bool write_early(struct relay_connection *c)
 {
     size_t written = c->early_bytes ? lft_stream_write(c->stream, c->early, c->early_bytes) : 0;
@@ -115,7 +117,8 @@ static enum pumped pump_out(struct relay_connection *c, uint64_t now_ns)
         ssize_t put = writev(c->source.fd, pieces, n);
         if (put < 0 && errno != EAGAIN && errno != EINTR) {
             c->write_error = errno;
-            c->readable = c->hangup = true; /* data that the host sent before are read completely */
+            /* the error does not stop reading: everything that the host sent before must still be read */
+            c->readable = c->hangup = true;
             return PUMP_MORE;
         }
         if (put < (ssize_t)total(pieces, n))

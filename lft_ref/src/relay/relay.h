@@ -20,9 +20,9 @@ void relay_destroy(struct relay *relay);
 bool relay_turn(struct relay *relay, uint64_t now_ns);
 /* Applies the time limits. To be called about once a second. */
 void relay_tick(struct relay *relay, uint64_t now_ns);
-/* The time of the relay's next turn, if nothing happens before. */
+/* Returns the time of the relay's next turn, if no event comes before. */
 uint64_t relay_next_ns(const struct relay *relay);
-/* Resets all connections and sends this result to the peer. */
+/* Resets all connections and sends `result` to the peer as the reason. */
 void relay_end_all(struct relay *relay, unsigned result_code);
 /* From now on neither side gets new streams. */
 void relay_drain(struct relay *relay);

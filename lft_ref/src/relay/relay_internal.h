@@ -18,22 +18,22 @@ struct work_list {
 struct relay {
     struct relay_settings settings;
     struct loop *loop;
-    struct lft_session *session; /* the tunnel's */
-    struct relay_local *local;   /* NULL: no connection is relayed without the tunnel */
+    struct lft_session *session; /* the tunnel's session */
+    struct relay_local *local; /* the local tunnel (local.c); NULL: proxies do not work while the tunnel is bypassed */
     struct resolver *resolver;
     struct relay_connection *first;
     struct work_list work;
-    struct work_list held;    /* waiting until the host rate allows more */
-    struct work_list waiting; /* waiting to connect until the previous connection between the same addresses and ports
-                               * is over */
-    struct work_list last;    /* in RELAY_LAST_WORDS, until last_ns */
+    struct work_list held; /* connections that wait until the host rate allows more */
+    /* connections whose connect() waits until the previous connection between the same addresses and ports is over */
+    struct work_list waiting;
+    struct work_list last; /* connections in RELAY_LAST_WORDS; the next check is at last_ns */
     uint64_t last_ns;
     struct lft_shaper host;
     struct shares *half_open, *places, *sockets;
-    struct nc_slots connections, requests; /* requests: of proxies' clients */
+    struct nc_slots connections, requests; /* requests: memory for the requests of proxies' clients */
     size_t n;
     int spare;       /* spare descriptor for the next client when no other is left; -1: already used */
-    uint64_t secret; /* of the numbers of clients */
+    uint64_t secret; /* for the numbers of proxies' clients (shares.h) */
     bool draining, bypassed;
     struct relay_counters counters;
 };
@@ -57,7 +57,7 @@ void relay_local_destroy(struct relay_local *local);
 /* End 0 opens streams, end 1 connects. */
 struct lft_session *relay_local_end(const struct relay_local *local, unsigned end);
 bool relay_local_move(struct relay_local *local, uint64_t now_ns); /* true: something was moved */
-/* When to move again if nothing happens before. */
+/* Returns when the local tunnel must move data again if no event comes before. */
 uint64_t relay_local_next_ns(const struct relay_local *local);
 
 /* connection.c: connection.h. */
@@ -65,7 +65,7 @@ uint64_t relay_local_next_ns(const struct relay_local *local);
 /* last_words.c */
 void last_words(struct relay_connection *connection, uint64_t now_ns); /* examines a connection in RELAY_LAST_WORDS */
 
-/* descriptors.c: when no descriptor is left, one of the source with the most sockets is freed. */
+/* descriptors.c: when no descriptor is left, a socket of the source with the most sockets is closed. */
 bool relay_make_room(struct relay *relay, const struct share_key *newcomer, int error); /* whether to try again */
 /* Accepts a client of a listener. -1: no client waits, or the listener is ignored for a while (loop_rest). `full`: the
  * caller must turn the client away by relay_turn_away, because no source has more sockets than the client's. */
@@ -73,7 +73,7 @@ int relay_accept(struct relay *relay, struct loop_source *listener, struct socka
 void relay_turn_away(struct relay *relay, int fd);
 void relay_keep_spare(struct relay *relay);
 void relay_release_spare(struct relay *relay);
-/* Whether a descriptor is available for something else that the new connection needs. */
+/* Returns whether a descriptor is available for another need of the new connection, such as a look-up. */
 bool relay_descriptor_left(struct relay *relay, const struct share_key *newcomer);
 struct share_key relay_source_of(const struct sockaddr_storage *client);
 
@@ -83,9 +83,10 @@ void pump(struct relay_connection *connection, uint64_t now_ns);
 void pump_early(struct relay_connection *connection, uint64_t now_ns);
 
 /* far.c */
-void relay_far_open(struct relay *relay, struct lft_stream *stream); /* for a stream that the peer has opened */
-void relay_far_begin(struct relay_connection *connection);           /* connects to the address that the stream names */
-void relay_far_writable(struct relay_connection *connection);        /* connect() has ended, one way or the other */
+/* makes the connection for a stream that the peer has opened */
+void relay_far_open(struct relay *relay, struct lft_stream *stream);
+void relay_far_begin(struct relay_connection *connection);    /* connects to the address that the stream names */
+void relay_far_writable(struct relay_connection *connection); /* call it when connect() has succeeded or failed */
 void relay_far_fail(struct relay_connection *connection, struct lft_result result);
 resolver_answered relay_far_resolved;
 

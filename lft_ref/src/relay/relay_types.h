@@ -12,7 +12,8 @@ struct relay_settings {
     uint32_t socket_mark;                /* of packets towards hosts; 0: none */
     struct access destinations, sources; /* of the far side's connections */
     bool transparent;                    /* the far side keeps source addresses when asked to */
-    bool proxy_bypass;                   /* while bypassed, connections of proxies go to their servers from here */
+    /* while the tunnel is bypassed, this gateway connects to the servers of its proxies' clients itself */
+    bool proxy_bypass;
 };
 
 struct relay_counters {

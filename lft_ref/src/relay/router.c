@@ -121,7 +121,7 @@ static void fill_where(const struct nc_packet *syn, struct lft_open *where)
     memcpy(where->destination, syn->dst, 16);
 }
 
-/* There is no room for the connection: its SYN is forwarded as if there were no gateway. */
+/* When there is no room for the connection, forwards its SYN as if there were no gateway. */
 static void pass(struct router *router, const struct nc_packet *syn, const uint8_t *packet, size_t n)
 {
     router->counters.syns_routed += tun_route(router->raw[syn->ip_version == 6], syn, packet, n);
@@ -265,7 +265,7 @@ static void listener_ready(void *owner, uint32_t events)
         }
 }
 
-/* A transparent listener at *port. When that is 0 the kernel chooses one, and *port becomes it. */
+/* Makes a transparent listener at *port. If *port is 0, the kernel chooses a port, and *port becomes that number. */
 static int listen_transparent(int family, uint32_t mark, uint16_t *port)
 {
     struct sockaddr_storage address = {.ss_family = (sa_family_t)family};

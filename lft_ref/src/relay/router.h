@@ -33,7 +33,7 @@ struct router;
 struct router *router_open(struct relay *relay, const struct rules *rules, struct nc_error *error);
 /* Removes the rules, too. */
 void router_close(struct router *router);
-/* Whether new connections are taken over or routed as normal. */
+/* Sets whether the gateway takes over new connections or leaves them to normal routing. */
 void router_accelerate(struct router *router, bool on);
 const struct router_counters *router_counters(const struct router *router);
 

@@ -26,7 +26,7 @@ static void read_text(int fd, char *text, size_t size)
     text[used] = '\0';
 }
 
-/* A program's standard error, as one line. */
+/* Returns a program's standard error as one line. */
 static void read_complaints(int fd, struct nc_error *error)
 {
     error->status = NC_EXIT_MISSING;
@@ -84,7 +84,7 @@ static int nft(const char *script, struct nc_error *error)
     return run(argv, script, NULL, error);
 }
 
-/* A script under construction. One that does not fit is our bug and causes a syntax error. */
+/* A script under construction. A script that does not fit is our bug; nft then reports a syntax error. */
 struct script {
     size_t used;
     char text[SCRIPT_MAX];
@@ -156,7 +156,7 @@ static void add_output(struct script *script, const struct rules *rules)
              reply = rules->mark + RULES_MARK_REPLY;
     add(script, "chain output { type route hook output priority mangle; policy accept;\n");
     add(script, "meta mark %u " SYN_ONLY " ct mark set %u\n", own, reply);
-    /* This comes first, because a RST reflects our mark. */
+    /* This rule comes first, because a RST reflects our mark. */
     add(script, "ct mark %u ct direction reply meta mark set %u accept\n", reply, local);
     add(script, "meta mark %u accept\n", own);
     add(script, "ct mark %u ct direction original meta l4proto tcp meta mark set %u accept\n", local, local);
@@ -164,7 +164,7 @@ static void add_output(struct script *script, const struct rules *rules)
     add(script, "oifname != \"lo\" fib daddr type unicast " SYN_ONLY " jump take\n}\n");
 }
 
-/* The name below /proc/sys/net is given in three parts. */
+/* Sets a sysctl, if it exists. Its name below /proc/sys/net is given in three parts. */
 static void set_sysctl(const char *before, const char *middle, const char *after, const char *value)
 {
     char path[128];
@@ -185,7 +185,7 @@ static const struct {
     bool router_only;
 } shared[SHARED_SYSCTLS] = {
     {"ipv4/fwmark_reflect", "1", false}, {"ipv6/fwmark_reflect", "1", false}, {"ipv4/tcp_early_demux", "0", true}};
-#define KEEPER "was_" /* prefix of the chain whose name ends with the previous values; x: not changed */
+#define KEEPER "was_" /* A chain's name is this prefix and then the previous values; x: that value was not changed. */
 
 static char read_sysctl(const char *name)
 {
@@ -205,7 +205,7 @@ static void read_shared(const struct rules *rules, char values[SHARED_SYSCTLS + 
     values[SHARED_SYSCTLS] = '\0';
 }
 
-/* The previous values that the table of a gateway keeps; all x when there is no table. */
+/* Reads the previous values from the nftables table that a gateway keeps; all are x when there is no table. */
 static void read_kept(const char *name, char values[SHARED_SYSCTLS + 1])
 {
     struct nc_error ignored;

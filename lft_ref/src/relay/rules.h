@@ -18,8 +18,8 @@
 
 struct nc_keeper;
 struct rules {
-    const char *name; /* of the nft table and the TUN interface */
-    uint32_t mark;    /* the first of four marks: enum below */
+    const char *name; /* name of the nft table and of the TUN interface */
+    uint32_t mark;    /* the first of four packet marks, which the enum below lists */
     uint32_t table;   /* the first of two routing tables: this one delivers locally, the next has a default route into
                        * the TUN */
     bool router, host;
@@ -35,7 +35,8 @@ enum {
     RULES_MARK_REPLY  /* answers to the gateway's own packets, on this host */
 };
 
-/* The functions below as acts of a keeper (nc_keeper.h). Their values: the port; whether on; none. */
+/* The functions below as acts of a keeper (nc_keeper.h). The first takes the port as its value, the second takes on or
+ * off, the third takes none. */
 enum rules_act { RULES_INSTALL, RULES_ACCELERATE, RULES_REMOVE, RULES_ACTS };
 int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_error *error);
 

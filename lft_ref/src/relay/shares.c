@@ -16,14 +16,14 @@ struct share_source {
 };
 
 struct level {
-    struct share_source *first, *last; /* first: the source that reached this number first */
+    struct share_source *first, *last; /* first: the source that has been at this level longest */
 };
 
 struct shares {
     size_t most, n, heaviest; /* heaviest: the highest level that is not empty */
     size_t buckets_n;
     struct share_source **buckets;
-    struct level *levels; /* levels by number of entries, 0 to `most` */
+    struct level *levels; /* levels[n]: the sources that have n entries, n from 0 to `most` */
     struct nc_slots sources;
 };
 

@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 struct share_source;
-/* Embedded in its owner. source NULL: not counted. */
+/* An entry, embedded in the object that is counted. `source` NULL: the object is not counted now. */
 struct share_entry {
     struct share_entry *older, *newer; /* of the same source */
     struct share_source *source;
@@ -31,8 +31,8 @@ struct share_key {
 /* `address` is in network order. For a family other than 4 and 6 it is the two-octet number that the peer's proxy has
  * given a client; 0: the client is not known. */
 struct share_key share_key(unsigned family, const uint8_t address[16]);
-/* Makes such a number for the source of an entry. Without the secret (which is odd) nobody can choose sources with
- * equal numbers. */
+/* Makes the number of a proxy's client from the source of an entry. Without the secret (which is odd) nobody can choose
+ * sources with equal numbers. */
 uint16_t shares_number(const struct share_entry *entry, uint64_t secret);
 
 struct shares;
@@ -42,7 +42,7 @@ size_t shares_count(const struct shares *shares);
 /* The oldest entry of the busiest source, or of this key's source if no other has more entries. `shares` must not be
  * empty. */
 struct share_entry *shares_oldest(const struct shares *shares, const struct share_key *key);
-/* The entry that a new entry of this source must replace; NULL: there is room. */
+/* Returns the entry that a new entry of this source must replace; NULL: there is room. */
 struct share_entry *shares_victim(const struct shares *shares, const struct share_key *key);
 /* True when some source has more entries than this key's source. */
 bool shares_has_heavier(const struct shares *shares, const struct share_key *key);
@@ -50,6 +50,6 @@ bool shares_has_heavier(const struct shares *shares, const struct share_key *key
 void shares_renew(struct share_entry *entry);
 /* Adds an entry; there must be room. False: no memory, which cannot happen while there is room. */
 bool shares_add(struct shares *shares, struct share_entry *entry, const struct share_key *key);
-void shares_remove(struct shares *shares, struct share_entry *entry); /* nothing if it is not counted */
+void shares_remove(struct shares *shares, struct share_entry *entry); /* no effect on an entry that is not counted */
 
 #endif

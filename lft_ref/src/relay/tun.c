@@ -113,7 +113,7 @@ static size_t ip_header(const struct nc_packet *syn, const uint8_t *from, uint8_
     return IP4;
 }
 
-/* The transport checksum, with the pseudo-header of the packet to be sent. */
+/* Returns the transport checksum, which includes the pseudo-header of the packet to be sent. */
 static uint16_t checksum(const struct nc_packet *syn, const uint8_t *from, uint8_t protocol, const uint8_t *at,
                          size_t n)
 {
@@ -125,7 +125,7 @@ static uint16_t checksum(const struct nc_packet *syn, const uint8_t *from, uint8
     return nc_csum_fold(nc_csum_add(sum, at, n));
 }
 
-/* The RST that answers a SYN to a closed port (RFC 9293, 3.10.7.1). */
+/* Builds the RST that answers a SYN to a closed port (RFC 9293, 3.10.7.1). */
 static size_t make_reset(const struct nc_packet *syn, uint8_t *out)
 {
     size_t ip = ip_header(syn, syn->dst, 6, TCP, out);

@@ -28,7 +28,7 @@ void relay_wait_for_end(struct relay_connection *connection)
     append(&connection->relay->waiting, connection);
 }
 
-/* All connections of the list are examined when the first is due. */
+/* When the first connection of the list is due, examines all of them. */
 void relay_look_later(struct relay_connection *connection, uint64_t at_ns)
 {
     struct relay *relay = connection->relay;

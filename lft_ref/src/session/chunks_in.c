@@ -24,15 +24,16 @@ static void ignore(struct lft_stream *stream, struct lft_buffer *buffer, const s
     (void)stream, (void)buffer, (void)chunk;
 }
 
-/* Whether the peer's octets can end at this offset: credit for it was granted, nothing beyond it has arrived, and no
- * FIN or RESET has given another offset. */
+/* Returns whether the peer's octets can end at this offset. Three conditions must hold: the peer had credit up to it,
+ * no octet beyond it has arrived, and no FIN or RESET has given another end. */
 static bool final_good(const struct lft_stream *stream, uint64_t final)
 {
     return final <= stream->rx_granted && final >= nc_max(stream->rx_next, stream->rx_furthest) &&
            (stream->rx_final == LFT_UNKNOWN || stream->rx_final == final);
 }
 
-/* Errors are a second FIN, octets beyond the first FIN, octets without credit, and octets that have arrived before. */
+/* Returns whether DATA or FIN keeps to the protocol. Errors are a second FIN, octets beyond the first FIN, octets
+ * without credit, and octets that have arrived before. */
 static bool data_good(const struct lft_stream *stream, const struct lft_chunk *chunk)
 {
     uint64_t end = chunk->value + chunk->length;
@@ -92,8 +93,8 @@ static void take_open(struct lft_stream *stream, struct lft_buffer *buffer, cons
     lft_stream_release(stream);
 }
 
-/* How many octets the peer sends in all; none with a REFUSE. A number beyond the credit is an error: this end does not
- * wait for those octets. */
+/* Returns how many octets the peer sends in all; with a REFUSE it sends none. A number beyond the credit is an error:
+ * this end does not wait for those octets. */
 static void learn_final(struct lft_stream *stream, const struct lft_chunk *chunk)
 {
     uint64_t final = chunk->type == LFT_CHUNK_REFUSE ? 0 : chunk->value;
@@ -159,7 +160,7 @@ static void note_end(struct lft_stream *stream, struct lft_buffer *buffer, const
     learn_final(stream, chunk);
 }
 
-/* The number of RETURNs that a chunk refers to: 16 bits, or 0 without a body. -1: malformed. */
+/* Returns the number of RETURNs that a CREDIT refers to: 16 bits, or 0 without a body. -1: the chunk is malformed. */
 static long returns_of(const struct lft_chunk *chunk)
 {
     if (chunk->length == 0)
@@ -195,7 +196,7 @@ static void take_accept(struct lft_stream *stream, struct lft_buffer *buffer, co
         lft_stream_readable(stream);
 }
 
-/* RETURNs may overtake one another; the latest counts. */
+/* Takes a RETURN. RETURNs may overtake one another; only the latest one sent counts. */
 static void take_return(struct lft_stream *stream, struct lft_buffer *buffer, const struct lft_chunk *chunk)
 {
     uint16_t ahead = (uint16_t)(returns_of(chunk) - stream->rx_returns);

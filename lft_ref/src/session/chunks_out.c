@@ -100,7 +100,8 @@ static bool put_sayings(struct lft_stream *stream, uint8_t **at, uint8_t *end)
     return true;
 }
 
-/* False: there was no room for all of them. */
+/* Writes a REFUSE for each stream of the peer that waits in `refusals`. False: the frame has no room for all of
+ * them. */
 static bool put_refusals(struct lft_session *session, uint8_t **at, uint8_t *end)
 {
     const struct lft_result result = {.code = LFT_RESULT_NO_RESOURCES};

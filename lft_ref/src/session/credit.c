@@ -22,7 +22,7 @@ enum {
     CREDIT_STEP_MAX = 1 << 19, /* the most credit that is withheld to make CREDIT chunks rare */
     LEAST_MAX = 1 << 16,       /* upper bound of a stream's minimum credit */
     DECAY_ROUNDS_MAX = 64,
-    FEW = 4 /* streams that may use all of the memory */
+    FEW = 4 /* up to this many active streams may use all of the memory */
 };
 /* On a short path credit takes little memory, and loss may delay a CREDIT. */
 #define ROUND_LEAST_NS (100 * NC_NS_PER_MS)
@@ -46,7 +46,8 @@ static void set_proven(struct lft_stream *stream, bool proven)
 
 static uint64_t usable(const struct lft_session *session)
 {
-    return session->config.rx_memory_bytes / 8 * 7; /* an eighth is left for buffers that are not full */
+    /* an eighth of the memory is left out, because buffers are not full */
+    return session->config.rx_memory_bytes / 8 * 7;
 }
 
 /* The credit of a stream that has not been read yet; 0 before it is accepted, because it may never be read. */
@@ -73,7 +74,7 @@ static uint64_t window(const struct lft_stream *stream)
     uint64_t least = nc_min(nc_max(usable(session) / 32 / (session->streams + 1), LFT_EARLY_CREDIT), LEAST_MAX);
     uint64_t seen = stream->rx_rate_peak + stream->rx_hole_peak;
     uint64_t need = 2 * seen;
-    if (others < memory / 2) /* there is enough: a small stream grows fast */
+    if (others < memory / 2) /* memory is plentiful, so a small stream's credit grows fast */
         need = nc_max(need, nc_min(4 * seen, most / 8));
     if (!stream->rx_proven)
         need = nc_max(need, allowance(stream));

@@ -23,7 +23,7 @@ void lft_stream_unstarve(struct lft_stream *stream)
     stream->on_starved = false;
 }
 
-/* Returns a block to the pool, and offers it to the stream that has waited longest for one. */
+/* Returns a block to the pool, and offers it to the stream that has waited longest for a block. */
 static void block_give(struct lft_session *session, struct lft_block *block)
 {
     lft_pool_release(session->blocks, (struct lft_buffer *)((uint8_t *)block - offsetof(struct lft_buffer, at)));
@@ -48,13 +48,13 @@ static size_t queue_limit(const struct lft_stream *stream)
     return nc_max(nc_min(blocks * LFT_BLOCK_BYTES, stream->tx_credit - stream->tx_offset), least);
 }
 
-/* The first block after those that hold octets. */
+/* Returns the first block after the blocks that hold octets. */
 static struct lft_block **behind_written(struct lft_stream *stream)
 {
     return stream->tx_written ? &stream->tx_written->next : &stream->tx_first;
 }
 
-/* Returns the blocks that lft_stream_write_space added and nothing was written to. */
+/* Gives back the blocks that lft_stream_write_space added and that hold no octets. */
 static void trim(struct lft_stream *stream)
 {
     struct lft_block **at = behind_written(stream);
@@ -70,7 +70,7 @@ int lft_stream_write_space(struct lft_stream *stream, struct iovec *pieces, int 
 {
     if (stream->tx_finish || !lft_stream_is_read(stream))
         return 0;
-    trim(stream); /* space returned earlier and not used */
+    trim(stream); /* space that an earlier call returned and the relay has not used */
     size_t limit = queue_limit(stream), room = limit > stream->tx_queued ? limit - stream->tx_queued : 0;
     int given = 0;
     struct lft_block *block = stream->tx_last;

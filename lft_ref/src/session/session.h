@@ -45,9 +45,10 @@ enum lft_event {
 };
 
 struct lft_session_config {
-    bool initiator;         /* its streams have even identifiers */
-    uint32_t streams_max;   /* of both ends together; more are refused with LFT_RESULT_NO_RESOURCES */
-    size_t tx_memory_bytes; /* for the send queues of all streams together */
+    bool initiator; /* its streams have even identifiers */
+    /* the most streams, opened by either end; further ones are refused with LFT_RESULT_NO_RESOURCES */
+    uint32_t streams_max;
+    size_t tx_memory_bytes; /* memory for the send queues of all streams together */
     size_t rx_memory_bytes; /* memory of the engine from which credit is granted */
 };
 
@@ -69,14 +70,15 @@ struct lft_stream;
 /* NULL: no memory */
 struct lft_session *lft_session_create(const struct lft_session_config *config, struct lft_pool *rx_pool);
 void lft_session_destroy(struct lft_session *session);
-/* The session as the engine's source of data. */
+/* Returns the session as the engine's source of data. */
 struct lft_source lft_session_source(struct lft_session *session);
-/* The association has ended (the peer has restarted, the outage was too long): every stream gets LFT_EVENT_RESET with
- * this code. */
+/* Call this when the association has ended, because the peer has restarted or an outage was too long. Every stream gets
+ * LFT_EVENT_RESET with this code. */
 void lft_session_fail(struct lft_session *session, unsigned result_code);
-/* A new association has begun after lft_session_fail: stream identifiers start again, with a new rx pool. */
+/* Call this when a new association begins after lft_session_fail. Stream identifiers start again, and the session uses
+ * a new rx pool. */
 void lft_session_restart(struct lft_session *session, struct lft_pool *rx_pool);
-/* To be called about every 100 ms. Grants the credit that had to be withheld before. */
+/* Grants the credit that was withheld before for lack of memory. Call it about every 100 ms. */
 void lft_session_tick(struct lft_session *session, uint64_t now_ns);
 
 /* The next stream with events, and its events as bits of enum lft_event, each reported once. NULL: none left. The
@@ -106,7 +108,7 @@ void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result
 /* The socket has failed. Data read from it before are still sent to the peer, followed by the reset; the peer's octets
  * are discarded. Release the stream after this call. */
 void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result);
-/* Whether the peer still reads what is written. */
+/* Returns whether the peer still reads this stream; if not, writing is useless. */
 bool lft_stream_is_read(const struct lft_stream *stream);
 
 /* Up to n pieces of the octets that have arrived in order, for writev, without consuming them. Returns their number; 0:

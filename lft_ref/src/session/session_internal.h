@@ -98,8 +98,8 @@ struct lft_stream {
     struct lft_open *where; /* `named`; in the opener NULL once the OPEN is sent */
     struct lft_open named;
     struct lft_result result;
-    /* reset: no more data are sent, except octets queued before our RESET (tx_failed); dead: its association has
-     * ended */
+    /* reset: this end sends no more data, except octets queued before its own RESET (tx_failed). dead: the stream's
+     * association has ended. */
     bool ours, opened, accepted, released, reset, dead;
     unsigned events;
     uint8_t say; /* LFT_SAY_ bits */
@@ -111,19 +111,21 @@ struct lft_stream {
     struct lft_block *tx_written; /* the last block with octets; later blocks are space handed out for writing */
     size_t tx_queued;
     uint64_t tx_offset, tx_credit;
-    uint64_t tx_marked, tx_keep; /* the offset a second ago; the credit that RETURN will leave */
+    uint64_t tx_marked, tx_keep; /* tx_marked: tx_offset a second ago. tx_keep: the credit that remains after RETURN */
     uint16_t tx_returns;         /* RETURN chunks sent */
     bool tx_finish, tx_ended;    /* tx_finish: FIN must follow; tx_ended: FIN, REFUSE or RESET is queued or sent */
     bool tx_failed;              /* RESET must follow the queued octets */
 
     struct lft_piece *rx_first, *rx_last, *rx_holes;
     size_t rx_queued, rx_holed;
-    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final, rx_furthest; /* furthest: the end of the octets that
-                                                                                * have arrived */
-    bool rx_ended, rx_failed; /* the peer has sent FIN; has sent RESET behind its octets */
-    uint64_t rx_promise;      /* this stream's share of the session's rx_promised */
-    /* Credit (credit.c). proven: it has been read for more than a round trip, or has given credit back. The peaks
-     * decay: octets read in a round trip, and octets that waited for a missing one. */
+    /* rx_furthest: offset behind the last octet that has arrived, with or without gaps before it */
+    uint64_t rx_next, rx_seen, rx_granted, rx_consumed, rx_final, rx_furthest;
+    /* rx_ended: the peer has sent FIN. rx_failed: the peer has sent RESET behind its octets */
+    bool rx_ended, rx_failed;
+    uint64_t rx_promise; /* this stream's share of the session's rx_promised */
+    /* Credit (credit.c). rx_proven: the relay has read the stream for more than a round trip, or the peer has given
+     * credit back. rx_rate_peak: most octets read in a round trip. rx_hole_peak: most octets that waited for a missing
+     * one. Both peaks decay. */
     bool rx_proven;
     uint64_t rx_round_ns, rx_round_bytes, rx_rate_peak, rx_hole_peak;
     uint16_t rx_returns; /* RETURN chunks that have arrived */
@@ -140,21 +142,21 @@ struct lft_session {
     uint64_t hash_key; /* secret, odd */
     struct lft_stream **table;
     uint32_t table_size;
-    struct lft_stream_list all, saying, event, starved; /* starved: streams for which no block was left */
+    struct lft_stream_list all, saying, event, starved; /* starved: streams that wait for a free block of the pool */
     struct lft_client_list fresh, old;                  /* clients that wait for their turn to send */
     struct lft_piece **holes;
     uint32_t holes_size, holes_n;
     struct lft_piece *free_pieces;
-    struct nc_slots all_streams, all_clients, all_pieces; /* memory for the maximum number of streams */
+    struct nc_slots all_streams, all_clients, all_pieces; /* memory reserved for the maximum number of streams */
     struct lft_client *clients[LFT_CLIENT_BUCKETS];
     struct lft_stream_ids theirs; /* identifiers that the peer has begun to use */
-    struct lft_refusals refusals; /* streams of the peer for which there was no room */
+    struct lft_refusals refusals; /* streams of the peer that await a REFUSE, because there was no room for them */
     struct lft_pool *blocks;      /* each buffer holds a struct lft_block */
     uint64_t trim_ns, round_trip_ns;
     unsigned ticks;
     size_t tx_queued, rx_held;
-    /* Octets that may still have to be stored here: the unconsumed credit of all streams. unproven: the part of streams
-     * that have not been read yet. */
+    /* rx_promised: octets that this end may still have to store, which is the unconsumed credit of all streams.
+     * rx_unproven: the part of it that belongs to streams not read yet. */
     uint64_t rx_promised, rx_unproven;
 };
 
@@ -191,20 +193,22 @@ void lft_client_leave(struct lft_stream *stream);
 /* turns.c */
 void lft_stream_event(struct lft_stream *stream, unsigned events);
 void lft_stream_say(struct lft_stream *stream, unsigned say);
-void lft_stream_update(struct lft_stream *stream); /* after any change that decides whether the stream can send data */
+/* call it after any change that may decide whether the stream can send data */
+void lft_stream_update(struct lft_stream *stream);
 void lft_stream_say_failed(struct lft_stream *stream); /* sends the RESET when everything queued before it is framed */
 struct lft_stream *lft_session_turn(struct lft_session *session); /* the stream that may send data now; NULL: none */
-void lft_stream_had(struct lft_stream *stream, size_t octets);    /* it has sent so many */
+void lft_stream_had(struct lft_stream *stream, size_t octets); /* counts octets that the stream has sent in its turn */
 void lft_stream_leave_turns(struct lft_stream *stream);
 void lft_client_leave_turns(struct lft_session *session, struct lft_client *client);
 /* send_queue.c */
-void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes); /* copies out what is queued first */
-void lft_stream_offer_space(struct lft_stream *stream); /* notifies a writer that was blocked when there is room
-                                                         * again */
+/* moves the oldest queued octets to `at` */
+void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes);
+/* notifies the relay when a stream that was full has room again */
+void lft_stream_offer_space(struct lft_stream *stream);
 void lft_stream_unstarve(struct lft_stream *stream);
 void lft_stream_drop_tx(struct lft_stream *stream);
 /* credit.c */
-void lft_stream_account(struct lft_stream *stream); /* after any change that decides rx_promise */
+void lft_stream_account(struct lft_stream *stream); /* call it after any change that may change rx_promise */
 void lft_stream_grant(struct lft_stream *stream);   /* raises the credit if memory allows, and sends it */
 void lft_stream_measure(struct lft_stream *stream, size_t consumed, uint64_t now_ns);
 void lft_stream_credit_tick(struct lft_stream *stream, bool second); /* second: true once a second */
@@ -222,11 +226,12 @@ void lft_stream_drop_rx(struct lft_stream *stream);
 struct lft_stream *lft_stream_new(struct lft_session *session, uint32_t id, bool ours); /* NULL: no memory */
 void lft_stream_free(struct lft_stream *stream);
 enum lft_stream_state lft_stream_state(const struct lft_stream *stream);
-void lft_stream_disown(struct lft_stream *stream);     /* a stream whose OPEN has not arrived has no relay to release
-                                                        * it */
+/* releases a stream whose OPEN has not arrived, because no relay knows it */
+void lft_stream_disown(struct lft_stream *stream);
 void lft_stream_maybe_free(struct lft_stream *stream); /* frees it when nobody needs it any more */
 void lft_stream_drop_data(struct lft_stream *stream);
-void lft_stream_die(struct lft_stream *stream, unsigned result_code); /* its association has ended */
+/* call it when the stream's association has ended */
+void lft_stream_die(struct lft_stream *stream, unsigned result_code);
 /* chunks_in.c */
 void lft_session_deliver(void *user, struct lft_buffer *buffer, const uint8_t *payload, size_t length, uint64_t now_ns);
 /* chunks_out.c */

@@ -45,7 +45,7 @@ void lft_stream_drop_data(struct lft_stream *stream)
 void lft_stream_free(struct lft_stream *stream)
 {
     struct lft_session *session = stream->session;
-    stream->reset = true; /* so that no credit stays promised to it */
+    stream->reset = true; /* gives back the memory promised to the stream */
     lft_stream_drop_data(stream);
     if (!stream->dead)
         lft_table_remove(stream);
@@ -89,7 +89,7 @@ void lft_stream_die(struct lft_stream *stream, unsigned code)
         LFT_REMOVE(&session->saying, stream, saying);
     stream->on_saying = false;
     lft_stream_update(stream);
-    if (!(stream->events & LFT_EVENT_FAILED)) { /* the stream is over already after that chunk */
+    if (!(stream->events & LFT_EVENT_FAILED)) { /* that chunk has already ended the stream */
         stream->events = 0;
         lft_stream_event(stream, LFT_EVENT_RESET);
     }
@@ -191,7 +191,8 @@ void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result
 
 void lft_stream_fail(struct lft_stream *stream, const struct lft_result *result)
 {
-    if (stream->reset || stream->rx_failed || !stream->accepted) { /* nobody reads what was written, or not yet */
+    /* the peer does not read the stream any more, or does not read it yet */
+    if (stream->reset || stream->rx_failed || !stream->accepted) {
         lft_stream_reset(stream, result);
         return;
     }

@@ -12,12 +12,12 @@ struct end {
     struct lft_session *session;
     struct lft_key *seal, *unseal;
     struct sim_late late;
-    /* wake_ns: when the end has something to do. ran_ns, run_ns: when it last ran and when it will run next. */
+    /* wake_ns: when this end has work. ran_ns: when it last ran. run_ns: when it will run next. */
     uint64_t wake_ns, ran_ns, run_ns;
 };
 struct source {
     struct lft_stream *stream;
-    uint64_t written, limit; /* limit 0: the source writes until the duration is over */
+    uint64_t written, limit; /* `limit`: octets that the source writes; 0: it writes until the duration is over */
     bool accepted, finished, blocked;
 };
 struct sink {
@@ -45,7 +45,7 @@ void sim_receive(struct run *run, struct end *end, struct sim_path *path);
 
 /* traffic.c: what A's sources write and B's sinks read. Every octet is a function of stream and offset, and B checks
  * it. */
-bool sim_is_still(const struct run *run, size_t i); /* a stream whose reader will stop reading */
+bool sim_is_still(const struct run *run, size_t i); /* true for a stream whose reader will stop reading */
 void sim_open_stream(struct run *run, size_t i, uint64_t bytes);
 void sim_write_all(struct run *run);
 void sim_events_a(struct run *run);

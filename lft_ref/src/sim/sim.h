@@ -78,7 +78,7 @@ struct sim_late {
     uint64_t random, late_ns, stop_from_ns, stop_until_ns;
 };
 void sim_late_init(struct sim_late *late, const struct sim_trial *trial, bool back);
-/* When an end that is due at `due_ns` runs. The lateness stays the same until sim_late_ran is called. */
+/* Returns when an end that is due at `due_ns` runs. The lateness stays the same until sim_late_ran is called. */
 uint64_t sim_late_time(struct sim_late *late, uint64_t due_ns);
 void sim_late_ran(struct sim_late *late);
 
@@ -94,8 +94,9 @@ struct sim_result {
     bool complete, intact;
     uint64_t connect_ns, elapsed_ns, steady_from_ns, delivered_bytes, steady_bytes, request_ns;
     double goodput_bps, steady_bps, bound_bps, eta, jain;
-    double cap_excess_packets; /* by how many full packets the worst 100 ms on the wire exceeds limit × 1.01 */
-    double burst_peak_bytes;   /* by how many octets the worst interval on the wire exceeds limit × its length */
+    /* In the 100 ms with the most octets on the wire: full packets beyond 1.01 times the limit */
+    double cap_excess_packets;
+    double burst_peak_bytes; /* by how many octets the worst interval on the wire exceeds limit × its length */
     uint64_t queue_peak_bytes, path_offered, path_lost, path_dropped, back_offered, back_bytes, rx_buffers_peak,
         tx_buffers_peak;
     struct lft_engine_counters sender, receiver;
