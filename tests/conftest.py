@@ -5,9 +5,9 @@ time; those that use something that the machine has only once wait for one anoth
 fails has failed: none is run again. A test of time that the machine disturbed ends as inconclusive (`support.witness`)
 and is listed at the end with its figures.
 
-Tests in `netns` run in real time as root of the machine. An ordinary user gets those of virtual time; what `lfp` does
-for such a user in real time is what root's `test_unprivileged.py` tests. Rejected: all of them inside a user namespace;
-most pass there, but tcpdump, setpriv and the folders below /run, which the tests use, need root of the machine.
+Tests in `netns` that run in real time need root of the machine. For an ordinary user only those in virtual time run.
+`test_unprivileged.py`, run by root, tests what `lfp` does for an ordinary user in real time. Rejected: all tests inside
+a user namespace. Most pass there, but tcpdump, setpriv and the folders below /run need root of the machine.
 """
 
 from __future__ import annotations

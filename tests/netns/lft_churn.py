@@ -53,7 +53,7 @@ def left(lab: Lab, which: str) -> Left:
 
 
 def churn(lab: Lab, count: int) -> None:
-    """Makes so many connections, each with a question and an answer; either end closes them, or a reset ends them."""
+    """Makes `count` connections, each with a question and an answer; either end closes them, or a reset ends them."""
     with lab.listen(4, PORT) as listener:
         listener.listen(512)
         threading.Thread(target=_serve, args=(listener, count), daemon=True).start()

@@ -1,5 +1,5 @@
-"""Latency under load in virtual time: flows both ways and exchanges beside them. Columns and tables against the box's
-record, rttcp's own figures, and each other."""
+"""Latency under load in virtual time: flows both ways and exchanges at the same time. Columns and tables against the
+box's record, rttcp's own figures, and each other."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Processor time of programs that do not belong to the test: not its own, not that of its children, and not that of the
-kernel's threads, which work for any sender of packets."""
+"""Processor time of programs that do not belong to the test. Its own time and its children's do not count, and neither
+does the time of the kernel's threads, which work for any sender of packets."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class Machine:
         )
 
     def disturbed(self, tolerates_ns: float, ordinary: bool) -> bool:
-        """Whether the machine alone may have put a measurement that tolerates so much outside its bound."""
+        """Whether the machine alone may have put a measurement that tolerates this lateness outside its bound."""
         late_ns = max(self.real_time_ns, self.ordinary_ns if ordinary else 0)
         return late_ns > tolerates_ns or self.steal > STEAL_LIMIT or self.others > OTHERS_LIMIT
 

@@ -17,7 +17,7 @@ from comet_delay.netem_plan import FRAMINGS, Bucket, Plan, plan
 
 CASES, GROUPS = 500, 10
 LINK, VLAN = 14, 4
-TCP_RESERVE = 321  # Linux reserves so much of the longest super-packet for headers: MAX_TCP_HEADER + 1
+TCP_RESERVE = 321  # of a device's longest super-packet, the octets for headers: MAX_TCP_HEADER + 1
 SHORTEST_LIMIT = 512  # netem_kernel never sets a device's longest super-packet lower
 
 

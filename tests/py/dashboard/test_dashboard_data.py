@@ -108,7 +108,7 @@ def test_timeline_counts_what_the_capture_holds(collapsed: Run) -> None:
 
 
 def test_round_trips_are_those_of_pktloggers_table(collapsed: Run) -> None:
-    """A trial that was analysed before there was such a table has no round trips, and the page says so."""
+    """Earlier versions of pktlogger wrote no table of round trips. Their trials have none, and the page says so."""
     trial = collapsed.trial(0)
     loaded = timeline.load(collapsed, trial)
     table = pq.read_table(trial.path / "round_trips.parquet")

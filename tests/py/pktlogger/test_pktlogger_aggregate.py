@@ -1,4 +1,4 @@
-"""Several transfers between two hosts: where they share a queue, losses and queues are those of all together."""
+"""Several transfers between two hosts: where they share a queue, it is judged by the packets of all of them."""
 
 from __future__ import annotations
 

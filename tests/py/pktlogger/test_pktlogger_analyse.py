@@ -349,7 +349,7 @@ def exported(folder: Path, *options: str) -> dict[str, pa.Table]:
 
 
 def test_csv_has_the_tables_of_the_analysis(tmp_path: Path) -> None:
-    """Every number equals that of the columns; kinds and causes are names; a flow is one row."""
+    """Every number equals the number in the columns; kinds and causes are names; a flow is one row."""
     found, _ = fast_retransmission().analyse(tmp_path)
     wanted = {name: getattr(found, name).to_pydict() for name in pktlogger.columns.TABLES}
     flow, lists = found.summary["flows"][0], found.summary
@@ -442,7 +442,7 @@ def test_what_was_sent_twice_gives_no_round_trip(tmp_path: Path) -> None:
 
 
 def test_what_a_hole_held_back_gives_no_round_trip(tmp_path: Path) -> None:
-    """The first of three parts is lost, and so are all acknowledgements until that of the repair, 102 ms after the
+    """The first of three parts is lost. All acknowledgements are lost, too, until the repair's comes, 102 ms after the
     third part was sent. The second and third part waited for the repair, so this is no round trip."""
     path = Conversation()
     path.send(30, 1, 1, [])

@@ -231,7 +231,7 @@ def _windowed() -> tuple[Conversation, Record]:
 
 @pytest.mark.parametrize("given", ["record", "file", "turned"])
 def test_the_rate_that_is_possible_is_the_lines(given: str, tmp_path: Path) -> None:
-    """The rate is that of payload, without headers and framing, in the direction of the data. Where the line's rate
+    """The rate counts payload, without headers and framing, in the direction of the data. Where the line's rate
     changed, it is the average."""
     line = {"ab": [_step(60e6), _step(30e6, 430)], "ba": [_step(1e6)]}
     path, record = _windowed()

@@ -137,7 +137,7 @@ def test_what_needs_both_ends_is_null_with_the_senders_capture_alone(tmp_path: P
 
 
 def test_a_duplicate_that_is_reported_was_needless(tmp_path: Path) -> None:
-    """RFC 2883: the acknowledgement of the first copy was lost, and that of the second one reports a duplicate. Without
+    """RFC 2883: the first copy's acknowledgement was lost, and the second copy's reports a duplicate. Without
     the report nothing tells the copies apart, and the first one counts as lost."""
     for reported, fates in ((True, (0, 1)), (False, (1, 0))):
         c = Conversation()
@@ -823,8 +823,8 @@ def test_a_path_that_goes_down_is_no_black_hole_for_large_packets(tmp_path: Path
 
 
 def _windows(rounds: int, begin: list[int], later: int) -> Conversation:
-    """A sender that fills windows of whole packets, a round trip each: those of `begin` first, then `later` each time.
-    Each packet is acknowledged, and no offer is taken back (RFC 9293, 3.8.6)."""
+    """A sender that fills one window in each round trip. `begin` lists the first windows in packets; all others have
+    `later` packets. Each packet is acknowledged, and the window never shrinks (RFC 9293, 3.8.6)."""
     c = Conversation()
     c.send(100, 1)
     c.ack(110.1, 1 + MSS, window=begin[0] * MSS)
@@ -931,8 +931,9 @@ def test_a_way_back_that_is_congested(queue_ms: float, free: int, tmp_path: Path
 
 def test_acknowledgements_that_come_in_bunches_have_waited(tmp_path: Path) -> None:
     """Two-way traffic bunches acknowledgements (Zhang, Shenker and Clark 1991): here each waits for the next multiple
-    of 100 ms. The sender has a window of 40 packets, of which the bottleneck passes one in 2 ms. The first of a bunch
-    waits for most of the 100 ms and the last for little; each wait counts for the time in which its packet arrived."""
+    of 100 ms. The sender has a window of 40 packets, and the bottleneck passes one every 2 ms. The first
+    acknowledgement of a bunch waits for most of the 100 ms, the last one for little. Each wait counts at the time at
+    which the acknowledged packet arrived."""
     c, told = Conversation(), [(10.0, 0.0), (110.0, 0.0)]
     c.send(100, 1)
     c.ack(110, 1 + MSS, window=40 * MSS)

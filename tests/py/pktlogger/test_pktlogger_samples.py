@@ -1,4 +1,5 @@
-"""`pktlogger analyse` distinguishes an idle application from a full send buffer, if it gets more than captures."""
+"""`pktlogger analyse` distinguishes an idle application from a full send buffer if it gets samples of the socket,
+too."""
 
 from __future__ import annotations
 

@@ -83,14 +83,15 @@ def test_a_client_that_sent_everything_at_once_leaves_all_the_time_to_the_gatewa
 
 
 def test_the_transfer_lasts_until_its_last_byte_has_left_the_gateway() -> None:
-    """The client has sent everything at 40, and the far connection goes on until 90."""
+    """The client has sent everything by 40, and the far connection goes on until 90."""
     near, far = [(0, 40, "path_rate")], [(5, 50, "path_rate"), (50, 90, "application")]
     assert whole(near, far) == [(0, 50, "path_rate"), (50, 90, "gateway")]
     assert whole(near, [(60, 80, "path_rate")]) == [(0, 40, "path_rate"), (40, 60, "gateway"), (60, 80, "path_rate")]
 
 
 def two_messages(*acks: tuple[int, ...]) -> list[tuple[int, int, str]]:
-    """Messages of 10 bytes, at 0, 60 and 120. Each is at the gateway 1 later, and has left it 30 after it was sent."""
+    """The limits of three messages of 10 bytes, sent at 0, 60 and 120. Each reaches the gateway 1 later, and has left
+    the gateway 30 after it was sent."""
     near = leg([(1, 10, 0, 1), (11, 10, 60, 61), (21, 10, 120, 121)], [(0, 120, "application")], acks)
     far = leg([(1, 4, 20, 21), (5, 6, 30, 31), (11, 10, 90, 91), (21, 10, 150, 151)], [(20, 150, "application")])
     found = pktlogger.through(near, far)
@@ -136,8 +137,8 @@ def test_a_sender_that_waits_for_no_answer_is_its_own_limit_while_the_gateways_h
 
 
 def test_bytes_are_there_when_the_first_copy_of_each_has_come() -> None:
-    """100 bytes arrive at 20, and the next ones are lost and come with a copy of both at 60. A short copy that comes
-    later changes nothing."""
+    """100 bytes arrive at the gateway at 20. The next 900 are lost; a copy of all 1,000 arrives at 60. A short copy
+    that arrives later changes nothing."""
     near = leg(
         [(1, 100, 10, 20), (101, 900, 11, -1), (1001, 500, 12, 22), (1, 1000, 50, 60), (1, 50, 80, 90)],
         [(10, 80, "path_rate")],

@@ -133,8 +133,8 @@ PROXY = {"trial": 0, "flow_name": "main", "gateway": "command", "gateway_model":
 
 
 def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> None:
-    """The client waits for its gateway, and the gateway for the receiver's window: the client's leg alone shows 1.27 of
-    3.43 s."""
+    """The client waits for its gateway, and the gateway for the receiver's window. The client's leg alone shows only
+    1.27 of the 3.43 s for which a receiver's window limits the transfer."""
     near = flow(1, 40001, 9, limits_ns={"receiver_window": 1270}, losses_by_cause={"tail_drop": 1}, losses_seen={})
     far = flow(4, 33001, 9, limits_ns={"receiver_window": 3000}, losses_by_cause={"tail_drop": 2}, losses_seen={})
     files = {
@@ -161,8 +161,8 @@ def test_through_gateways_the_limits_are_those_of_the_whole(tmp_path: Path) -> N
 
 
 def test_through_gateways_the_responses_have_their_limits_and_losses_too(tmp_path: Path) -> None:
-    """The losses were once null, and the limits were those of the requests. Responses pass the server's connection
-    first."""
+    """For responses the losses were once null, and the limits were the requests'. Responses pass the server's
+    connection first."""
     back = {"sender": {"address": "10.0.0.2", "port": 5020}, "receiver": {"address": "10.0.3.1", "port": 33001}}
     first = {
         "flow": 0,

@@ -41,7 +41,7 @@ TWO_CASES: dict[str, Any] = {
 
 
 def measured(plan: Plan, noise: float, seed: int = 1, **rates: float) -> list[dict[str, Any]]:
-    """Results in which a trial's throughput is that of its gateway's rate, or of its case, with some noise."""
+    """Results whose throughput depends on the trial's gateway rate or case, with some noise."""
     rng = np.random.default_rng(seed)
     rows = [row | {"valid": True} for row in synthetic_rows(plan, random.Random(seed))]
     means = [rates.get(str(row["case"]), float(row["gateway_rate_bps"] or 1e6)) for row in rows]

@@ -223,8 +223,8 @@ def test_sums_stay_below_the_line_and_shares_add_up_whatever_the_flows_do() -> N
 
 
 def test_what_was_handed_over_at_once_counts_as_it_arrived() -> None:
-    """Two flows of 100 octets every 10 ms. What arrives in 90 ms of the first waits in a gateway for a repair, so in
-    20 ms more arrives than the line brings in that time."""
+    """Two flows send 100 octets every 10 ms. A gateway holds the first flow's octets of 90 ms until a repair comes, and
+    then delivers them all at once: in the 20 ms in which both flows run, more arrives than the line carries."""
     even = np.arange(1, 101, dtype=np.int64) * 10_000_000
     at_once = np.where((even > 500_000_000) & (even <= 590_000_000), 590_000_000, even)
     line, octets = 160_000.0, np.arange(1, 101, dtype=np.int64) * 100
@@ -496,7 +496,7 @@ def test_lfp_show_says_once_what_flows_share_and_nothing_of_a_flow_that_is_alone
 
 
 def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
-    """With `bidir` the samples also have the sockets of the other direction, whose RTT stays that of the handshake."""
+    """With `bidir` the samples also have the sockets of the other direction. Their RTT stays the handshake's."""
     columns = {
         "stream": [0, 1, 0, 1],
         "t_ns": [1, 1, 2, 2],
@@ -517,7 +517,7 @@ def test_round_trips_are_those_of_sockets_that_send(tmp_path: Path) -> None:
 
 
 def test_counts_of_the_kernel_are_of_all_streams(tmp_path: Path) -> None:
-    """The sender's `tcp_info` is that of its first stream; time-outs of other streams were once left out."""
+    """The sender's `tcp_info` describes its first stream alone, so time-outs of other streams were once left out."""
     samples = tmp_path / "tcp_info.parquet"
     columns = {
         "stream": [0, 1, 0, 1],

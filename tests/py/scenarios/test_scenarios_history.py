@@ -83,8 +83,8 @@ def test_the_table_names_the_builds(folder: Path, capsys: pytest.CaptureFixture[
 
 
 def test_a_change_needs_more_than_a_ratio(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Six repeats that lie within 5 %: the queue of 30 KB is the same, the one of 60 KB changed beyond the margin. The
-    same medians of repeats that lie 60 % apart decide nothing."""
+    """With six repeats that lie within 5 %, the cell with a queue of 30 KB counts as the same, and the cell with 60 KB
+    as changed. With repeats that lie 60 % apart, the same medians decide nothing."""
     plan = make_plan(Document("x", PLAN.echo | {"run": {"repeat": 6}}), 1)
     for number, (mbit, spread) in enumerate((([10, 20], 0.01), ([10, 16], 0.01), ([10, 16], 0.3))):
         rows = [row | {"valid": True} for row in synthetic_rows(plan, random.Random(number))]

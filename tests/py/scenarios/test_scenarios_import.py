@@ -422,7 +422,7 @@ def test_a_set_of_files_is_one_capture(tmp_path: Path) -> None:
 
 
 def test_cut_headers_are_anonymised_as_they_are_analysed(tmp_path: Path) -> None:
-    """60 octets of a frame end within its TCP options, if it has any."""
+    """A snap length of 60 octets cuts a frame within its TCP options, if it has any."""
     files = [tmp_path / name for name in ("snd.pcap", "rcv.pcap")]
     for file, target in zip(FULL, files, strict=True):
         command: list[str | Path] = ["editcap", "-F", "nsecpcap", "-s", "60", file, target]

@@ -303,8 +303,8 @@ def test_a_stored_file_that_is_none_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_book_is_what_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The book equals that of today's scenarios, or that of the measured ones: a changed scenario need not be measured
-    at once."""
+    """The book fits today's scenarios, or the scenarios as they were when measured: a changed scenario need not be
+    measured at once."""
     reference = next(parent for parent in Path(__file__).resolve().parents if (parent / "docs").is_dir())
     reference = reference / "docs/reference"
 

@@ -69,7 +69,7 @@ def test_explain_asks_for_what_the_trace_lets_through(
 ) -> None:
     assert cli.run(["explain", scenario(tmp_path, "rate:0s=10Mbit,40s=12Mbit"), "--time", clock, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    captured = 2 * 1.5 * 88 * 12e6 / 8  # upper bound: two points, with acknowledgements
+    captured = 2 * 1.5 * 88 * 12e6 / 8  # octets at most: two capture points, with acknowledgements
     assert found["disk_bytes"] < 2 * captured
     assert found["memory_bytes"] < 2e9
     if shutil.disk_usage(tmp_path).free > 2 * captured:

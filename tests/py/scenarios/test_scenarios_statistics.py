@@ -148,7 +148,7 @@ POLICED = {"rate_bps": 100_000_000, "channels": 1, "mtu": 1500, "family": "ipv4"
 
 
 def _policed_ns(bits: float, **changed: Any) -> float | None:
-    """The ideal time for so many bits on the line, for a transfer that begins 1 s after the box."""
+    """The ideal time that a transfer of so many bits (with headers) takes if it begins 1 s after the box."""
     summary = {"bytes": round(bits / 8 * 1448 / 1500), "elapsed_ns": 10**9}
     ratio = rfc6349.transfer_time_ratio(POLICED | changed, summary, 10**9)
     return ratio and 1e9 / ratio

@@ -1,5 +1,5 @@
-"""The page of the verdict and that of troubleshooting have every kind of reason, by the name that runs print; the first
-has the code's bounds, the second its help. And the glossary."""
+"""The pages verdict.md and troubleshooting.md have every kind of reason, by the name that runs print. The first page
+has the code's bounds, the second one its help. The glossary is checked here, too."""
 
 from __future__ import annotations
 
