@@ -151,7 +151,7 @@ def test_sweep_shows_all_trials_and_the_paper(page: Page, base: str, runs_dir: P
     page.wait_for_selector("#sweep .legendtext")
     windows = len(synthetic_run.WINDOWS_KB)
     counts = sorted(count for count in page.evaluate(POINTS) if count)
-    laws = sum(kb * 1024 <= 157 * 1024 for kb in synthetic_run.WINDOWS_KB)  # one for each window up to the knee
+    laws = sum(kb * 1024 <= 157 * 1024 for kb in synthetic_run.WINDOWS_KB)  # a point for each window up to the knee
     assert counts == sorted([1, 9, laws, laws, 3 * windows - 1, 3 * windows])  # invalid, paper, laws, bsd-1995, modern
     legend = " ".join(page.locator("#sweep .legendtext").all_text_contents())
     for words in ("bsd-1995", "modern", "paper (lfp-1995/fig3)", "line rate (45 Mbit/s)", "path and queue full"):
@@ -276,7 +276,7 @@ def test_a_box_zoom_that_changes_the_unit_of_an_axis_keeps_data_and_range(page: 
     """Zooms from 5 MB in flight to the first segments of the transfer: the axis changes to KB, and every value is still
     in bytes."""
     run = columns.write(tmp_path, 20_000)
-    (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # the congestion window would keep the axis in MB
+    (run / "trials" / "0000" / "tcp_info.parquet").unlink()  # its congestion window would need MB
     with browsed(run) as (url, _), left(page):
         page.goto(f"{url}/trial/0")
         axis = page.locator("#timeline .axis-titles span").nth(1)

@@ -181,12 +181,12 @@ APPLICATIONS: dict[str, tuple[Application, tuple[str, ...]]] = {
 
 
 def missing(name: str) -> str:
-    """Which programs of an application are not installed."""
+    """The programs of an application that are not installed, as a text."""
     return ", ".join(needed for needed in APPLICATIONS[name][1] if not program(needed))
 
 
 def every_application(spin: str) -> list[str]:
-    """Runs all that are installed, through router and proxy; those that ran."""
+    """Runs all installed applications through the router and through the proxy. Returns their names."""
     ran = [name for name in APPLICATIONS if not missing(name)]
     with gateways(spin) as lab:
         for name in ran:

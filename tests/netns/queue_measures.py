@@ -73,8 +73,8 @@ def _first_drop(name: str, trains: int, granularity_ns: int, **ab: int | str) ->
 
 
 def arrivals_around_a_shorter_delay(name: str, before_ns: int, after_ns: int, apart_s: float) -> dict[str, Any]:
-    """Datagrams of one train, the delay that becomes shorter ``apart_s`` later, and another train at once: the numbers
-    in the order of their arrival, and how long after the second train was sent each arrived."""
+    """Sends a train of datagrams, shortens the delay ``apart_s`` later, and sends another train at once. Returns the
+    datagrams' numbers in the order of their arrival, and how long after the second train was sent each arrived."""
     with two_hosts() as hosts, _box(name, hosts, 0, framing="ip", delay_ns=before_ns) as box:
         for netns, address in ((hosts.left, LEFT), (hosts.right, RIGHT)):
             ip("-n", netns, "addr", "add", f"{address}/24", "dev", "wan")

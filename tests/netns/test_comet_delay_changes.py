@@ -24,7 +24,7 @@ from netcommon.process import Tool
 
 SECONDS = float(os.environ.get("LFP_STRESS_SECONDS", "5"))
 SEED = int(os.environ.get("LFP_STRESS_SEED", str(time.time_ns() % 10**9)))
-NOT_WIRE_PACKETS = ("malformed", "receive_ring")  # drops of frames before the model counts their wire packets
+NOT_WIRE_PACKETS = ("malformed", "receive_ring")  # frames dropped before the box counts their packets
 
 pytestmark = [pytest.mark.netns, pytest.mark.timeout(SECONDS + 120)]
 

@@ -80,13 +80,13 @@ def read_all(end: socket.socket) -> None:
 
 
 def write_all(end: socket.socket, count: int) -> None:
-    """Sends so many octets, and then the end of the stream."""
+    """Sends ``count`` octets, and then the end of the stream."""
     end.sendall(bytes(count))
     end.shutdown(socket.SHUT_WR)
 
 
 def both_ways(lab: Lab, count: int) -> None:
-    """Sends so many octets from the client to the server and back at the same time."""
+    """Sends ``count`` octets from the client to the server, and at the same time as many back."""
     with lab.listen(4, 8000) as listener, lab.connect(SERVER[4], 8000) as client:
         server, _ = listener.accept()
         with server:

@@ -31,7 +31,8 @@ def transfer(congestion: str, duration: str = "2.5s", *, offload: bool = True, *
 def follows(
     curve: Curve, start: int, growth: Callable[[float, float], float], tolerance: float = 0.03, up_to: float = np.inf
 ) -> None:
-    """From sample ``start``, up to a window: every acknowledged segment adds growth(window, seconds since) / window."""
+    """Checks the window from sample ``start`` until it exceeds ``up_to``. Each acknowledged segment must add
+    growth(window, seconds since ``start``) / window."""
     window = float(curve.cwnd[start])
     model = [window]
     end = start + int(np.append(curve.cwnd[start:] > up_to, True).argmax())
@@ -113,7 +114,7 @@ def test_xys_raises_x_with_every_epoch_that_mostly_stood_still() -> None:
     # y is at its limit already. An outage of 0.4 s stops the sender until its time-out, and every epoch of 1 s has one,
     # whenever the transfer begins. x is 2 at the first stop and doubles before the next one, or one stop later.
     outages = "time:" + ",".join(f"{at}ms-{at + 400}ms" for at in range(1000, 10000, 1300))
-    # the one packet ends slow start
+    # packet 300 is lost, which ends slow start
     path: dict[str, Any] = {"delay": "4ms", "ab_loss": "packets:300", "ab_loss_after": outages}
     curve = transfer("lfp_xys:adaptive=1,y=4096,epoch=1,high=0.3", "6.5s", **path)
     x, seen = 2, []

@@ -55,7 +55,7 @@ def test_long_and_short_writes_and_mapped_ones_make_one_file() -> None:
 
 
 def test_a_long_write_from_memory_that_is_not_there_fails_alone() -> None:
-    """The write ends where the memory does, or is refused; the guest goes on."""
+    """The write stops at the end of the mapped memory, or is refused. The guest goes on."""
     script = f"""
 import ctypes, os
 libc = ctypes.CDLL(None, use_errno=True)

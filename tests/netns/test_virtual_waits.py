@@ -40,7 +40,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def compared(folder: Path) -> dict[str, Comparison]:
-    """The comparison of each trial's flow with the most data; the others are for control."""
+    """The comparison for the flow with the most data of each trial; all other flows are control connections."""
     read = trials.read(drawn(), folder.parent)
     return {one.draw.name: max(oracle.flows(one), key=lambda own: own[0]["bytes"])[1] for one in read}
 

@@ -50,7 +50,7 @@ class Trains:
         self._sender.close()
 
     def send(self, trains: int) -> None:
-        """Sends that many super-packets of TRAIN datagrams; the first four bytes of a datagram are its number."""
+        """Sends ``trains`` super-packets of TRAIN datagrams. The first four bytes of a datagram are its number."""
         for _ in range(trains):
             self._sender.send(b"".join(struct.pack("<I", self._next + i) + self._body for i in range(TRAIN)))
             self._next += TRAIN

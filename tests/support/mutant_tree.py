@@ -36,7 +36,8 @@ class Outcome:
 def _environment() -> dict[str, str]:
     """The environment without overrides, so that only the copy's tools are tested."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("LFP_", "PYTHON", "VIRTUAL_ENV"))}
-    return kept | {"PYTHONDONTWRITEBYTECODE": "1"}  # a .pyc would hide a mutant of the same size and second
+    # Python takes a .pyc for current if size and second of the source agree, so it could hide a mutant.
+    return kept | {"PYTHONDONTWRITEBYTECODE": "1"}
 
 
 class Tree:

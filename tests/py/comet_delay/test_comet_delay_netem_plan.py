@@ -27,7 +27,8 @@ def test_limit_of_the_delay_comes_from_rate_times_delay() -> None:
 
 @pytest.mark.parametrize("queue_bytes", [2 * LARGEST, 64 * 1024, 110 * 1024, 73 * FRAME, 73 * FRAME - 1, 10**9])
 def test_bucket_takes_what_a_queue_takes(queue_bytes: int) -> None:
-    """A burst of full frames has one frame more than the tokens are for, and as many as fit into the queue."""
+    """The bucket's tokens and its queue together take as many full frames as the box's queue. The bucket's queue takes
+    one of them."""
     bucket = plan({"rate_bps": 45_000_000, "queue_bytes": queue_bytes}, 1500).bucket
     assert bucket and bucket.limit_bytes >= LARGEST and bucket.burst_bytes >= LARGEST
     assert abs(bucket.burst_bytes + bucket.limit_bytes - queue_bytes) <= 4
@@ -137,7 +138,7 @@ def test_seed_has_the_kernels_number() -> None:
     message = _over_the_wire("netem", netem_options(limit_packets=1, seed=1))
 
     class Dumped:
-        """The form in which pyroute2 returns attributes that it has no name for."""
+        """Attributes as pyroute2 returns them if it has no name for them."""
 
         @staticmethod
         def get_attr(_: str) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def test_names_are_points_without_lines_and_a_long_one_is_broken(tmp_path: Path)
     short, long = figure.layout.xaxis.ticktext
     assert short == "time:40s-42s" and long.endswith(" …")
     assert max(map(len, long.split("<br>"))) <= 26
-    assert list(figure.data[0].x) == ["time:40s-42s", flaps]  # the hover text has all of it
+    assert list(figure.data[0].x) == ["time:40s-42s", flaps]  # hover texts have the whole name
 
 
 def test_windows_alone_keep_their_own_figure(tmp_path: Path) -> None:

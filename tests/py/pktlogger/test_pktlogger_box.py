@@ -142,7 +142,7 @@ def test_what_the_box_dropped_is_not_what_arrived(tmp_path: Path) -> None:
 
 
 def test_the_box_decides_what_was_a_tail_drop(tmp_path: Path) -> None:
-    """A single loss without any sign of a queue, which the captures alone would call a loss."""
+    """A single packet is lost, and nothing in the captures shows a queue. Only the box's record shows a tail drop."""
     for fate, cause in ((QUEUE, "rto_after_tail_drop"), (LOSS, "rto_after_loss")):
         path = Conversation()
         path.send(30, 1, 1, [])

@@ -161,7 +161,8 @@ def test_samples_say_when_a_test_began_whose_server_counted_nothing(seen: Seen |
 
 @pytest.mark.parametrize("limit", [600, 1234, 1999])
 def test_the_search_comes_as_near_as_asked(limit: int) -> None:
-    """Above the limit congestion control carries 0.8 of the limit, which is still more than a low rate carries."""
+    """Above the limit the path carries 0.8 of the limit. The search must not take this for the limit, although lower
+    rates carry less."""
     search = Search(lambda pps: float(pps) if pps <= limit else 0.8 * limit, 300, 3000, 0.005)
     best = search.best()
     assert best <= limit < math.ceil(best * 1.005) + 1
