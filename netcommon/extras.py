@@ -11,7 +11,7 @@ import importlib.util
 from netcommon.errors import MissingError
 
 DISTRIBUTION = "lfp-testbed"
-BENCHES = "bench"  # a package of the checkout, which the wheel leaves out
+BENCHES = "bench"  # a package that only a checkout has; the wheel leaves it out
 
 # Extra → the modules that it brings. A module that several extras list belongs to the first of them in this table.
 EXTRAS: dict[str, tuple[str, ...]] = {

@@ -127,7 +127,8 @@ def _answer(path: Path, _built_ns: int, *arguments: str) -> dict[str, Any] | str
     return answer if isinstance(answer, dict) and wanted in answer else f"{asked}: it answers something else"
 
 
-_UNIT_ENDS = {"_ns": "ns", "_bps": "bit", "_bytes": ""}  # the unit at the end of a name, and the text after a number
+# The unit at the end of a parameter's name, and the suffix that gives a number this unit on a command line.
+_UNIT_ENDS = {"_ns": "ns", "_bps": "bit", "_bytes": ""}
 
 
 def command_words(values: Mapping[str, object]) -> list[str]:

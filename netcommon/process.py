@@ -43,10 +43,11 @@ Event = dict[str, Any]
 # Time limit for a tool to report that it is ready, or to answer a question and exit. It usually takes a hundredth of
 # this; a machine with a load of 25 takes seconds to start a program.
 START_TIMEOUT_S = 60.0
-# The kernel sends no signal for a parent that died before setpriv asked for it.
+# A shell checks that the parent still lives, because the kernel sends no signal for a parent that died before setpriv
+# asked for it.
 _IF_PARENT_LIVES = '[ "$PPID" = "$0" ] && exec "$@"'
-_LINGER_S = 0.02  # for a pipe to close after its tool has ended
-_WORDS_S = 0.5  # for the last line of a tool that has ended
+_LINGER_S = 0.02  # time for a pipe to close after its tool has ended
+_WORDS_S = 0.5  # time for the last line of a tool that has ended to arrive
 _LOOK_S = 0.005
 _END = object()  # queue mark: stdout closed
 _PATH_BYTES = 4096
@@ -104,7 +105,7 @@ def _as_a_copy(
         return None
 
     def run() -> None:
-        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # including the pipe on which subprocess waits for a new program
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))  # also closes the pipe on which subprocess waits for a new program
         status = EXIT_FAILED
         try:
             if netns is not None:
@@ -181,7 +182,7 @@ class Tool:
         self._cwd = cwd if cwd and cwd.is_dir() else None
         self._seen: list[Event] = []
         self._queue: queue.SimpleQueue[object] = queue.SimpleQueue()
-        self._closed = threading.Event()  # its stdout is closed by every process that had it
+        self._closed = threading.Event()  # set when every process that had the tool's stdout has closed it
         self._process: subprocess.Popen[bytes] | None = None
         self._stderr: IO[bytes] | None = None
 
@@ -420,7 +421,7 @@ class Tool:
     def _last_printed(self) -> str:
         """The last line on stdout of a program without JSON lines."""
         if not self._json_lines and self._process and self._process.poll() is not None:
-            self._closed.wait(_WORDS_S)  # the thread may still be reading
+            self._closed.wait(_WORDS_S)  # the thread may still be reading stdout
             self._take_waiting()
         lines = [] if self._json_lines else [str(event["text"]).strip() for event in self._seen]
         return next((line for line in reversed(lines) if line), "")

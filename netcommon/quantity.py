@@ -27,7 +27,7 @@ class Unit:
     multipliers: dict[str, int]
     shown: tuple[tuple[str, int], ...]
     decimals: int = 3
-    likely: tuple[str, ...] = ()  # units that a bare number may have meant; if not empty, a unit is required
+    likely: tuple[str, ...] = ()  # units that a bare number may have meant; if there are any, a unit is required
     cased: dict[str, int] = field(default_factory=dict)  # suffixes in which case matters, except in the prefix
 
     def factor(self, suffix: str) -> int | None:
@@ -105,7 +105,7 @@ def parse(unit: Unit, text: str, *, quoted: bool = False) -> int:
     if text.startswith("-"):
         raise ValueError(f"negative; want a {unit.name} such as {unit.examples}")
     match = _NUMBER.fullmatch(text)
-    assert match  # every part of the pattern may be empty
+    assert match  # the pattern always matches, because every part of it may be empty
     whole, fraction = match["whole"], match["fraction"] or ""
     digits = (whole + fraction).lstrip("0")
     factor = unit.factor(match["suffix"])

@@ -132,7 +132,7 @@ def ratio_ppb(value: float | None, digits: int = DIGITS) -> str:
     return share(None if value is None else float(Decimal(str(value)) / 10**9), digits)
 
 
-# By the last word of a name: the contract says that units are in names.
+# The last word of a name is its unit, and decides the format.
 _BY_SUFFIX: dict[str, Callable[[float | None, int], str]] = {
     "bps": rate,
     "bytes": size,
@@ -197,7 +197,7 @@ def _scaled(value: float | None, scale: Scale, digits: int) -> str:
         return NOTHING
     smallest_factor, smallest = scale[-1]
     for factor, name in scale:
-        if abs(value) < factor / 2:  # cannot round up to 1, so the slow rounding is skipped
+        if abs(value) < factor / 2:  # an amount this small cannot round up to 1, so the slow rounding is skipped
             continue
         text = number(value / factor, digits)
         if abs(float(text)) >= 1:

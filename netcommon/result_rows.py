@@ -18,7 +18,7 @@ import pyarrow.parquet as parquet
 from netcommon import trial_tables
 from netcommon.errors import LfpError
 
-MOST_CELLS = 32_000_000  # a run of 10,000 trials with 4 flows and 300 columns has 12 million
+MOST_CELLS = 32_000_000  # per table; a run of 10,000 trials with 4 flows and 300 columns has 12 million values
 
 
 def check(file: Path) -> None:

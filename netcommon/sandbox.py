@@ -106,7 +106,7 @@ def closed_to(user: pwd.struct_passwd | None, paths: Iterable[Path]) -> Path | N
             os.setresuid(user.pw_uid, user.pw_uid, user.pw_uid)
             os._exit(_OPEN if all(map(os.access, existing, rights)) else _CLOSED)
         except BaseException:
-            os._exit(_OPEN)  # setuid failed, which the sandbox itself reports
+            os._exit(_OPEN)  # setuid failed; the sandbox will fail in the same way and report it
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == _OPEN:
         return None
     return existing[0] if len(existing) == 1 else next(path for path in existing if closed_to(user, [path]))

@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 _SOCK_DIAG, _BY_FAMILY, _REQUEST_DUMP, _DONE, _ERROR = 4, 20, 0x301, 3, 2
-_ENDED_V4, _ENDED_V6 = 1 << 0, 1 << 2  # multicast groups: the ends of TCP sockets
+_ENDED_V4, _ENDED_V6 = 1 << 0, 1 << 2  # multicast groups that report when TCP sockets end
 _INFO, _CONGESTION = 2, 4  # attributes of an answer; bit n - 1 of a request asks for attribute n
 _HEADER, _ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=HH")
-_STATE_AT, _ID_AT, _MESSAGE_BYTES = 1, 4, 72  # offsets in struct inet_diag_msg; then the attributes
+_STATE_AT, _ID_AT, _MESSAGE_BYTES = 1, 4, 72  # offsets in struct inet_diag_msg; its length
 ESTABLISHED, FIN_WAIT_1 = 1 << 1, 1 << 4
 _TIME_WAIT, _LISTEN = 1 << 6, 1 << 10
 CONNECTIONS = 0xFFF & ~(_TIME_WAIT | _LISTEN | 1 << 12)  # every state in which a socket has a connection's TCP_INFO

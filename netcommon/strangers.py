@@ -19,7 +19,8 @@ from typing import Any, BinaryIO
 
 from netcommon.errors import EXIT_FAILED, EXIT_USAGE, LfpError
 
-_OF_THE_SYSTEM = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))  # /dev/stdout is a link that nobody may replace
+# Links in these folders belong to the system. Nobody may replace them, for example /dev/stdout.
+_OF_THE_SYSTEM = (Path("/dev"), Path("/dev/fd"), Path("/proc/self/fd"))
 
 
 def refuse_links(run: Path) -> None:

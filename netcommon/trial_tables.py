@@ -93,7 +93,7 @@ def damage_named(file: Path) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        if isinstance(error, OSError) and error.errno:  # an error of the system, not of the file
+        if isinstance(error, OSError) and error.errno:  # this is an error of the system and not of the file
             raise
         raise LfpError(f"{file}: not readable: {str(error).splitlines()[0]}") from error
 

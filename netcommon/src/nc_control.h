@@ -28,12 +28,12 @@ int nc_control_send(int fd, json_t *answer, int flags);
  * Returns the answer, or NULL with the error (NC_EXIT_FAILED). */
 json_t *nc_control_request(const char *path, json_t *request, const char *program, struct nc_error *error);
 
-/* The same for a verb of a command line, whose option --control is `path` (NULL: not given). Prints the reason and exits
- * when there is no answer or when the answer is a refusal. */
+/* nc_control_request for a verb of a command line, whose option --control is `path` (NULL: not given). It prints the
+ * reason and exits when there is no answer or the answer is a refusal. */
 json_t *nc_control_ask(const char *path, json_t *request, const char *program);
 
-/* The arguments NAME=VALUE of a verb `set`, from argv[at] on, as an object of texts. If there are none, or one has
- * another form, exits with a line that shows `example`. */
+/* Returns the arguments NAME=VALUE of a verb `set`, from argv[at] on, as an object of texts. If there are none, or an
+ * argument has another form, it exits with a line that shows `example`. */
 json_t *nc_control_values(int argc, char **argv, int at, const char *example);
 
 #endif

@@ -5,11 +5,11 @@
 
 #include <stddef.h>
 
-/* The edit distance from `a` to `b`: letters inserted, removed, changed or swapped with the next one. Letters after the
- * 40th are ignored. */
+/* Returns the edit distance from `a` to `b`: how many letters must be inserted, removed, changed or swapped with the
+ * next letter. Letters after the 40th are ignored. */
 size_t nc_near_distance(const char *a, const char *b);
 
-/* The nearest of the names that were passed to it one after the other. */
+/* Keeps the name nearest to `word` among those passed to nc_near_show one after the other. */
 struct nc_near {
     const char *word, *name; /* name: NULL until a name's distance is at most a third of the word's letters */
     size_t distance;

@@ -152,7 +152,8 @@ static void set_default(const struct nc_option *row, void *settings)
         abort();
     }
     if (row->kind == NC_OPT_QUANTITIES)
-        ((struct nc_quantities *)field(row, settings))->given = false; /* the user's first value replaces it */
+        /* so that the user's first value replaces the default */
+        ((struct nc_quantities *)field(row, settings))->given = false;
 }
 
 void nc_options_defaults(const struct nc_option *table, size_t n, void *settings)

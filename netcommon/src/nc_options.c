@@ -13,7 +13,7 @@
 #include "nc_log.h"
 #include "nc_near.h"
 
-enum { LONG_BASE = 0x1000 }; /* getopt value of row i: LONG_BASE + i, above every letter */
+enum { LONG_BASE = 0x1000 }; /* getopt returns LONG_BASE + i for row i, which is above every letter */
 enum { VALUE_HELP = LONG_BASE - 2, VALUE_JSON = LONG_BASE - 1 };
 
 static const char *const kind_names[] = {
@@ -23,7 +23,7 @@ static const char *const kind_names[] = {
 };
 _Static_assert(sizeof kind_names / sizeof kind_names[0] == NC_OPT_SECTION, "a name for every kind with a value");
 
-/* The placeholder for the value in --help: "HOST", "fast|slow", "DURATION"; empty for a flag. */
+/* Writes the placeholder for an option's value in --help: "HOST", "fast|slow", "DURATION"; empty for a flag. */
 static void metavar(const struct nc_option *row, char *out, size_t size)
 {
     out[0] = '\0';
@@ -42,7 +42,7 @@ static void metavar(const struct nc_option *row, char *out, size_t size)
         snprintf(out, size, "TEXT");
 }
 
-/* The range of a quantity as the error message prints it; empty where every value is allowed. */
+/* Writes the range of a quantity as error messages print it; empty where every value is allowed. */
 static void print_range(const struct nc_option *row)
 {
     char low[40], high[40];
@@ -87,7 +87,7 @@ static void print_help(const struct nc_option *table, size_t n, const struct nc_
         printf("\n%s\n", usage->epilog);
 }
 
-/* A bound as an integer under `name` and as text under `name`_text; both null when there is none. */
+/* Adds a bound as an integer under `name` and as text under `name`_text; both are null when there is no bound. */
 static void add_bound(json_t *object, const char *name, const struct nc_option *row, bool present, uint64_t value)
 {
     char text[40], text_name[24];
@@ -97,7 +97,7 @@ static void add_bound(json_t *object, const char *name, const struct nc_option *
     json_object_set_new(object, text_name, present ? json_string(text) : json_null());
 }
 
-/* The default for programs: a quantity in its base unit, a flag as false, others as text. */
+/* Returns a row's default for --options-json: a quantity in its base unit, a flag as false, others as text. */
 static json_t *default_value(const struct nc_option *row)
 {
     uint64_t value;
@@ -170,7 +170,7 @@ static struct getopt_tables build_tables(const struct nc_option *table, size_t n
     if (!built.longs || !built.letters)
         nc_die(NC_EXIT_MISSING, "out of memory");
     size_t longs = 0, letters = 0;
-    built.letters[letters++] = ':'; /* distinguishes a missing value from an unknown option */
+    built.letters[letters++] = ':'; /* the colon makes getopt distinguish a missing value from an unknown option */
     built.letters[letters++] = 'h';
     built.longs[longs++] = (struct option){"help", no_argument, NULL, VALUE_HELP};
     built.longs[longs++] = (struct option){"options-json", no_argument, NULL, VALUE_JSON};
@@ -222,7 +222,8 @@ static void die_unparsed(int value, char **argv, const struct option *longs)
     die_unknown(word, longs);
 }
 
-/* The verb, or NULL: the argv of a verb begins with the verb's name, that of a tool with the program's. */
+/* Returns the verb, or NULL when `word` is the program's name. argv of a verb begins with the verb's name, argv of a tool with
+ * the program's name. */
 static const char *verb_of(const char *word)
 {
     return strcmp(word, program_invocation_name) == 0 ? NULL : word;
@@ -235,7 +236,7 @@ int nc_options_parse(const struct nc_option *table, size_t n, const struct nc_us
     nc_options_defaults(table, n, settings);
     if (given)
         memset(given, 0, n * sizeof *given);
-    optind = 0; /* a tool with subcommands parses more than once; 0 makes glibc restart */
+    optind = 0; /* 0 makes glibc start again, because a tool with subcommands parses more than once */
     opterr = 0;
     for (int value; (value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1;) {
         struct nc_error error;

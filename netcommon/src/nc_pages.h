@@ -10,6 +10,6 @@
 
 void *nc_pages_map(size_t bytes);            /* NULL with errno */
 void nc_pages_unmap(void *at, size_t bytes); /* `at` may be NULL */
-void nc_pages_clear(void *at, size_t bytes); /* all zeros again; returns the memory to the kernel */
+void nc_pages_clear(void *at, size_t bytes); /* makes the table all zeros again and returns its memory to the kernel */
 
 #endif

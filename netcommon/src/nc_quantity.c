@@ -114,7 +114,7 @@ static bool read_decimal(const char **text, unsigned __int128 *mantissa, unsigne
     return digits > 0;
 }
 
-/* The last three characters of "bps", "MBps", "KB/s", … in upper or lower case; otherwise NULL. */
+/* Returns the last three characters of "bps", "MBps", "KB/s", … in upper or lower case; NULL for any other suffix. */
 static const char *per_second(const char *suffix)
 {
     size_t length = strlen(suffix);
@@ -190,7 +190,7 @@ int nc_quantity_parse_bare(enum nc_unit unit, const char *text, uint64_t *value,
     return 0;
 }
 
-/* value / num as a decimal of at most `places` digits, or false when it needs more. */
+/* Writes value / num as a decimal of at most `places` digits. False: it needs more digits. */
 static bool print_decimal(uint64_t value, uint64_t num, unsigned places, const char *suffix, char *buf, size_t size)
 {
     uint64_t whole = value / num, rest = value % num;

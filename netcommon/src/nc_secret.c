@@ -23,7 +23,8 @@ ssize_t nc_secret_read(const char *option, const char *path, uint8_t *octets, si
 {
     struct stat file;
     ssize_t size = -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer must not block us */
+    /* O_NONBLOCK, because a pipe without a writer must not block us */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0 || fstat(fd, &file) < 0)
         nc_fail(error, NC_EXIT_USAGE, "%s '%.80s': %s", option, path, strerror(errno));
     else if (check(option, path, &file, error) == 0 && (size = read(fd, octets, room)) < 0)

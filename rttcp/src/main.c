@@ -9,7 +9,7 @@
 #include "stop.h"
 #include "watch.h"
 
-#define STDOUT_BUFFER (1 << 20) /* an end line leaves in one write */
+#define STDOUT_BUFFER (1 << 20) /* the buffer is large enough that an `end` line leaves in one write */
 
 static int transfer(int argc, char **argv)
 {

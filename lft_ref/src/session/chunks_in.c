@@ -160,7 +160,8 @@ static void note_end(struct lft_stream *stream, struct lft_buffer *buffer, const
     learn_final(stream, chunk);
 }
 
-/* Returns the number of RETURNs that a CREDIT refers to: 16 bits, or 0 without a body. -1: the chunk is malformed. */
+/* Returns the number of RETURNs that a CREDIT or RETURN states: 16 bits, or 0 without a body. -1: the chunk is
+ * malformed. */
 static long returns_of(const struct lft_chunk *chunk)
 {
     if (chunk->length == 0)

@@ -46,8 +46,8 @@ static enum found raw_ip(struct cursor *cursor)
     return INSIDE;
 }
 
-/* A stack of labels ends with the bottom-of-stack bit. The first four bits after the stack show which protocol follows
- * (RFC 4928). */
+/* MPLS: a stack of labels ends with the label that has the bottom-of-stack bit. The first four bits after the stack
+ * show which protocol follows (RFC 4928). */
 static enum found read_mpls(struct cursor *cursor)
 {
     enum found why = NOT_A_TUNNEL;
@@ -80,8 +80,8 @@ static enum found read_type(struct cursor *cursor, uint16_t ether_type)
     }
 }
 
-/* Type I has no header and no sequence number in GRE, type II has a header of 8 octets, type III of 12 and perhaps 8
- * more (draft-foschiano-erspan). */
+/* ERSPAN (draft-foschiano-erspan). Type I has no header and no sequence number in GRE. Type II has a header of 8
+ * octets. Type III has a header of 12 octets and perhaps 8 more. */
 static enum found read_erspan(struct cursor *cursor, uint16_t type, bool numbered)
 {
     enum found why = NOT_A_TUNNEL;
@@ -240,7 +240,7 @@ enum nc_decoded nc_tunnel_decode(enum nc_link link, const uint8_t *frame, size_t
         base = cursor.at;
         decoded = nc_packet_decode(cursor.link, frame + base, cursor.captured - base, cursor.end - base, out);
         shift(out, (uint32_t)base);
-        out->if_index = if_index; /* the interface of the whole frame applies */
+        out->if_index = if_index; /* the inner packet keeps the interface index of the whole frame */
     }
     return decoded;
 }

@@ -16,7 +16,7 @@ struct request {
     int off;
 };
 
-/* The texts of an array, NULL-terminated; valid as long as the array. NULL without memory. */
+/* Returns the texts of an array, NULL-terminated; they are valid as long as the array. NULL: memory is short. */
 static const char **texts(const json_t *array)
 {
     const json_t *value;
@@ -62,7 +62,7 @@ int nc_confine(const char *text, char *answer, size_t size)
     struct request request = {0};
     struct nc_error error = {0};
     json_t *state = NULL, *given = json_loads(text, 0, NULL);
-    program_invocation_short_name = name; /* lines on stderr begin with it */
+    program_invocation_short_name = name; /* lines on stderr begin with this name */
     int status = json_unpack(given, "{s:o, s:o, s:o, s:o, s:b}", "capabilities", &request.capabilities, "reads",
                              &request.reads, "writes", &request.writes, "user", &request.user, "off", &request.off);
     if (status < 0)

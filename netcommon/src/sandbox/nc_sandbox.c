@@ -224,7 +224,8 @@ static json_t *confine(const struct nc_sandbox *sandbox, json_t *missing)
 {
     json_t *state;
     bool no_new_privs = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0, landlock = false, seccomp = false;
-    state = describe(no_new_privs, false, false, missing); /* user names are read from files */
+    /* describe() comes before landlock, because it reads the user's name from files */
+    state = describe(no_new_privs, false, false, missing);
     if (SANITIZED)
         miss(missing, "filter and landlock: this build has a sanitizer");
     else {

@@ -19,25 +19,26 @@
 
 #include "nc_error.h"
 
-#define NC_SANDBOX_USER "nobody" /* of a daemon that was started as root */
+#define NC_SANDBOX_USER "nobody" /* the user that a daemon becomes when it was started as root */
 
 struct nc_sandbox {
-    uint64_t capabilities;     /* kept if the process has them: 1 << CAP_NET_ADMIN | … */
+    uint64_t capabilities;     /* capabilities to keep if the process has them: 1 << CAP_NET_ADMIN | … */
     const char *const *calls;  /* system calls in addition to those of every daemon, NULL-terminated */
     const char *const *reads;  /* files and folders that may still be read, NULL-terminated */
     const char *const *writes; /* folders in which files may be made, changed and removed, NULL-terminated */
-    bool connects;             /* opens TCP connections */
-    bool diagnoses;            /* asks the kernel about sockets (sock_diag(7)) */
-    bool interpreted;          /* is an interpreter, which uses only what it has already opened (nc_confine.h) */
+    bool connects;             /* whether it opens TCP connections */
+    bool diagnoses;            /* whether it asks the kernel about sockets (sock_diag(7)) */
+    /* whether it is an interpreter, which uses only sockets that it has already opened (nc_confine.h) */
+    bool interpreted;
 };
 
-/* The choices of the command line: the rows --user and --no-sandbox of a tool's option table. */
+/* The user's choices: the values of a tool's options --user and --no-sandbox. */
 struct nc_sandbox_choice {
     const char *user; /* NULL: NC_SANDBOX_USER when root, otherwise no change; "root": keeps user and capabilities */
     bool off;
 };
 
-/* The rows of an option table whose OFFSET names members of the settings; `member` is a struct nc_sandbox_choice. */
+/* The rows of these two options for a tool's option table; `member` is the struct nc_sandbox_choice in its settings. */
 #define NC_SANDBOX_ROWS(member)                                                                                        \
     NC_STRING("user", member.user, "NAME",                                                                             \
               "become this user once everything is open; default nobody when started as root; root: keep user and "    \

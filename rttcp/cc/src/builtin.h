@@ -6,7 +6,7 @@
 
 #include "catalog.h"
 
-/* True when the kernel has them built in. */
+/* True when the kernel has these algorithms built in. */
 bool cc_builtin_present(void);
 
 /* Sets the algorithm's parameters for every connection on the machine. Returns 0, or -1 with an error that names the

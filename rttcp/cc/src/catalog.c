@@ -1,4 +1,4 @@
-/* The catalog, made from the parameter lists in the algorithms' headers, so that no default or range is written
+/* Builds the catalog from the parameter lists in the algorithms' headers, so that no default or range is written
  * twice. */
 #include "catalog.h"
 

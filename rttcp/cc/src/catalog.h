@@ -19,7 +19,8 @@ struct cc_entry {
     const char *name;    /* "lfp_xys" */
     const char *section; /* section of its object that holds the parameters: ".rodata.xys" */
     const char *source;
-    const struct cc_param *params; /* in the order of the program's struct, each a u32 in Q16 */
+    /* the parameters, in the order of the program's struct, where each is a u32 in Q16 */
+    const struct cc_param *params;
     size_t n_params;
 };
 
@@ -27,7 +28,8 @@ struct cc_entry {
 struct cc_choice {
     const struct cc_entry *entry;
     uint32_t values_q16[CC_PARAMS_MAX];
-    int given; /* the user set a parameter: an algorithm already loaded with other values is an error */
+    /* The user set a parameter. It is then an error if the algorithm is already loaded with other values. */
+    int given;
 };
 
 size_t cc_catalog(const struct cc_entry **entries);
@@ -35,10 +37,10 @@ size_t cc_catalog(const struct cc_entry **entries);
 /* Returns NULL when the catalog has no entry of that name. */
 const struct cc_entry *cc_find(const char *name);
 
-/* "lfp_cpeak, lfp_fast, …", for messages. */
+/* Returns the names of all entries for messages: "lfp_cpeak, lfp_fast, …". */
 const char *cc_names(char out[CC_NAMES_TEXT]);
 
-/* The choice of this entry with all defaults. */
+/* Returns the choice of this entry with the default of every parameter. */
 struct cc_choice cc_choice_of(const struct cc_entry *entry);
 
 /* Sets one parameter by KEY=VALUE. Returns 0, or -1 with an error that names the parameters or the range. */

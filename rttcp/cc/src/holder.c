@@ -42,14 +42,14 @@ void cc_holder_wait(bool parent_death, pid_t parent)
     wait_for_end();
 }
 
-/* The background process: sends its id, or -errno, through the leash. */
+/* The background process. It sends its id, or -errno, through the leash. */
 static void hold(const char *name, pid_t owner, int leash)
 {
     char path[128], keep;
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGTERM);
-    sigprocmask(SIG_BLOCK, &set, NULL); /* before any other process can know this one */
+    sigprocmask(SIG_BLOCK, &set, NULL); /* block the signals before any other process can know this process id */
     setsid();
     int said = cc_ledger_write(name, owner, path, sizeof path) < 0 ? -errno : (int)getpid();
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

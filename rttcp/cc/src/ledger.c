@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #define DIRECTORY "/run/lfp"
-#define STARTED_FIELD 20 /* words after the name in proc(5) stat: field 22 */
+#define STARTED_FIELD 20 /* start time: field 22 of proc(5) stat, which is the 20th word after the name */
 
-/* The start time of a process in clock ticks; -1 when it has ended. */
+/* Returns the start time of a process in clock ticks; -1 when it has ended. */
 static long long started_ticks(pid_t pid)
 {
     char path[64], text[1024];
@@ -60,7 +60,7 @@ int cc_ledger_write(const char *name, pid_t owner, char *path, size_t path_size)
     return done;
 }
 
-/* The live process of a ledger, or 0. */
+/* Returns the id of a ledger's process if it still lives, otherwise 0. */
 static pid_t live_holder(const char *path)
 {
     json_t *ledger = json_load_file(path, 0, NULL);

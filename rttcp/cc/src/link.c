@@ -54,7 +54,7 @@ static bool is_root(void)
     unsigned inside = 0, outside = 0, count = 0;
     FILE *map = fopen("/proc/self/uid_map", "re");
     if (geteuid() != 0 || !map)
-        return geteuid() == 0; /* without the file the kernel has no user namespaces */
+        return geteuid() == 0; /* a kernel without user namespaces does not have this file */
     bool one_user = fscanf(map, "%u %u %u", &inside, &outside, &count) == 3 && count == 1;
     fclose(map);
     return !one_user;
@@ -115,8 +115,9 @@ static int link_find(const char *name)
     return -1;
 }
 
-/* Reads the parameters of a loaded algorithm from the map that holds its programs' constants. Of several such maps the
- * newest counts: an older map remains while a closing socket still uses the algorithm with its previous parameters. */
+/* Reads the parameters of a loaded algorithm from the map that holds its programs' constants. There may be several such
+ * maps, because an older one remains while a closing socket still uses the algorithm with its previous parameters. The
+ * newest map counts. */
 static bool params_read(const struct cc_entry *entry, struct cc_choice *loaded)
 {
     bool found = false;
@@ -163,7 +164,8 @@ static int object_attach(struct bpf_object *object, const struct cc_choice *choi
     bpf_map__set_map_flags(ops, MAP_FLAG_LINK);
     if (bpf_object__load(object) < 0)
         return -1;
-    struct bpf_link *ready = bpf_map__attach_struct_ops(ops); /* only fills the map; the link below registers it */
+    /* this only fills the map; the link below registers the algorithm */
+    struct bpf_link *ready = bpf_map__attach_struct_ops(ops);
     if (!ready)
         return -1;
     union bpf_attr attributes = {0};

@@ -42,7 +42,7 @@ static const struct nc_usage usage = {
               "hold does the same in the foreground until SIGTERM. A transfer with --congestion NAME loads it itself.",
 };
 
-/* Values have four decimal places, since Q16 has no more. */
+/* Prints values with four decimal places, because Q16 has no more. */
 static json_t *params_json(const struct cc_choice *choice)
 {
     json_t *object = json_object();

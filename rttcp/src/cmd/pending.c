@@ -100,7 +100,7 @@ int rttcp_pending_take(struct rttcp_pending *pending, size_t i)
     return fd;
 }
 
-/* With a part of a message in it the socket would stay readable, so this makes poll wait until one more octet has
+/* A socket that holds a part of a message would stay readable. This makes poll wait until one more octet has
  * arrived. */
 static void wait_for_more(int fd)
 {
@@ -110,8 +110,8 @@ static void wait_for_more(int fd)
     setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &much, sizeof much);
 }
 
-/* True when the first octets cannot begin a message, or when the peer has closed after a part of a message: no more
- * will arrive, and the socket would stay readable for ever. */
+/* True when the first octets cannot begin a message, or when the peer has closed after a part of a message. In the
+ * second case no more octets will arrive, and the socket would stay readable for ever. */
 static bool is_hopeless(const struct pollfd *polled, enum rttcp_first first)
 {
     return first == FIRST_INVALID || (first == FIRST_PART && polled->revents & (POLLRDHUP | POLLHUP | POLLERR));

@@ -14,25 +14,26 @@
 #include "places.h"
 
 #define RTTCP_PENDING_MAX 2048
-#define RTTCP_PENDING_SHARE (RTTCP_PENDING_MAX / 2) /* of one origin */
+#define RTTCP_PENDING_SHARE (RTTCP_PENDING_MAX / 2) /* the most connections of one origin */
 
 struct rttcp_pending {
     size_t n;
-    struct pollfd fds[RTTCP_PENDING_MAX + 1]; /* oldest first; one entry more for the caller's listener */
+    /* the connections, oldest first; the caller uses one more entry for its listener */
+    struct pollfd fds[RTTCP_PENDING_MAX + 1];
     uint64_t since_ns[RTTCP_PENDING_MAX + 1];
     struct rttcp_origin origins[RTTCP_PENDING_MAX + 1];
-    size_t older[RTTCP_PENDING_MAX + 1]; /* of the same origin */
+    size_t older[RTTCP_PENDING_MAX + 1]; /* how many older connections of the same origin there are */
 };
 
 /* Adds a connection. Closes another one when the list, or the origin's share of it, is full. */
 void rttcp_pending_add(struct rttcp_pending *pending, int fd, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Closes the oldest connection of the origin that has the most; false when there is none. */
+/* Closes the oldest connection of the origin that has the most connections; false when the list is empty. */
 bool rttcp_pending_close_one(struct rttcp_pending *pending);
 
 /* Call it after poll. Chooses the connection to serve next among those whose whole first message has arrived: the
- * oldest of the origin that has the fewest places. With `full` it chooses among connections for which no place is free,
- * otherwise among those for which one is. Returns its index, or -1. */
+ * oldest of the origin that has the fewest places. `full` true: it considers only connections for which no place is
+ * free. False: only those for which a place is free. Returns the index of the chosen connection, or -1. */
 int64_t rttcp_pending_next(const struct rttcp_pending *pending, const struct rttcp_places *places, bool full);
 
 /* Removes connection i and returns its descriptor. */

@@ -5,8 +5,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#define SHARE 4 /* waiting places and memory that one origin may have: 1/SHARE of all; all with --sessions 1 */
-#define KEPT 2  /* and of all places it may have all except 1/KEPT */
+/* One origin may have 1/SHARE of the waiting places and of the memory; with --sessions 1 it may have all. */
+#define SHARE 4
+#define KEPT 2 /* One origin may have all places except 1/KEPT. */
 
 static int state_of(const struct rttcp_places *places, uint64_t i)
 {
@@ -76,8 +77,8 @@ uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rt
     return n;
 }
 
-/* The number of waiting places of place i's origin if that exceeds its share and the connecting peer is from another
- * origin; otherwise 0. */
+/* Returns the number of waiting places that the origin of place i has. Returns 0 if that number is within its share, or
+ * if the connecting peer is from the same origin. */
 static uint64_t count_over_share(const struct rttcp_places *places, uint64_t i, const struct rttcp_origin *newcomer)
 {
     const struct rttcp_origin *origin = &places->at[i].origin;
@@ -86,7 +87,7 @@ static uint64_t count_over_share(const struct rttcp_places *places, uint64_t i, 
                                                                                                             : 0;
 }
 
-/* Whether an origin has as many places as it may have. */
+/* Returns whether an origin has as many places as it may have. */
 static bool has_all(const struct rttcp_places *places, const struct rttcp_origin *origin)
 {
     return rttcp_places_taken(places, origin) + places->n / KEPT >= places->n;
@@ -102,8 +103,8 @@ static bool is_idle(const struct rttcp_place_state *state, uint64_t now_ns)
     return atomic_load(&state->moved_ns) + RTTCP_IDLE_NS < now_ns;
 }
 
-/* The place of the session that has been idle longest, among origins that have used up their share of places; -1:
- * none. */
+/* Among origins that have used up their share of places, returns the place of the session that has been idle longest;
+ * -1: there is none. */
 static int64_t idle_loser(const struct rttcp_places *places, const struct rttcp_origin *newcomer, uint64_t now_ns)
 {
     int64_t loser = -1;

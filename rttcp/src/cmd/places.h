@@ -39,7 +39,9 @@ enum rttcp_place_is { PLACE_FREE, PLACE_WAITING, PLACE_BEGUN, PLACE_LOST };
 struct rttcp_place_state {
     _Atomic int is; /* enum rttcp_place_is */
     _Atomic uint64_t memory_bytes;
-    _Atomic uint64_t network; /* the origin; processes of earlier sessions cannot read it in `at` */
+    /* The origin's address, here and not only in `at`, because the processes of earlier sessions do not see changes of
+     * `at`. */
+    _Atomic uint64_t network;
     _Atomic bool ipv4;
     _Atomic uint64_t moved_ns; /* when data last moved in a session that has begun */
 };
@@ -67,7 +69,7 @@ uint64_t rttcp_places_take(struct rttcp_places *places, const struct rttcp_origi
  * none. */
 enum rttcp_place_is rttcp_places_free(struct rttcp_places *places, pid_t pid);
 
-/* The number of places that an origin has, and how many of them are waiting. */
+/* Return how many places an origin has, and how many of these are waiting. */
 uint64_t rttcp_places_taken(const struct rttcp_places *places, const struct rttcp_origin *origin);
 uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
@@ -76,7 +78,7 @@ uint64_t rttcp_places_waiting(const struct rttcp_places *places, const struct rt
  * NULL: a peer of any other origin. */
 int64_t rttcp_places_loser(const struct rttcp_places *places, const struct rttcp_origin *origin, uint64_t now_ns);
 
-/* Whether no place is free for an origin: all are taken, or it has so many that the rest is reserved for other
+/* Returns whether no place is free for an origin: all are taken, or the remaining ones are reserved for other
  * origins. */
 bool rttcp_places_full_for(const struct rttcp_places *places, const struct rttcp_origin *origin);
 
@@ -94,7 +96,7 @@ bool rttcp_place_begin(struct rttcp_place_state *state);
 uint64_t rttcp_places_reserve(const struct rttcp_places *places, uint64_t i, uint64_t wanted_bytes,
                               uint64_t most_bytes);
 
-/* Whether any place is in this state. A place stays PLACE_LOST until its process has ended. */
+/* Returns whether any place is in this state. A place stays PLACE_LOST until its process has ended. */
 bool rttcp_places_has(const struct rttcp_places *places, enum rttcp_place_is is);
 
 #endif

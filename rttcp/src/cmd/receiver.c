@@ -236,12 +236,13 @@ static int serve(struct receiver *r)
     if (secure(r, deadline) != 0)
         return RTTCP_NO_SESSION;
     if (s->join.wanted &&
-        !rttcp_place_begin(&r->places->states[r->place])) /* a peer that has the key keeps its place */
+        /* the peer has proved that it has the key, so it keeps its place */
+        !rttcp_place_begin(&r->places->states[r->place]))
         return RTTCP_NO_SESSION;
     if (take_hello(r, deadline) != 0 || take_proposal(r, deadline) != 0)
         return RTTCP_NO_SESSION;
     int status = rttcp_session_settle(s, open_data(r) < 0 ? -1 : rttcp_session_move(s));
-    int written = write_samples(r); /* before the `end` event, after which users read the samples */
+    int written = write_samples(r); /* write the samples before the `end` event, because users read them after it */
     rttcp_output_end(s->output, &s->report);
     const char *text = s->report.error[0] ? s->report.error : s->report.mismatch;
     if (text[0])
@@ -274,7 +275,8 @@ int rttcp_receiver_session(int control_fd, const struct rttcp_places *places, ui
     r.s->sample_ns = samples ? settings->sample_ns : 0;
     for (int i = 0; i < RTTCP_STREAMS_MAX; i++)
         r.listeners[i] = -1;
-    setsockopt(control_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one); /* the confirmation must not be delayed */
+    /* Nagle's algorithm must not delay the confirmation */
+    setsockopt(control_fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
     notice_dead_peer(control_fd);
     getpeername(control_fd, (struct sockaddr *)&address, &(socklen_t){sizeof address});
     rttcp_address_text(&address, r.peer, sizeof r.peer);

@@ -64,8 +64,8 @@ static int secure(struct sender *sender)
     return rttcp_tls_join_key(channel, &s->join, &s->error);
 }
 
-/* Whether somebody on the path reflects the connection (RFC 9257, 4.1): the answer has this host's mark, although the
- * address is not this host's. */
+/* Returns whether somebody on the path reflects the connection (RFC 9257, 4.1). Then the answer has this host's mark,
+ * although the receiver's address is not an address of this host. */
 static int check_host(struct sender *sender, const char *theirs)
 {
     char text[80];
@@ -154,7 +154,7 @@ static int negotiate(struct sender *sender)
     return fd < 0 || secure(sender) < 0 || say_hello(sender) < 0 || propose(sender) < 0 ? -1 : 0;
 }
 
-/* All streams take the proxy's steps in parallel. */
+/* Takes the steps of the proxy's protocol on all streams in parallel. */
 static int pass_proxy(struct sender *sender, uint64_t deadline)
 {
     struct rttcp_session *s = sender->s;

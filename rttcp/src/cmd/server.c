@@ -30,12 +30,12 @@ struct server {
     const struct rttcp_settings *settings;
     const struct rttcp_output *output;
     int listen_fd;
-    struct rttcp_places places; /* of the sessions' processes */
-    uint64_t closed_until_ns;   /* before this time no session can lose its place to a waiting peer */
+    struct rttcp_places places; /* the slots for sessions, each with its process */
+    uint64_t closed_until_ns;   /* until this time no session can lose its place to a waiting peer */
     uint64_t served, failed;
     int last_status;
     struct rttcp_pending *pending;
-    FILE *samples; /* of the session; NULL: no samples are wanted */
+    FILE *samples; /* file for the session's samples; NULL: no samples are wanted */
 };
 
 static void reap(struct server *server, int flags)
@@ -101,8 +101,9 @@ static bool has_room(const struct server *server)
     return server->places.taken < server->places.n;
 }
 
-/* The place that a session must give up to a peer of `origin` (NULL: of any) when none is free for it, or -1. Only one
- * session loses its place at a time; the place is free when that session's process has exited. */
+/* Returns the place that a session must give up to a peer of `origin` (NULL: of any origin) when no place is free for
+ * the peer, or -1. Only one session loses its place at a time; the place is free when that session's process has
+ * exited. */
 static int64_t find_loser(const struct server *server, const struct rttcp_origin *origin)
 {
     const struct rttcp_places *places = &server->places;
@@ -112,8 +113,8 @@ static int64_t find_loser(const struct server *server, const struct rttcp_origin
     return rttcp_places_loser(places, origin, now);
 }
 
-/* The events for which a pending connection is polled: none while no place is free for it and no session may lose
- * one. */
+/* Returns the events for which a pending connection is polled. There are none while no place is free for it and no
+ * session may lose its place. */
 static short events_of(const struct server *server, const struct rttcp_origin *origin)
 {
     bool waits = rttcp_places_full_for(&server->places, origin) && find_loser(server, origin) < 0;
@@ -178,7 +179,7 @@ static void loop(struct server *server, const sigset_t *signals)
         reap(server, WNOHANG);
         begin_sessions(server, signals);
         make_room(server);
-        if (polled) /* connections that wait for a place may wait longer than others */
+        if (polled) /* a connection that waits for a place may stay pending longer than others */
             rttcp_pending_sweep(server->pending, &server->places, nc_now_ns(), RTTCP_HANDSHAKE_NS);
         if (knocked)
             take_connections(server);

@@ -20,7 +20,7 @@
 #include "stop.h"
 #include "watched.h"
 
-#define ANSWER_BYTES (1 << 16) /* the kernel uses at most half of it for one answer */
+#define ANSWER_BYTES (1 << 16) /* receive buffer; the kernel uses at most half of it for one answer */
 #define ANSWER_S 10            /* the longest wait for one answer of the kernel */
 
 struct watch_settings {

@@ -7,7 +7,8 @@
 #include "pattern_words.h"
 
 #define WORD sizeof(uint64_t)
-#define BLOCK 4096 /* octets compared at a time; only a differing block is searched for the wrong octet */
+/* Content is compared in blocks of this many octets; only a block that differs is searched for the wrong octet. */
+#define BLOCK 4096
 
 static uint64_t splitmix64(uint64_t *state)
 {
@@ -94,8 +95,8 @@ static size_t check_closely(const struct rttcp_pattern *pattern, uint64_t offset
     return same;
 }
 
-/* How many of `left` octets to compare next: up to a word boundary, then whole words up to a block boundary, then the
- * rest. */
+/* Returns how many of `left` octets to compare next: first up to a word boundary, then whole words up to a block
+ * boundary, then the rest. */
 static size_t next_part(uint64_t at, size_t left)
 {
     if (at % WORD)

@@ -7,7 +7,8 @@
 
 #include "digest.h"
 
-#define CACHED ((size_t)32 << 10) /* octets checked, then digested, while they are in the L1 or L2 cache */
+/* This many octets are checked and then digested at a time, while they are in the L1 or L2 cache. */
+#define CACHED ((size_t)32 << 10)
 
 struct rttcp_verify *rttcp_verify_create(uint64_t seed, uint64_t stream)
 {

@@ -56,7 +56,8 @@ static struct rttcp_stream_account account_of(const struct rttcp_transfer *strea
     return account;
 }
 
-/* The average rate from the end of the omitted time to the last byte; when nothing is omitted, from the first byte. */
+/* Returns the average rate up to the last byte. It begins at the end of the omitted time or, when nothing is omitted,
+ * at the first byte. */
 static uint64_t steady_bps(const struct rttcp_side *side, const struct rttcp_meter *meter)
 {
     uint64_t from = meter->omitted_ns ? meter->omitted_ns : side->first_byte_ns;

@@ -12,7 +12,7 @@
 #define RTTCP_WRONG_TEXT 240
 
 struct rttcp_evidence {
-    const char *verified;         /* "off", "ok", "mismatch", "unknown" (the accounts lack what would show it) */
+    const char *verified; /* "off", "ok", "mismatch", "unknown" (the accounts lack the values that would decide) */
     char wrong[RTTCP_WRONG_TEXT]; /* the fault or the missing part; "" when there is none */
 };
 

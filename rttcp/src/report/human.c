@@ -68,7 +68,8 @@ void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval, bool
                 seconds(interval->end_ns), interval->exchanges);
         return;
     }
-    bool drains = sends && !interval->full; /* a rate from the bytes written would include the waiting time */
+    /* a sender that only waits for the confirmation gets no rate, because the rate would include the waiting time */
+    bool drains = sends && !interval->full;
     fprintf(out, "%8.2f-%-8.2f s  %10s  %12s", seconds(interval->start_ns), seconds(interval->end_ns),
             volume(interval->bytes, bytes, sizeof bytes),
             drains ? "" : rate(rttcp_bps(interval->bytes, interval->end_ns - interval->start_ns), bps, sizeof bps));

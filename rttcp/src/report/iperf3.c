@@ -53,7 +53,7 @@ static json_t *connected(const json_t *stream)
                      "local_host", local, "local_port", local_port, "remote_host", remote, "remote_port", remote_port);
 }
 
-/* A direction in the terms of the document. */
+/* A direction of the session with the names of iperf3's document. */
 struct shown {
     const struct rttcp_way *way;
     const json_t *details;
@@ -168,7 +168,8 @@ static void add_interval(json_t *interval, const struct rttcp_report *report, co
     json_object_set_new(interval, sum_key, sum);
 }
 
-/* Whether a sender only waited for the confirmation in this interval; iperf3 has no such row. */
+/* Returns whether a sender only waited for the confirmation in this interval. iperf3 has no row for such an
+ * interval. */
 static bool only_waits(const struct shown *shown, const json_t *row)
 {
     return shown->sends && column(row, 2) == 0 && (uint64_t)column(row, 0) >= written_ns(&shown->way->sender);

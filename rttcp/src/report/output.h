@@ -20,7 +20,7 @@ struct rttcp_output {
 /* Makes the lock file that this process and its children share; -1 when that fails. */
 int rttcp_output_lock_create(void);
 
-/* The receiver accepts sessions. `where` as rttcp_address_text. */
+/* Prints that the receiver accepts sessions at `where`, a text of rttcp_address_text. */
 void rttcp_output_ready(const struct rttcp_output *output, uint16_t port, const char *where, json_t *sandbox);
 /* The sender is connected. */
 void rttcp_output_start(const struct rttcp_output *output, const struct rttcp_report *report);
@@ -32,22 +32,22 @@ void rttcp_output_end(const struct rttcp_output *output, const struct rttcp_repo
 void rttcp_output_refused(const struct rttcp_output *output, const char *peer, const struct nc_error *error);
 /* The receiver stops serving. */
 void rttcp_output_stopped(const struct rttcp_output *output, uint64_t sessions, uint64_t failed);
-/* The tool failed; this is its last line. */
+/* Prints the last line of a tool that has failed. */
 void rttcp_output_error(const struct rttcp_output *output, const struct nc_error *error);
 
-/* The same before a session began, when nothing has been printed yet. */
+/* Prints the last line of a tool that failed before a session began, when nothing has been printed yet. */
 void rttcp_output_no_session(const struct rttcp_output *output, const struct nc_error *error);
 
 /* classic.c: one side's account in the form of the tool of 1995; `letter` t or r. */
 void rttcp_classic_print(FILE *out, char letter, const struct rttcp_params *params, const struct rttcp_side *side);
 /* iperf3.c: the session as iperf3's document. */
 json_t *rttcp_iperf3_encode(const struct rttcp_report *report);
-/* The same for a tool that failed before a session began. */
+/* Prints the iperf3 document of a tool that failed before a session began. */
 json_t *rttcp_iperf3_error(const char *text);
 /* human.c */
 void rttcp_human_heading(FILE *out, bool sends, bool exchanges);
 void rttcp_human_interval(FILE *out, const struct rttcp_interval *interval, bool sends, const json_t *streams);
-/* One line that begins with `lead`. */
+/* Prints one line that begins with `lead`. */
 void rttcp_human_exchange(FILE *out, const char *lead, const struct rttcp_params *params,
                           const struct rttcp_exchange_account *account);
 void rttcp_human_end(FILE *out, const struct rttcp_report *report);

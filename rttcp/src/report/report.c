@@ -18,7 +18,8 @@ int rttcp_report_main(const struct rttcp_report *report)
     return report->params.forward || !report->params.reverse ? FORWARD : REVERSE;
 }
 
-/* The proposing end sends the forward data, so the serving end has the receiver's account of them. */
+/* Returns whether this end sends the data of the direction. The proposing end sends the forward data, the serving end
+ * the reverse data. */
 static bool ours_sends(const struct rttcp_report *report, int direction)
 {
     return (direction == FORWARD) != report->serving;

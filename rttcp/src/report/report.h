@@ -16,23 +16,23 @@ struct rttcp_report {
     char session[20];
     struct rttcp_params params; /* as negotiated */
     struct rttcp_way {
-        struct rttcp_side sender, receiver; /* of the data */
+        struct rttcp_side sender, receiver; /* accounts of the data's sender and receiver */
         struct rttcp_summary summary;
         uint64_t preface_bytes; /* bytes that the sender's TCP sent on each connection before the data: the token
                                  * (join.h) */
     } ways[DIRECTIONS];
-    json_t *details[DIRECTIONS];     /* of this end's intervals, by stream (meter.h); owned; may be NULL */
-    char error[480];                 /* "" when complete */
+    json_t *details[DIRECTIONS];     /* rows of each stream in this end's intervals (meter.h); owned; may be NULL */
+    char error[480];                 /* why the session failed; "" when it is complete */
     char mismatch[RTTCP_WRONG_TEXT]; /* "" or the fault found in the data or in their accounts (evidence.h) */
 };
 
-/* Whether the session has this direction. */
+/* Returns whether the session has this direction. */
 bool rttcp_report_has(const struct rttcp_report *report, int direction);
 
-/* The direction whose results are at the top level of the output: forward, if there is one. */
+/* Returns the direction whose results are at the top level of the output: forward, if the session has it. */
 int rttcp_report_main(const struct rttcp_report *report);
 
-/* This end's account of a direction, and the other end's. */
+/* Return this end's account of a direction, and the other end's. */
 struct rttcp_side *rttcp_report_ours(struct rttcp_report *report, int direction);
 struct rttcp_side *rttcp_report_theirs(struct rttcp_report *report, int direction);
 
@@ -53,8 +53,8 @@ void rttcp_report_summarise(struct rttcp_report *report, int direction, enum rtt
  * verdicts. If its own verdict is the worse one, report->mismatch has the reason. */
 void rttcp_report_adopt(struct rttcp_report *report, int direction);
 
-/* {"valid":…, "reasons":[…]}. Reasons: an incomplete session, sides that disagree, wrong octets, missing digests, a
- * window larger than granted. */
+/* Returns {"valid":…, "reasons":[…]}. Possible reasons: an incomplete session, sides that disagree, wrong octets,
+ * missing digests, a window larger than granted. */
 json_t *rttcp_report_verdict(const struct rttcp_report *report, int direction);
 
 /* The `end` line's object. */

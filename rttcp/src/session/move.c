@@ -9,7 +9,8 @@
 #include "session.h"
 #include "stop.h"
 
-#define PROGRESS_NS NC_NS_PER_S         /* between progress messages, which are all the peer knows if we die */
+/* time between progress messages, which are all that the peer knows if this end dies */
+#define PROGRESS_NS NC_NS_PER_S
 #define EXPLAIN_NS (2 * RTTCP_SLICE_NS) /* time for the peer to explain why a data connection broke */
 
 /* `context`: the session. Called by the meter of its main direction, which has just added the interval's details. */
@@ -56,14 +57,14 @@ static json_t *number_message(const char *type, int direction, uint64_t bytes)
 
 static void send_progress(struct rttcp_session *s)
 {
-    struct nc_error ignored; /* a peer that reads no messages is noticed elsewhere */
+    struct nc_error ignored; /* a failure is ignored here: a peer that reads no messages is noticed elsewhere */
     for (int d = 0; d < DIRECTIONS; d++)
         if (s->flows[d].n)
             rttcp_control_connection_send(&s->control, number_message("progress", d, rttcp_flow_bytes(&s->flows[d])),
                                           nc_now_ns(), &ignored);
 }
 
-/* Keeps the peer's progress: if the peer goes away now, nothing else is known of it. */
+/* Keeps the peer's progress. If the peer vanishes, nothing else is known of its side. */
 static void take_progress(struct rttcp_session *s, int direction, const json_t *message)
 {
     struct rttcp_side *theirs = rttcp_report_theirs(&s->report, direction);
@@ -236,7 +237,7 @@ static int watch(struct rttcp_session *s)
                 return -1;
         if (done[FORWARD] && done[REVERSE])
             return 0;
-        /* one failed stream ends all others */
+        /* one stream has failed, which ends all others */
         if (rttcp_flow_failed(&s->flows[FORWARD]) || rttcp_flow_failed(&s->flows[REVERSE]))
             atomic_store(&s->orders.cancel, true);
         bool awaiting = rttcp_flow_finished(&s->flows[FORWARD]) || rttcp_flow_finished(&s->flows[REVERSE]);

@@ -14,10 +14,11 @@
 
 struct rttcp_session {
     const struct rttcp_output *output;
-    uint64_t sample_ns; /* period of TCP_INFO samples: of all streams at the proposing end, of the streams that it sends
-                         * on at the serving end; 0: none */
+    /* Period of TCP_INFO samples; 0: none. The proposing end samples all streams, the serving end only the streams on
+     * which it sends. */
+    uint64_t sample_ns;
     struct rttcp_control_connection control;
-    struct rttcp_join_key join; /* of the data connections' tokens */
+    struct rttcp_join_key join; /* key for the tokens of the data connections (join.h) */
     struct rttcp_accept accept;
     struct rttcp_orders orders;
     struct rttcp_flow flows[DIRECTIONS];
@@ -38,7 +39,7 @@ void rttcp_session_release(struct rttcp_session *session);
 /* Allocates the buffers of all streams. Call it when the parameters have been negotiated. */
 int rttcp_session_prepare(struct rttcp_session *session);
 
-/* Stream i of the proposal. The session must be prepared. */
+/* Returns stream i of the proposal. The session must be prepared. */
 struct rttcp_transfer *rttcp_session_stream(struct rttcp_session *session, uint64_t i);
 
 /* Starts the session's clock. */

@@ -33,6 +33,6 @@ bool rttcp_stop_requested(void)
 void rttcp_stop_with_parent(pid_t parent)
 {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (getppid() != parent) /* the parent died before the prctl */
+    if (getppid() != parent) /* the parent died before prctl() took effect, so no signal will come */
         raise(SIGTERM);
 }

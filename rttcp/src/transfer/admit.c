@@ -16,8 +16,9 @@ struct door {
     struct sockaddr_storage peer; /* who may come in */
     const struct rttcp_join_key *key;
     uint64_t stream;
-    nfds_t n;                              /* candidates */
-    struct pollfd fds[CANDIDATES_MAX + 2]; /* candidates, oldest first; the listener; the control connection */
+    nfds_t n; /* candidates */
+    /* the polled descriptors: candidates, oldest first, then the listener, then the control connection */
+    struct pollfd fds[CANDIDATES_MAX + 2];
 };
 
 /* Removes a candidate from the list and returns its descriptor. */

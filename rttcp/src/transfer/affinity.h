@@ -7,8 +7,8 @@
 /* Binds this process to a processor. `cpu` is its number; NULL or "": any. The error names `option`. */
 int rttcp_affinity_set(const char *option, const char *cpu, struct nc_error *error);
 
-/* The same for a processor that the peer chooses. It must be one that the administrator allows by --cpu, taskset(1) or
- * CPUAffinity= of a unit. */
+/* Binds this process to a processor that the peer chooses. It must be one that the administrator allows by --cpu,
+ * taskset(1) or CPUAffinity= of a unit. */
 int rttcp_affinity_narrow(const char *option, const char *cpu, struct nc_error *error);
 
 #endif

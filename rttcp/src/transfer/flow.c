@@ -13,7 +13,7 @@
 
 #define STACK_BYTES (256 << 10)
 
-/* Stream i's share of params->bytes; with requests a whole number of them. */
+/* Returns the share of stream i in params->bytes. With requests the share is the size of a whole number of requests. */
 static uint64_t share_of(const struct rttcp_params *params, uint64_t n, uint64_t i)
 {
     uint64_t unit = params->request_bytes ? params->request_bytes : 1, units = params->bytes / unit;
@@ -64,7 +64,7 @@ static enum rttcp_ended send_all(struct rttcp_flow *flow, struct rttcp_transfer 
     rttcp_pace_begin(stream, flow->n);
     enum rttcp_ended ended = rttcp_transfer_open(stream, error);
     if (!rttcp_pace_small(stream))
-        rttcp_pace_begin(stream, flow->n); /* bursts are paced from now on */
+        rttcp_pace_begin(stream, flow->n); /* the pacing of bursts begins after the opening */
     if (stream == flow->streams && ended == ENDED_N)
         atomic_store(&flow->meter.watch_window, true);
     while (ended == ENDED_N) {

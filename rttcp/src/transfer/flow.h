@@ -36,8 +36,9 @@ struct rttcp_flow {
     int wake_fd;  /* eventfd: written whenever a worker ends */
     _Atomic uint64_t running;
     /* the session's bookkeeping */
-    bool confirmed;      /* the receiver's confirmation was sent, or received */
-    uint64_t elapsed_ns; /* from t0 to the confirmation (sender), or to the end of the last stream (receiver) */
+    bool confirmed; /* the receiver's confirmation was sent, or received */
+    /* sender: time from t0 to the confirmation; receiver: time from t0 to the end of the last stream */
+    uint64_t elapsed_ns;
     uint64_t unacknowledged, arrived, moved_ns; /* sender: progress while it awaits the confirmation */
     struct rusage before;
 };
@@ -55,7 +56,7 @@ bool rttcp_flow_finished(const struct rttcp_flow *flow);
 /* True when a worker has failed, although others may still run. */
 bool rttcp_flow_failed(const struct rttcp_flow *flow);
 
-/* How the finished flow ended: the first error, otherwise the end of its first stream. */
+/* Returns how a finished flow ended: the first error of a stream or, without errors, the end of the first stream. */
 enum rttcp_ended rttcp_flow_ended(const struct rttcp_flow *flow, struct nc_error *error);
 
 /* Waits for the threads and stops the meter. To end the threads early, set orders->cancel first. */

@@ -25,7 +25,7 @@ struct rttcp_latencies {
 
 void rttcp_latencies_add(struct rttcp_latencies *latencies, uint64_t t_ns, uint64_t latency_ns);
 
-/* One JSON object a line: `t_ns`, `stream`, `latency_ns`. False when the file takes no more (errno). */
+/* Writes one JSON object per line: `t_ns`, `stream`, `latency_ns`. False when writing fails (errno). */
 bool rttcp_latencies_write(const struct rttcp_latencies *latencies, uint64_t stream, FILE *file);
 
 void rttcp_latencies_release(struct rttcp_latencies *latencies);

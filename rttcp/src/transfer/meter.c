@@ -7,8 +7,9 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
-#define GRACE_NS UINT64_C(200000)    /* time that a stream's thread has to take its sample: longer than most calls */
-#define UNRUSHED UINT64_C(100000000) /* without samples the window is still read every 100 ms */
+/* A stream's thread has this time to take its sample; it is longer than most calls of send and recv. */
+#define GRACE_NS UINT64_C(200000)
+#define UNRUSHED UINT64_C(100000000) /* the window is read every 100 ms even if no samples are wanted */
 
 uint64_t rttcp_bps(uint64_t bytes, uint64_t elapsed_ns)
 {
@@ -143,7 +144,7 @@ static void take_samples(struct rttcp_meter *meter, uint64_t now_ns)
         rttcp_meter_sample_due(meter, i);
 }
 
-/* The next point of a schedule after `now_ns`. Points that were missed are skipped. */
+/* Returns the next point of a schedule after `now_ns`, and so skips points that were missed. */
 static uint64_t next_point(uint64_t point_ns, uint64_t period_ns, uint64_t now_ns)
 {
     point_ns += period_ns;
@@ -166,7 +167,7 @@ static void *run(void *argument)
             close_interval(meter, now, true);
             interval_at = next_point(interval_at, meter->interval_ns, now);
         }
-        if (now >= sample_at) { /* last, because it takes some time */
+        if (now >= sample_at) { /* sampling comes last, because it takes some time */
             take_samples(meter, now);
             sample_at = next_point(sample_at, sample_ns, now);
         }

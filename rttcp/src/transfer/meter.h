@@ -49,21 +49,24 @@ struct rttcp_meter {
     uint64_t sample_ns; /* 0: none */
     uint64_t omit_ns;   /* end of the omitted time, when the bytes moved so far are recorded */
     bool with_details;
-    void (*on_interval)(void *context, const struct rttcp_interval *interval); /* may be NULL; called by the meter */
+    /* The meter calls it when an interval ends; may be NULL. */
+    void (*on_interval)(void *context, const struct rttcp_interval *interval);
     void *context;
     /* results, to be read after rttcp_meter_stop */
     json_t *intervals;
     json_t *details; /* for each interval a list with a row for each stream, whose columns are DETAIL_… */
     uint64_t intervals_dropped, peak_bps;
-    uint64_t omitted_ns, omitted_bytes; /* end of the omitted time, from t0, and the bytes until then; 0: none */
-    uint64_t window_seen_max_bytes;     /* largest snd_wnd of the first stream while `watch_window` is set */
+    /* end of the omitted time, from t0, and the bytes moved until then; 0: no time was omitted */
+    uint64_t omitted_ns, omitted_bytes;
+    uint64_t window_seen_max_bytes; /* largest snd_wnd of the first stream while `watch_window` is set */
     struct rttcp_samples samples;
     _Atomic bool watch_window;
-    _Atomic enum rttcp_due due[RTTCP_STREAMS_MAX]; /* a sample of this stream */
+    _Atomic enum rttcp_due due[RTTCP_STREAMS_MAX]; /* whether a sample of stream i is due */
     /* private */
     uint64_t closed_ns, closed_bytes;
-    uint64_t moved_bytes[RTTCP_STREAMS_MAX]; /* when the counters of all streams were last read */
-    uint64_t stream_bytes[RTTCP_STREAMS_MAX], stream_retransmits[RTTCP_STREAMS_MAX]; /* when the last interval closed */
+    uint64_t moved_bytes[RTTCP_STREAMS_MAX]; /* bytes of each stream when all counters were last read */
+    /* values of each stream when the last interval closed */
+    uint64_t stream_bytes[RTTCP_STREAMS_MAX], stream_retransmits[RTTCP_STREAMS_MAX];
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;

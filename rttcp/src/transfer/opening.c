@@ -38,7 +38,7 @@ static enum rttcp_ended await_acknowledged(struct rttcp_transfer *transfer, stru
     return ENDED_N;
 }
 
-/* The window that the peer offers now, in bytes. */
+/* Returns the window that the peer offers now, in bytes. */
 static uint64_t offer_of(int fd)
 {
     struct rttcp_tcpinfo info = {0};
@@ -46,7 +46,7 @@ static uint64_t offer_of(int fd)
     return rttcp_tcpinfo_get(&info, "snd_wnd");
 }
 
-/* The bytes that the congestion window allows in the first round trip. */
+/* Returns the bytes that the congestion window allows in the first round trip. */
 static uint64_t first_flight_of(int fd)
 {
     struct rttcp_tcpinfo info = {0};

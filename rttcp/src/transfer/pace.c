@@ -25,7 +25,7 @@ bool rttcp_pace_small(const struct rttcp_transfer *stream)
     return stream->pacer.burst_bytes && !stream->pacer.ahead_bytes;
 }
 
-/* When the transfer's time is over; UINT64_MAX: never. */
+/* Returns when the transfer's duration is over; UINT64_MAX: it has no duration. */
 static uint64_t end_of(const struct rttcp_transfer *stream)
 {
     const struct rttcp_params *params = stream->params;

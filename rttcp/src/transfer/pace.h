@@ -4,10 +4,10 @@
 
 #include "transfer.h"
 
-/* For a sender that is one of `streams`, before its first write. */
+/* Starts the pacer of a sender, before its first write. `streams`: how many senders share the pace. */
 void rttcp_pace_begin(struct rttcp_transfer *stream, uint64_t streams);
 
-/* Whether writes are small because of a low pace (pacer.h). */
+/* Returns whether writes are small because of a low pace (pacer.h). */
 bool rttcp_pace_small(const struct rttcp_transfer *stream);
 
 /* After a write of `bytes`. Sleeps for as long as the pace requires, but for a slice at most. Returns true when more

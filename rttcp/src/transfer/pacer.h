@@ -24,16 +24,16 @@
 #define RTTCP_UNPACED_SEGMENTS 10 /* tcp_update_skb_after_send */
 
 struct rttcp_pacer {
-    uint64_t bytes_per_s; /* of the stream */
+    uint64_t bytes_per_s; /* pace of the stream */
     uint64_t burst_bytes; /* 0: the kernel paces */
     uint64_t ahead_bytes; /* bytes that may be written before they are due */
     uint64_t next_ns;     /* when all written bytes have been sent at the pace */
 };
 
-/* The largest write when the kernel's pacing to `bytes_per_s` is too coarse; 0 when it is not. */
+/* Returns the largest write when the kernel's pacing to `bytes_per_s` is too coarse, otherwise 0. */
 uint64_t rttcp_pacer_small_write(uint64_t bytes_per_s, uint64_t mss);
 
-/* The bytes that the pace sends in RTTCP_AHEAD_NS; at least 1. */
+/* Returns the bytes that the pace sends in RTTCP_AHEAD_NS; at least 1. */
 uint64_t rttcp_pacer_ahead(uint64_t bytes_per_s);
 
 struct rttcp_pacer rttcp_pacer_create(uint64_t bytes_per_s, uint64_t burst_bytes, uint64_t now_ns);

@@ -21,14 +21,14 @@
 struct rttcp_rr {
     bool client;
     uint64_t request_bytes, response_bytes;
-    bool answering;             /* the response is being transferred, not the request */
-    uint64_t left_bytes;        /* of the message under way */
-    uint64_t exchanges;         /* exchanges completed; at the server: those whose response the kernel has accepted */
-    uint64_t begun_ns, last_ns; /* client: time of the first request; end of the last response, when the next request
-                                 * begins */
-    uint64_t measured_ns;       /* client: latency counts the exchanges that began at this time or later */
-    struct nc_spread latency;   /* client */
-    struct rttcp_latencies latencies; /* client: the same one by one, where they are wanted */
+    bool answering;      /* the response is being transferred, not the request */
+    uint64_t left_bytes; /* octets of the current message that have not moved yet */
+    uint64_t exchanges;  /* exchanges completed; at the server: those whose response the kernel has accepted */
+    /* client: when the first request was sent; when the last response ended, at which time the next request begins */
+    uint64_t begun_ns, last_ns;
+    uint64_t measured_ns;             /* client: latency counts the exchanges that began at this time or later */
+    struct nc_spread latency;         /* client */
+    struct rttcp_latencies latencies; /* client: each exchange's latency, if they are wanted */
 };
 
 /* Returns NULL without memory. The parameters give the sizes. */
@@ -38,10 +38,10 @@ void rttcp_rr_release(struct rttcp_rr *rr);
 /* The client is about to send its first request. Exchanges that begin within omit_ns from now have no latency. */
 void rttcp_rr_begin(struct rttcp_rr *rr, uint64_t now_ns, uint64_t omit_ns);
 
-/* Whether it is this end's turn to send. */
+/* Returns whether it is this end's turn to send. */
 bool rttcp_rr_sends(const struct rttcp_rr *rr);
 
-/* Whether no octet of the next exchange has moved, so that the stream may end here. */
+/* Returns whether no octet of the next exchange has moved yet. Only then may the stream end. */
 bool rttcp_rr_between(const struct rttcp_rr *rr);
 
 /* `bytes` were sent or received. Returns false without a change when the message has fewer octets left. */

@@ -43,7 +43,7 @@ bool rttcp_same_host(const struct sockaddr_storage *a, const struct sockaddr_sto
 /* Whether the address belongs to this host and namespace. */
 bool rttcp_is_here(const struct sockaddr_storage *address);
 
-/* The average pace of each of `streams`; bytes_per_s is 0 when the parameters set no pacing. */
+/* Returns the average pace of one of `streams` streams; bytes_per_s is 0 when the parameters set no pacing. */
 struct rttcp_pace {
     uint64_t bytes_per_s, mss;
 };
@@ -69,14 +69,14 @@ int rttcp_data_join(int fd, const struct rttcp_join_key *key, uint64_t stream, b
  * time-out. */
 void rttcp_set_slice(int fd, uint64_t slice_ns);
 
-/* The addresses of a socket's two ends. Call it while the socket is connected: the kernel forgets the peer's address
- * when both ends have closed. */
+/* Writes the addresses of a socket's two ends as texts. Call it while the socket is connected: the kernel forgets the
+ * peer's address when both ends have closed. */
 void rttcp_socket_names(int fd, char local[RTTCP_NAME_SIZE], char remote[RTTCP_NAME_SIZE]);
 
 /* Fills in the members of the account that describe a socket: buffers, mss, congestion. */
 void rttcp_side_describe(int fd, struct rttcp_side *side);
 
-/* "192.0.2.1:5010" or "[2001:db8::1]:5010"; IPv4-mapped addresses as IPv4. */
+/* Writes an address as "192.0.2.1:5010" or "[2001:db8::1]:5010", and an IPv4-mapped one as IPv4. */
 void rttcp_address_text(const struct sockaddr_storage *address, char *out, size_t size);
 
 uint16_t rttcp_local_port(int fd);

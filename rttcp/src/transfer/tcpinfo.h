@@ -18,8 +18,8 @@
 
 #include "nc_error.h"
 
-#define RTTCP_TCPINFO_BYTES 320 /* of the kernel's struct that a sample keeps */
-#define RTTCP_CC_WORDS 5        /* TCP_CC_INFO of bbr, the longest */
+#define RTTCP_TCPINFO_BYTES 320 /* a sample keeps this many bytes of the kernel's struct */
+#define RTTCP_CC_WORDS 5        /* words of TCP_CC_INFO; bbr has the most */
 
 struct rttcp_tcpinfo {
     uint64_t t_ns;   /* CLOCK_MONOTONIC */
@@ -28,8 +28,8 @@ struct rttcp_tcpinfo {
     uint8_t raw[RTTCP_TCPINFO_BYTES];
     uint32_t cc[RTTCP_CC_WORDS], cc_words; /* the first cc_words are filled */
     uint32_t queued_bytes, sndbuf_bytes;   /* sndbuf_bytes 0: both are unknown */
-    uint64_t opening_bytes, waiting_bytes; /* of the stream (transfer.h); set by the caller */
-    uint16_t local_port, remote_port;      /* of another program's connection; 0: the socket is ours */
+    uint64_t opening_bytes, waiting_bytes; /* the stream's values of these names (transfer.h); set by the caller */
+    uint16_t local_port, remote_port;      /* ports of another program's connection; 0: the socket is our own */
 };
 
 /* Takes a snapshot of TCP_INFO alone; false when the socket has none. */
@@ -38,10 +38,10 @@ bool rttcp_tcpinfo_take(int fd, struct rttcp_tcpinfo *info);
 /* Adds the congestion control's words and the send queue's memory to a snapshot. */
 void rttcp_tcpinfo_take_rest(int fd, struct rttcp_tcpinfo *info);
 
-/* The value of a field by its JSON name; 0 when this kernel does not have it. */
+/* Returns the value of a field by its JSON name; 0 when this kernel does not have the field. */
 uint64_t rttcp_tcpinfo_get(const struct rttcp_tcpinfo *info, const char *name);
 
-/* An object of all fields, with `t_ns` and `stream` first when `with_time`. */
+/* Returns an object of all fields; `with_time` puts `t_ns` and `stream` first. */
 json_t *rttcp_tcpinfo_encode(const struct rttcp_tcpinfo *info, bool with_time);
 
 /* Samples in memory, in the order taken; beyond RTTCP_SAMPLES_MAX they are counted and dropped. */

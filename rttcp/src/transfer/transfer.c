@@ -19,9 +19,10 @@
 #include "nc_range.h"
 #include "window.h"
 
-#define READ_BYTES (UINT64_C(1) << 20)  /* buffers of all receiving streams: few wake-ups, and they fit the caches */
+/* Size of the buffers of all receiving streams together: large enough for few wake-ups, small enough for the caches. */
+#define READ_BYTES (UINT64_C(1) << 20)
 #define READ_MIN (UINT64_C(256) << 10)  /* smallest buffer of one receiving stream */
-#define SEND_BUFFER_MIN 65536           /* the writes of the opening are long */
+#define SEND_BUFFER_MIN 65536           /* size of the writes during the opening */
 #define TUNE_CALLS 64                   /* number of reads after which the low-water mark is set again */
 #define WAKE_NS NC_NS_PER_MS            /* intended time between two wake-ups of the receiver */
 #define WAKE_MAX_NS (10 * NC_NS_PER_MS) /* the longest such time when the receiver does not copy */
@@ -126,7 +127,7 @@ uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer)
     return atomic_load_explicit(&transfer->bytes, memory_order_relaxed);
 }
 
-/* Only the stream's thread writes the counter, so no atomic addition is needed. */
+/* Adds to the counter without an atomic addition, because only the stream's thread writes it. */
 static void add_moved(struct rttcp_transfer *transfer, size_t n)
 {
     atomic_store_explicit(&transfer->bytes, rttcp_transfer_moved(transfer) + n, memory_order_relaxed);

@@ -42,9 +42,9 @@ struct rttcp_transfer {
     size_t mapped_size;
     uint8_t *buffer;
     size_t buffer_size;
-    int source_fd;                               /* zero-copy: a file in memory that holds the buffer; -1 */
-    uint64_t held_from, held_to;                 /* sender, verify: offsets of the buffer's contents */
-    uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: where the current count of wake-ups began */
+    int source_fd;               /* zero-copy: the file in memory that holds the buffer; otherwise -1 */
+    uint64_t held_from, held_to; /* sender with verify: the buffer holds the content between these offsets */
+    uint64_t tuned_ns, tuned_bytes, tuned_calls; /* receiver: values when the current count of wake-ups began */
     uint64_t lowat_bytes;
     bool full;                /* the last send did not accept all bytes: the send buffer was full for a slice */
     uint64_t idle_since_ns;   /* 0: the last call moved something */
@@ -53,7 +53,7 @@ struct rttcp_transfer {
     /* results */
     struct rttcp_verify *verify; /* NULL: off */
     struct rttcp_rr *rr;         /* NULL: bytes flow one way, without request and response */
-    _Atomic uint64_t bytes;      /* moved so far; the meter reads it at any time */
+    _Atomic uint64_t bytes;      /* bytes moved so far; the meter reads it at any time */
     uint64_t calls;
     uint64_t first_byte_ns, last_byte_ns; /* from t0; sender: last_byte_ns is when the kernel had accepted all bytes */
     uint64_t window_clamp_resets;         /* receiver */
@@ -86,13 +86,13 @@ enum rttcp_ended rttcp_transfer_open(struct rttcp_transfer *transfer, struct nc_
 enum rttcp_ended rttcp_transfer_send_once(struct rttcp_transfer *transfer, uint64_t most, struct nc_error *error);
 enum rttcp_ended rttcp_transfer_receive_once(struct rttcp_transfer *transfer, struct nc_error *error);
 
-/* Bytes that the peer's TCP has not acknowledged. */
+/* Returns the bytes that the peer's TCP has not acknowledged. */
 uint64_t rttcp_unacknowledged(int fd);
 
-/* How many bytes, at most `most`, the next write may have; 0 at the end, with the reason in *ended. */
+/* Returns how many bytes, at most `most`, the next write may have; 0 at the end, with the reason in *ended. */
 size_t rttcp_transfer_next_write(const struct rttcp_transfer *transfer, uint64_t most, enum rttcp_ended *ended);
-/* Whether a call that failed with errno may be repeated. *idle_since_ns is when the calls began to move nothing; the
- * caller sets it to 0 after a call that moved something. */
+/* Returns whether a call that failed with errno may be repeated. *idle_since_ns is when the calls began to move
+ * nothing; the caller sets it to 0 after a call that moved something. */
 bool rttcp_transfer_may_retry(const struct rttcp_transfer *transfer, uint64_t *idle_since_ns, const char *what,
                               struct nc_error *error);
 uint64_t rttcp_transfer_moved(const struct rttcp_transfer *transfer);

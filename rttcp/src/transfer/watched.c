@@ -64,7 +64,7 @@ static void take_attribute(struct rttcp_tcpinfo *info, uint16_t type, const uint
         info->queued_bytes = memory[SK_MEMINFO_WMEM_QUEUED];
         info->sndbuf_bytes = memory[SK_MEMINFO_SNDBUF];
         break;
-    case INET_DIAG_VEGASINFO: /* each control has an attribute of its own */
+    case INET_DIAG_VEGASINFO: /* each congestion control has an attribute of its own */
     case INET_DIAG_DCTCPINFO:
     case INET_DIAG_BBRINFO:
         info->cc_words = (uint32_t)(nc_min(len, sizeof info->cc) / sizeof info->cc[0]);
@@ -97,7 +97,7 @@ static bool decode(const uint8_t *at, const uint8_t *end, struct rttcp_tcpinfo *
     return info->local_port != 0;
 }
 
-/* The index of a connection; RTTCP_WATCHED_MAX when there are too many. */
+/* Returns the index of a connection; RTTCP_WATCHED_MAX when there are too many. */
 static uint32_t stream_of(struct rttcp_watched *watched, uint64_t cookie)
 {
     uint32_t stream = 0;
@@ -142,7 +142,7 @@ enum rttcp_answer rttcp_watched_read(struct rttcp_watched *watched, uint64_t now
         if (header.nlmsg_type == NLMSG_ERROR) {
             *refused = 0;
             if ((size_t)(behind - payload) >= sizeof *refused)
-                memcpy(refused, payload, sizeof *refused); /* struct nlmsgerr begins with it, negative */
+                memcpy(refused, payload, sizeof *refused); /* struct nlmsgerr begins with the negative errno */
             *refused = *refused < 0 && *refused > -4096 ? -*refused : EPROTO;
             return RTTCP_ANSWER_REFUSED;
         }

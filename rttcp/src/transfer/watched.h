@@ -15,15 +15,16 @@
 
 struct rttcp_watched {
     struct rttcp_samples samples;
-    uint64_t cookies[RTTCP_WATCHED_MAX]; /* of connection n, in the order in which connections were first seen */
+    /* the kernel's cookie of each connection, in the order in which connections were first seen */
+    uint64_t cookies[RTTCP_WATCHED_MAX];
     uint32_t n;
     uint64_t malformed;
 };
 
 enum rttcp_answer {
     RTTCP_ANSWER_MORE,    /* further messages follow */
-    RTTCP_ANSWER_DONE,    /* all has been said */
-    RTTCP_ANSWER_REFUSED, /* the kernel cannot say it */
+    RTTCP_ANSWER_DONE,    /* the answer is complete */
+    RTTCP_ANSWER_REFUSED, /* the kernel has refused the request */
 };
 
 /* Writes the request for connections with `port` at either end to `out`, of RTTCP_QUESTION_BYTES. `family`: AF_INET or

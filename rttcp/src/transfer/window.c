@@ -33,11 +33,13 @@
 
 #include "nc_quantity.h"
 
-/* bytes of buffer for each byte of window: the kernel's first estimate is 3.94 */
+/* Bytes of receive or send buffer for each byte of window. The kernel's first estimate is 3.94. */
 #define MEMORY_A_WINDOW 4
-#define UNSENT_SLACK (UINT64_C(1) << 20)         /* so that send queues are not short when windows are */
-#define BEGIN_A_WINDOW 2                         /* the same at the listener, which offers half of its buffer */
-#define BUFFER_MIN (UINT64_C(256) << 10)         /* a quarter of it is 64 KB, so the scale is 1 or more */
+/* extra room for unsent data, so that a short window does not make the send queue short */
+#define UNSENT_SLACK (UINT64_C(1) << 20)
+#define BEGIN_A_WINDOW 2 /* bytes of buffer for each byte of window at the listener, which offers half of its buffer */
+/* a quarter of the buffer is then at least 64 KB, so the window scale is 1 or more */
+#define BUFFER_MIN (UINT64_C(256) << 10)
 #define BUFFER_MAX ((UINT64_C(1) << 31) - 65536) /* socket buffers are int */
 
 static uint64_t share_of(uint64_t factor, uint64_t window)
@@ -64,7 +66,8 @@ static uint64_t set_buffer(int fd, int option, uint64_t bytes)
     return buffer_of(fd, option);
 }
 
-/* The size that set_buffer would reach, tried on a new socket, because the given one may already have more. */
+/* Returns the size that set_buffer would reach. It tries this on a new socket, because the given one may already have a
+ * larger buffer. */
 static uint64_t settable(int option, uint64_t bytes)
 {
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -172,7 +175,7 @@ uint64_t rttcp_window_granted(uint64_t window_bytes, uint64_t scale)
     return (window_bytes + step - 1) / step * step;
 }
 
-/* One line of /proc, without its newline. */
+/* Reads one line of a file in /proc, without its newline. */
 static void read_line(const char *path, char *out, int size)
 {
     FILE *file = fopen(path, "re");
@@ -193,7 +196,8 @@ int rttcp_congestion_set(int fd, const char *name, struct nc_error *error)
     const char *which = privilege ? "tcp_allowed_congestion_control" : "tcp_available_congestion_control";
     snprintf(path, sizeof path, "/proc/sys/net/ipv4/%s", which);
     read_line(path, allowed, sizeof allowed);
-    if (strncmp(name, "lfp_", 4) == 0) /* with --reverse the end with the option is not the end that sends */
+    /* "where the data are sent": with --reverse that is not the end that has the option */
+    if (strncmp(name, "lfp_", 4) == 0)
         snprintf(hint, sizeof hint, " (where the data are sent: rttcp cc load %.15s)", name);
     return nc_fail(error, privilege ? NC_EXIT_MISSING : NC_EXIT_USAGE, "--congestion '%s': %s; net.ipv4.%s: %s%s", name,
                    privilege ? "needs root here" : "the kernel has none of this name", which, allowed,

@@ -29,7 +29,7 @@ int rttcp_window_set(int fd, uint64_t window_bytes, struct nc_error *error);
 /* Sets the clamp again if the kernel has changed it, and then returns true. Cheap enough for every recv. */
 bool rttcp_window_hold(int fd, uint64_t window_bytes);
 
-/* The current TCP_WINDOW_CLAMP in bytes. */
+/* Returns the current TCP_WINDOW_CLAMP in bytes. */
 uint64_t rttcp_window_clamp(int fd);
 
 /* The window that will be offered: window_bytes rounded up to the granularity of the scale (RFC 7323, 2.3). */

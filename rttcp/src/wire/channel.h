@@ -37,7 +37,7 @@ struct rttcp_channel rttcp_channel_plain(int fd);
 long rttcp_channel_read(struct rttcp_channel *channel, uint8_t *to, size_t size, struct nc_error *error);
 long rttcp_channel_write(struct rttcp_channel *channel, const uint8_t *from, size_t size, struct nc_error *error);
 
-/* After CHANNEL_WAIT: true when the channel can proceed before the deadline. A signal ends the wait. */
+/* Waits after CHANNEL_WAIT. Returns true when the channel can proceed, false at the deadline or after a signal. */
 bool rttcp_channel_wait(const struct rttcp_channel *channel, uint64_t deadline_ns);
 
 /* Closes the descriptor too. */

@@ -28,7 +28,7 @@ size_t rttcp_frame_encode(const json_t *message, uint8_t *buf);
 
 struct rttcp_control_connection {
     struct rttcp_channel channel;
-    bool (*stop_requested)(void); /* ends a wait for a message; NULL: never */
+    bool (*stop_requested)(void); /* returns true to end a wait for a message; NULL: no wait ends early */
     size_t held;
     uint8_t buf[RTTCP_FRAME_HEADER + RTTCP_FRAME_MAX];
     size_t sent, to_send; /* the rest of a frame whose deadline passed is sent before the next frame */

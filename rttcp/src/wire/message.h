@@ -18,10 +18,10 @@
 
 #define RTTCP_LENGTH_MAX (UINT64_C(64) << 20)
 #define RTTCP_DURATION_MAX_NS (UINT64_C(604800) * NC_NS_PER_S) /* a week */
-#define RTTCP_WAIT_MAX_NS (UINT64_C(3600) * NC_NS_PER_S)       /* of intervals, omitted time and time-outs */
+#define RTTCP_WAIT_MAX_NS (UINT64_C(3600) * NC_NS_PER_S)       /* the longest interval, omitted time and time-out */
 #define RTTCP_WINDOW_MIN UINT64_C(2048)                        /* above the kernel's minimum for TCP_WINDOW_CLAMP */
 #define RTTCP_WINDOW_MAX (UINT64_C(1) << 30)                   /* RFC 7323, 2.3 */
-#define RTTCP_WINDOW_GRAIN (1 << 14)                           /* of the largest window scale */
+#define RTTCP_WINDOW_GRAIN (1 << 14)                           /* granularity at the largest window scale */
 #define RTTCP_INTERVAL_MIN_NS UINT64_C(10000000)
 #define RTTCP_STREAMS_MAX 128 /* data connections of a session, both directions together */
 #define RTTCP_ALIGN_MAX (UINT64_C(64) << 20)
@@ -30,29 +30,29 @@
 /* The parameters of a session, one row each: a member of struct rttcp_params and a key of the proposal. NUMBER has the
  * largest value (0: INT64_MAX, the largest integer in our JSON), TEXT the size of its array. */
 #define RTTCP_PARAMS(NUMBER, FLAG, TEXT)                                                                               \
-    NUMBER(bytes, 0)                           /* to transfer in each direction; 0: until duration_ns */               \
+    NUMBER(bytes, 0)                           /* bytes for each direction; 0: until duration_ns */                    \
     NUMBER(duration_ns, RTTCP_DURATION_MAX_NS) /* 0: until bytes are transferred */                                    \
-    NUMBER(request_bytes, RTTCP_LENGTH_MAX)    /* of one exchange; bytes then counts requests */                       \
-    NUMBER(response_bytes, RTTCP_LENGTH_MAX)   /* 0: no exchanges */                                                   \
+    NUMBER(request_bytes, RTTCP_LENGTH_MAX)    /* size of a request; `bytes` is then of requests */                    \
+    NUMBER(response_bytes, RTTCP_LENGTH_MAX)   /* size of a response; 0: no exchanges */                               \
     NUMBER(omit_ns, RTTCP_WAIT_MAX_NS)         /* left out of steady_bps; added to duration_ns */                      \
-    NUMBER(length_bytes, RTTCP_LENGTH_MAX)     /* of one write */                                                      \
+    NUMBER(length_bytes, RTTCP_LENGTH_MAX)     /* size of one write */                                                 \
     NUMBER(window_bytes, RTTCP_WINDOW_MAX)     /* TCP window to offer; 0: the kernel tunes it */                       \
     NUMBER(mss_bytes, 65535)                   /* TCP_MAXSEG; 0: the kernel's choice */                                \
-    NUMBER(align_bytes, RTTCP_ALIGN_MAX)       /* of the buffers in memory */                                          \
+    NUMBER(align_bytes, RTTCP_ALIGN_MAX)       /* alignment of the buffers in memory */                                \
     NUMBER(offset_bytes, RTTCP_ALIGN_MAX)      /* offset of the buffers from their alignment */                        \
-    NUMBER(pacing_bps, RTTCP_PACING_MAX)       /* payload of a direction; 0: no pacing */                              \
-    NUMBER(pacing_pps, RTTCP_PACING_MAX)       /* full segments a second of a direction; 0: no pacing */               \
-    NUMBER(pace_burst_bytes, RTTCP_LENGTH_MAX) /* written at once; 0: the kernel paces every packet */                 \
+    NUMBER(pacing_bps, RTTCP_PACING_MAX)       /* pace of a direction's payload; 0: no pacing */                       \
+    NUMBER(pacing_pps, RTTCP_PACING_MAX)       /* pace in full segments; 0: no pacing */                               \
+    NUMBER(pace_burst_bytes, RTTCP_LENGTH_MAX) /* bytes per burst; 0: the kernel paces packets */                      \
     NUMBER(dscp, 63)                                                                                                   \
-    NUMBER(seed, 0) /* of the content, with verify */                                                                  \
+    NUMBER(seed, 0) /* seed of the content, with verify */                                                             \
     NUMBER(interval_ns, RTTCP_WAIT_MAX_NS)                                                                             \
-    NUMBER(timeout_ns, RTTCP_WAIT_MAX_NS) /* without progress */                                                       \
+    NUMBER(timeout_ns, RTTCP_WAIT_MAX_NS) /* longest time without progress */                                          \
     FLAG(nodelay)                                                                                                      \
     FLAG(verify)                                                                                                       \
     FLAG(zerocopy)                                                                                                     \
     FLAG(skip_rx_copy)                                                                                                 \
     FLAG(mptcp)                                                                                                        \
-    TEXT(congestion, 16) /* of both ends; "": the kernel's default */                                                  \
+    TEXT(congestion, 16) /* congestion control of both ends; "": the kernel's default */                               \
     TEXT(peer_cpu, 8)    /* processor of the serving end; "": any */
 
 #define RTTCP_NUMBER_MEMBER(name, most) uint64_t name;
@@ -65,7 +65,7 @@ struct rttcp_params {
 
 /* Returns a message object {"type":type, …}. Releases `fields`, which may be NULL. */
 json_t *rttcp_message(const char *type, json_t *fields);
-/* The type of a message, "" when it has none. */
+/* Returns the type of a message, "" when it has none. */
 const char *rttcp_message_type(const json_t *message);
 
 /* The hello of the proposing or the `serving` end. `host` is the mark of this host (key.h), empty without a key.
@@ -86,7 +86,7 @@ struct rttcp_accept {
     uint64_t streams;
     struct rttcp_port {
         uint64_t port; /* of the stream's data listener */
-        /* by the serving end; 0: the kernel tunes the window */
+        /* window that the serving end granted; 0: the kernel tunes the window */
         uint64_t window_granted_bytes;
     } at[RTTCP_STREAMS_MAX];
 };
@@ -107,7 +107,7 @@ struct rttcp_reason {
 json_t *rttcp_reason_encode(const char *type, int status, const char *reason);
 int rttcp_reason_decode(const json_t *message, struct rttcp_reason *reason, struct nc_error *error);
 
-/* The direction of a message: 0 forward, 1 reverse. */
+/* Returns the direction of a message: 0 forward, 1 reverse. */
 int rttcp_direction_decode(const json_t *message, uint64_t *direction, struct nc_error *error);
 
 #endif

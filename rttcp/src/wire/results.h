@@ -17,15 +17,15 @@
 
 /* One stream's account at one end. */
 struct rttcp_stream_account {
-    uint64_t stream; /* in the proposal's order, both directions */
+    uint64_t stream; /* number of the stream, in the proposal's order over both directions */
     uint64_t bytes, calls;
     uint64_t first_byte_ns, last_byte_ns; /* receiver: from t0 */
     uint64_t retransmits, mss_bytes;
-    uint64_t options, ecn_mode; /* of TCP_INFO, at the end */
+    uint64_t options, ecn_mode; /* TCP_INFO's values of these names, at the end */
     uint64_t bad_reads;         /* receiver, with verify: reads that held a wrong octet */
     bool mismatch;
     uint64_t mismatch_offset;   /* of the first wrong octet */
-    char expected[20], got[20]; /* hexadecimal, from that offset on */
+    char expected[20], got[20]; /* the octets from mismatch_offset on, in hexadecimal */
     char congestion[16];
     char digest[36]; /* XXH3-128 of everything sent or received; "" without verify */
     char local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE];
@@ -50,7 +50,7 @@ struct rttcp_side {
     uint64_t bytes;      /* bytes that the application passed to the kernel or got from it */
     uint64_t elapsed_ns; /* sender: t0 to confirmation; receiver: t0 to end of stream */
     uint64_t cpu_user_ns, cpu_system_ns;
-    uint64_t calls; /* send or recv */
+    uint64_t calls; /* number of calls of send or recv */
     uint64_t voluntary_switches, involuntary_switches;
     uint64_t maxrss_bytes, minor_faults, major_faults;
     uint64_t window_requested_bytes, window_granted_bytes;
@@ -62,16 +62,16 @@ struct rttcp_side {
     uint64_t sndbuf_bytes, rcvbuf_bytes, mss_bytes;
     uint64_t first_byte_ns, last_byte_ns; /* receiver: t0 to the first and the last byte read */
     uint64_t drain_ns;                    /* sender: from the last byte passed to the kernel to the confirmation */
-    uint64_t steady_bps;  /* receiver: from the end of the omitted time, or the first byte, to the last byte */
-    uint64_t peak_bps;    /* best full interval */
+    uint64_t steady_bps;  /* receiver: mean rate to the last byte, from the first byte or the end of the omitted time */
+    uint64_t peak_bps;    /* rate of the best full interval */
     uint64_t retransmits; /* sender, over all streams */
     uint64_t intervals_dropped;
     uint64_t t0_monotonic_ns, t0_realtime_ns;
     bool partial;      /* the transfer did not complete, or these are values of the other end's last progress message */
-    bool has_exchange; /* the account has: */
+    bool has_exchange; /* whether `exchange` is filled in */
     struct rttcp_exchange_account exchange;
     char congestion[16], local[RTTCP_NAME_SIZE], remote[RTTCP_NAME_SIZE];
-    json_t *tcp_info;  /* final, by field name; owned */
+    json_t *tcp_info;  /* the final TCP_INFO, by field name; owned */
     json_t *intervals; /* [[start_ns, end_ns, bytes], …] from t0; owned; sent in separate messages */
     json_t *streams;   /* [{…}, …], rows of rttcp_stream_account; owned; sent in separate messages */
 };
@@ -85,7 +85,7 @@ int rttcp_intervals_decode(const json_t *message, struct rttcp_side *side, struc
 
 /* The transfer as a whole. The proposing end makes it, because it has both ends' accounts first. */
 struct rttcp_summary {
-    uint64_t bytes;      /* confirmed by the receiving application */
+    uint64_t bytes;      /* bytes that the receiving application has confirmed */
     uint64_t connect_ns; /* duration of connect() of the data connection */
     uint64_t first_byte_ns;
     uint64_t drain_ns;

@@ -76,7 +76,7 @@ static SSL *make_tls(int fd, const struct rttcp_key *key, bool serving)
     return NULL;
 }
 
-/* The meaning of an SSL call that returned no octets. */
+/* Returns the meaning of an SSL call that returned no octets. */
 static long outcome(struct rttcp_channel *channel, int result, struct nc_error *error)
 {
     int what = SSL_get_error(channel->tls, result), failed = errno;
