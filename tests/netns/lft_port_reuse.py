@@ -61,7 +61,7 @@ CLOSINGS: dict[str, Closing] = {
 
 
 def _begin(lab: Lab, family: int, port: int) -> socket.socket:
-    """A connection from the port of the same number, as soon as the client's own kernel allows that."""
+    """A connection from the client's ``port`` to the server's ``port``, as soon as the client's kernel allows it."""
     deadline = time.monotonic() + 5
     while True:
         client: socket.socket = call_in(lab.client, socket.socket, socket.AF_INET6 if family == 6 else socket.AF_INET)
@@ -80,7 +80,7 @@ def _begin(lab: Lab, family: int, port: int) -> socket.socket:
 
 
 def _connect(lab: Lab, family: int, port: int) -> tuple[socket.socket, int]:
-    """The same, and how often its SYN had to be sent again."""
+    """Connects as `_begin` does. Returns the connection, and how often its SYN had to be sent again."""
     client = _begin(lab, family, port)
     (again,) = TOTAL_RETRANS.unpack(client.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, TOTAL_RETRANS.size))
     return client, again

@@ -47,7 +47,7 @@ def ports(folder: Path) -> tuple[str, str]:
 
 
 def sent_again(capture: Path, port: str) -> tuple[int, int]:
-    """Packets with data whose octets this port had sent before, and these octets."""
+    """What this port sent again: the number of packets, and the number of octets."""
     seen: set[int] = set()
     packets = octets = 0
     for seq, length in fields(capture, f"tcp.srcport == {port} && tcp.len > 0", "tcp.seq", "tcp.len"):

@@ -161,7 +161,7 @@ def test_a_gateway_carries_what_theory_says_and_takes_no_processor_time(trials: 
     summary = transfer["summary"]
     theory_bps = LIMIT_BPS * SHARE * (1 - LOSS)
     lost_share = 4 * 2 * DELAY_NS / summary["elapsed_ns"]
-    luck = 3 * np.sqrt(LOSS / (summary["bytes"] / 1400))  # of how many frames are lost, three standard deviations
+    luck = 3 * np.sqrt(LOSS / (summary["bytes"] / 1400))  # three standard deviations of the number of lost frames
     assert (1 - lost_share - luck) * theory_bps < summary["short_term_bps"] < (1 + luck) * theory_bps
     assert gateways["cpu_ns"] < 0.05 * summary["elapsed_ns"]
 

@@ -27,7 +27,7 @@ class Traffic:
     receiver: list[Packet] = field(default_factory=list)
     fates: dict[int, list[tuple[int, int]]] = field(default_factory=dict)  # by the sender's port
     told_apart: set[int] = field(default_factory=set)  # sender's ports of flows whose packets have IP identifications
-    round_trips: dict[int, tuple[int, int]] = field(default_factory=dict)  # smallest and largest, by the same port
+    round_trips: dict[int, tuple[int, int]] = field(default_factory=dict)  # smallest and largest, by the sender's port
 
     def sort(self) -> Traffic:
         for end in (self.sender, self.receiver):

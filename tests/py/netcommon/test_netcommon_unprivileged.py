@@ -1,4 +1,5 @@
-"""What an ordinary user may do: obstacles are named with what root could do; records are where only they may write."""
+"""What an ordinary user may do. An error about an obstacle says what root could do. Records are where nobody else may
+write."""
 
 from __future__ import annotations
 

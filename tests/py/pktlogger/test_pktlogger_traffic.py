@@ -124,7 +124,8 @@ def longest_ns(found: pktlogger.Analysis) -> int:
 
 
 def late_packets(found: pktlogger.Analysis, longest_ns: int) -> set[tuple[int, int]]:
-    """The same for packets with a part that took longer than captures with the longest delay `longest_ns` can show."""
+    """Ports and sending times of packets with a late part. A capture whose longest delay is `longest_ns` counts such a
+    part as lost."""
     ports = {flow["flow"]: flow["sender"]["port"] for flow in found.summary["flows"]}
     late = found.segments.filter(pc.greater(found.segments["delay_ns"], longest_ns + longest_ns // 8))
     return {(ports[row["flow"]], row["t_sent_ns"]) for row in late.to_pylist()}

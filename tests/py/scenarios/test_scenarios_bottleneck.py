@@ -45,7 +45,8 @@ def packets_of(*rows: tuple[int, int, str, int]) -> bottleneck.Packets:
 
 
 def test_sojourns_and_octets_of_a_queue_of_four_packets() -> None:
-    """Four packets arrive at once at a line that takes 10 ms for each; the last one is dropped at its head's exit."""
+    """Four packets arrive at once at a line that takes 10 ms for each. Queue management drops one of them after 20
+    ms."""
     found = bottleneck.columns(
         packets_of((0, 10, "sent", 0), (0, 20, "sent", 1), (0, 30, "sent", 0), (0, 20, "aqm", 0), (5, 5, "queue", 0))
     )
