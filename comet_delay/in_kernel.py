@@ -24,7 +24,7 @@ from comet_delay.userspace import STOP_TIMEOUT_S, UserspaceBox
 from netcommon.ledger import Ledger
 from netcommon.process import Event
 
-FILE = Path("/proc/comet")  # exists if this kernel contains the box
+FILE = Path("/proc/comet")  # this file exists if the kernel contains the box
 _INNER = ("a", "b")
 
 

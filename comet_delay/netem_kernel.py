@@ -21,7 +21,7 @@ from comet_delay.netem_messages import PRNG_SEED, kept_attributes, netem_options
 from netcommon.errors import LfpError
 
 ROOT = 0xFFFFFFFF  # as parent
-FIRST, CHILD = 0x10000, 0x10001  # handle of an interface's outermost discipline; parent of the one nested in it
+FIRST, CHILD = 0x10000, 0x10001  # handle of an interface's outermost discipline; parent of the discipline nested in it
 
 _LEAST_GSO_MAX = 512  # the kernel reserves room for TCP's headers
 

@@ -83,7 +83,7 @@ def netem_options(
 ) -> Attributes:
     """Options of a netem. `rate_bps` 0: no rate. The kernel keeps loss in steps of 2⁻³²."""
     attributes: list[tuple[str, Any]] = [("TCA_NETEM_LATENCY64", delay_ns)]
-    bytes_per_s = rate_bps // 8  # also sent when 0, because the kernel keeps an attribute that is not sent
+    bytes_per_s = rate_bps // 8  # sent even if 0, because the kernel keeps an attribute that is not sent
     rate = {"rate": min(bytes_per_s, _UINT32_MAX), "packet_overhead": 0}
     attributes.append(("TCA_NETEM_RATE", rate | {"cell_size": 0, "cell_overhead": 0}))
     if bytes_per_s > _UINT32_MAX:

@@ -158,7 +158,7 @@ def plan(parameters: Parameters, mtu: int, granularity_ns: int = 0) -> Plan:
     full_frame = mtu + _LINK_HEADER + overhead
     super_bytes = _super_bytes((rate_bps, access_bps), queue_bytes, granularity_ns, full_frame)
     super_packets = super_bytes // _OCTETS_A_PACKET + 1
-    # disciplines count the headers of every packet; a super-packet's length includes them once
+    # A discipline counts the headers of every wire packet, but a super-packet's length includes them only once.
     counted_bytes = super_bytes + (super_packets - 1) * (_MOST_HEADERS + overhead) + overhead
     bucket = _bucket(rate_bps, queue_bytes, full_frame, counted_bytes) if rate_bps and queue_bytes else None
     in_flight = (rate_bps or _NO_RATE_BPS) * delay_ns // (8 * 10**9) + queue_bytes

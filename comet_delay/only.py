@@ -1,8 +1,7 @@
 """The text of the option ``only`` (comet-delay(1)): which packets the models of harm concern.
 
-The daemon matches packets (src/model/filter.c). A trial's tables ask the same of packets of which not everything is
-known, without a daemon.
-"""
+The daemon itself matches packets in src/model/filter.c. This module does the same without a daemon, for the packets of
+a trial's tables, which do not have every field."""
 
 from __future__ import annotations
 
@@ -16,8 +15,8 @@ Ends = tuple[str, int]  # address and port
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet of TCP with payload (``data``) or with ACK alone. ``size``: octets from the link header on. ``src``,
-    ``dst`` None: not known."""
+    """A TCP packet, either with payload (``data``) or with ACK alone. ``size``: octets from the link header on.
+    ``src``, ``dst``: None when not known."""
 
     data: bool
     size: int
@@ -26,7 +25,8 @@ class Packet:
 
 
 def chosen(text: str, packet: Packet) -> bool:
-    """Whether the text, which the daemon takes, chooses the packet. A term about what is not known counts as met."""
+    """Whether a filter in the daemon's form matches the packet. A term about a value that is not known counts as
+    matched."""
     return text == ALL or all(_met(term.strip(), packet) for term in text.split(","))
 
 
@@ -44,7 +44,7 @@ def _at_port(ends: Ends | None, value: str) -> bool | None:
     return None if ends is None else ends[1] == int(value)
 
 
-# Every term of the daemon (filter.c, `filter_rows`), and what it says of a packet; None: nobody knows.
+# Every term of the daemon (filter.c, `filter_rows`), and whether it matches a packet; None: not known.
 TERMS: Mapping[str, Callable[[Packet, str], bool | None]] = {
     "tcp": lambda packet, value: True,
     "udp": lambda packet, value: False,

@@ -71,7 +71,7 @@ def parameters(given: Mapping[str, Any], known: Options) -> dict[str, int | str]
         if name in _REFUSED:
             raise UsageError(f"{name}={value!r}: not with CometLink: {_REFUSED[name]}")
         if name == "latency_ms":
-            continue  # read below, because it needs the rate
+            continue  # this argument is read below, because it needs the rate
         try:
             parameter, number = _read(name, value, known)
         except (ValueError, TypeError) as error:

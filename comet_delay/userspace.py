@@ -19,7 +19,8 @@ from netcommon.errors import UsageError
 from netcommon.ledger import Ledger
 from netcommon.process import Event, Tool, ToolError
 
-READY_TIMEOUT_S = 90.0  # it prefaults its memory first: 7 s per gigabyte of a virtual machine's untouched memory
+# Before it is ready, the daemon prefaults its memory: 7 s per gigabyte of a virtual machine's untouched memory.
+READY_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 10.0
 
 

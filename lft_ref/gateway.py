@@ -21,7 +21,8 @@ from netcommon.process import START_TIMEOUT_S, Tool
 
 TUNNEL_PORT = 2004
 _POLL_S = 0.02
-_PATIENCE = 0.1  # poll interval as a share of the time waited so far: a poll takes a millisecond in a guest
+# The poll interval is this share of the time waited so far, because a poll takes a millisecond in a guest.
+_PATIENCE = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +111,7 @@ class Gateway(Tool):
 
 
 def wait_accelerating(gateways: Sequence[Gateway], timeout_s: float, *, whole_frames: bool = False) -> float:
-    """Waits until all of these gateways send new connections through the tunnel; returns the seconds that took."""
+    """Waits until all of these gateways send new connections through the tunnel. Returns how many seconds that took."""
     began = time.monotonic()
     while not all(gateway.accelerating(whole_frames=whole_frames) for gateway in gateways):
         if time.monotonic() > began + timeout_s:

@@ -1,8 +1,7 @@
 """Loads a congestion control of rttcp/cc for the duration of a block: ``with congestion("lfp_xys", x=4, y=16): …``.
 
-The algorithm is in the kernel while a process holds it. The holder ends with the block, and also when this process
-ends, however that happens. Other processes that want the same algorithm meanwhile share it.
-"""
+The algorithm is in the kernel while a process holds it. The holding process ends with the block, and also when this
+process ends for any reason. Other processes that want the same algorithm meanwhile share it."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class _Start(_Record):
 
 
 class _Receiver(_Record):
-    """The receiver's own document; only its intervals are read."""
+    """The receiver's document inside the sender's; only its intervals are read."""
 
     intervals: list[Interval] = []
 

@@ -35,7 +35,7 @@ from netcommon.process import started
 from rttcp import iperf3
 from rttcp.launcher import DEFAULT_PORT, FAMILIES, watch_argv
 
-_FULL = 0.9  # share of the longest interval; the last interval may be very short
+_FULL = 0.9  # an interval is full from this share of the longest one on; the last may be very short
 _ADAPTER = (sys.executable, "-m", "rttcp.iperf3_tool")
 _DYING_WITH_US = ("setpriv", "--pdeathsig", "TERM", "--")  # however we end
 LISTEN_S = 8.0
@@ -234,7 +234,7 @@ def keep(samples: Path, local: str) -> Seen | None:
     Removes the file when no line remains. A sample's time is the end of its poll, so a connection that it does not show
     did not exist when the previous poll ended."""
     kept, wanted = samples.with_name(f"{samples.name}.kept"), f'"local_port":{local.rpartition(":")[2]},'
-    seen, looks = None, (0, 0, 0)  # times of the last three samples
+    seen, looks = None, (0, 0, 0)  # the times of the last three polls
     with samples.open() as every, kept.open("w") as kept_lines:
         for line in every:
             is_own = wanted in line

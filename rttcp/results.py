@@ -69,7 +69,7 @@ class Exchange(_Record):
 
 
 class ExchangeSummary(Exchange):
-    """The account as measured by the client, over all streams."""
+    """The client's measurements over all streams."""
 
     request_bytes: int
     exchanges_per_s: float

@@ -222,8 +222,8 @@ static void die_unparsed(int value, char **argv, const struct option *longs)
     die_unknown(word, longs);
 }
 
-/* Returns the verb, or NULL when `word` is the program's name. argv of a verb begins with the verb's name, argv of a tool with
- * the program's name. */
+/* Returns the verb, or NULL when `word` is the program's name. The argv of a verb begins with the verb's name, the argv
+ * of a tool with the program's name. */
 static const char *verb_of(const char *word)
 {
     return strcmp(word, program_invocation_name) == 0 ? NULL : word;
