@@ -206,8 +206,8 @@ def true_queues(folder: Path, flow: dict[str, Any]) -> tuple[Times, Times]:
 def test_a_longer_path_is_no_queue(tmp_path: Path, change: str, control: str) -> None:
     """The smallest queue of each limit equals the box's to 0.1 ms, with its record and without. So a path that becomes
     longer or shorter, in one direction or both, by a lot or by little, does not count as a queue. The box polls for
-    arrivals and departures each RTT/400. Without its record, both waits for a poll count as queue; among many packets
-    there is one that waits for neither."""
+    arrivals and departures each RTT/400. Without its record, both waits for a poll count as queue. But among many
+    packets at least one waits for neither poll."""
     folder = trial_of(tmp_path, LONGER.format(change=change, control=control))
     flow = main_flow(folder)
     sent, wait = true_queues(folder, flow)

@@ -145,7 +145,7 @@ def test_who_waits_for_an_answer_is_limited_by_the_application_in_both_direction
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_what_sends_a_lone_packet_again_is_the_kernels_word(tmp_path: Path, seed: int) -> None:
     """A request of one packet that is lost is sent again by a tail-loss probe after the time of a time-out. The
-    kernel's count of time-outs tells the two apart, at both ends."""
+    kernel's count of time-outs shows that it was a probe, at both ends."""
     sizes = 'request = "1000"\nresponse = "3000"\nexchanges = 200'
     text = SCENARIO.replace('request = "200"\nresponse = "100000"\nexchanges = 40', sizes).replace("1%", "2%")
     (found,) = ran(tmp_path, text, "--seed", str(seed))

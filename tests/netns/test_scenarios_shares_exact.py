@@ -31,8 +31,9 @@ points = ["snd", "rcv"]
 
 @pytest.mark.parametrize(("rival", "path"), [("flow", ""), ("second", ""), ("flow", 'jitter = "30ms"\n')])
 def test_shares_of_a_short_common_span_are_tsharks(rival: str, path: str, tmp_path: Path) -> None:
-    """All flows run for about 1.2 s, with an interval of 1 s: shares were 2.3 % wrong by interpolation. Behind jitter
-    more arrives than the line carries in that time: the sum was cut to the line's rate."""
+    """All flows run together for about 1.2 s, and their intervals are 1 s long. Interpolated shares were once 2.3 %
+    wrong. Behind jitter more arrives in that time than the line carries, and the sum was once cut to the line's
+    rate."""
     scenario = SCENARIO.replace("[transfer]", f"{path}[transfer]")
     second = scenario.replace('[flow.rival]\nstart = "1.7s"\ncongestion =', "second =")
     (known,) = ran(tmp_path, scenario if rival == "flow" else second)

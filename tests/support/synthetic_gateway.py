@@ -142,7 +142,7 @@ def _leg(sent: np.ndarray[Any, np.dtype[np.int64]], mss: int, total: int, sender
 
 
 def _tunnel(left: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-    """Each client segment is a frame of 1,500 bytes; every tenth is acknowledged by one of 100."""
+    """Each client segment is a frame of 1,500 bytes. Every tenth is acknowledged by a frame of 100 bytes."""
     n = left.size
     came = np.delete(left + PASSAGE_NS, np.arange(0, n, DROP_EVERY))
     back = left[::10] + PASSAGE_NS

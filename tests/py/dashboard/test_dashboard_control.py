@@ -89,7 +89,7 @@ def test_no_pair_is_made_of_trials_whose_windows_differ(tmp_path: Path) -> None:
 
 
 def test_windows_over_time_are_of_one_queue_and_it_is_said_which(tmp_path: Path) -> None:
-    """Two congestion controls at three queues: one figure shows those of one queue."""
+    """Two congestion controls at three queues: one figure shows both controls at a single queue."""
     path = synthetic_run.sweep(tmp_path, repeats=1)
     rename(path, {n: "cubic" if n % 2 else "reno" for n in range(12)})
     rows = pq.read_table(path / "results.parquet").to_pylist()[:12]

@@ -540,7 +540,8 @@ def _late(tmp_path: Path, name: str, packets: list[Packet], ahead_ns: int = 0) -
 
 
 def test_swapped_captures_of_mid_connection_are_exchanged(tmp_path: Path) -> None:
-    """No handshake says where a capture was taken; the sign of round trips does, whatever the clocks."""
+    """No handshake shows at which end a capture was taken. Round trips show it: with the ends swapped they are
+    negative, whatever the clocks."""
     c = Conversation()
     for i in range(20):
         c.send(100 + 30 * i, 1 + i * MSS)

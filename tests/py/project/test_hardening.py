@@ -29,7 +29,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     root = tmp_path_factory.mktemp("installed")
     subprocess.run(["cmake", "--install", RELEASE, "--prefix", root], check=True, capture_output=True, timeout=120)
     found = {path.name: path for path in root.rglob("*") if path.is_file() and path.read_bytes()[:4] == b"\x7fELF"}
-    # the folder is the right one
+    # else the tests would pass on an empty or wrong folder
     assert {"rttcp", "lft-gateway", "comet-delay", "pktlogger", "liblfp-sandbox.so"} <= found.keys()
     return found
 

@@ -101,7 +101,8 @@ def test_what_is_counted_over_a_second_keeps_to_the_line_within_it() -> None:
 
 
 def test_what_a_repaired_hole_hands_over_at_once_had_arrived_before() -> None:
-    """In two seconds the line brings 24 MB. The receiver's program gets 10 MB of the first second in the second one."""
+    """In two seconds the line brings 24 MB. 10 MB that arrive in the first second reach the receiver's program in the
+    second one."""
     main = end(0, [16e6] * 10 + [176e6] * 10 + [96e6] * 10)
     found = of(main, rival=end(0, [4e6] * 30))
     assert found is not None

@@ -137,7 +137,7 @@ def test_another_bound_in_the_tools_table_is_another_bound_of_the_scenario(
 
 @dataclass(frozen=True)
 class Bound:
-    """One bound of one option, made another in the tool's table. ``value`` is allowed by the old bound alone."""
+    """One bound of an option that the test changes in the tool's table. Only the old bound allows ``value``."""
 
     tool: str
     verb: str | None

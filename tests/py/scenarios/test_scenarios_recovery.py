@@ -155,8 +155,8 @@ def test_from_arrivals_recovery_is_exact() -> None:
 
 
 def test_packets_that_came_together_right_before_an_outage_are_no_rate() -> None:
-    """Packets of two streams in the same nanosecond once gave an infinite rate. With an earlier packet there is a
-    span."""
+    """Packets of two streams in the same nanosecond once gave an infinite rate. The rate is now taken over a span that
+    begins with an earlier packet."""
     series = recovery.of_arrivals(np.asarray([500 * MS] * 2 + [700 * MS]), 1000 * np.arange(1, 4))
     told = recovery.recoveries(series, [(600 * MS, 650 * MS)], 40 * MS, exact=True)
     assert (told[0]["recovery_ns"], told[0]["why"]) == (None, recovery.NEVER_BEFORE)
