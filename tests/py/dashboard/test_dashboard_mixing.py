@@ -37,8 +37,8 @@ def settings_of(row: dict[str, Any], aside: Iterable[str] = ()) -> cells.Key:
 
 
 def a_report(rng: random.Random, swept: list[str]) -> dict[str, Any]:
-    """A [report] with axes and series among the swept settings, in either spelling; sometimes without a series,
-    sometimes with an unknown one."""
+    """A [report] whose axes and series are swept settings, by the scenario's key or the column's name. Sometimes it has
+    no series, or an unknown one."""
     x, y = rng.sample([*swept, "transfer.window"], 2)
     spelled = [rng.choice([name, columns.find(name)[0]]) for name in (x, y)]
     series = rng.choice([None, "nonsense", rng.choice(swept), columns.find(rng.choice(swept))[0]])
