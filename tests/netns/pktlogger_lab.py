@@ -78,8 +78,8 @@ class Lab:
         return report
 
     def mark(self, text: bytes) -> None:
-        """One datagram from a to b, to be found in captures: all that was sent before it is there too. It has arrived
-        when this returns: nobody listens at its port, and b's answer to that has come."""
+        """Sends one datagram from a to b, as a mark in captures: a capture with the mark has all that was sent before.
+        Returns when the datagram has arrived: nobody listens at its port, and b's ICMP error has come back."""
         command(*self.inside(self.a), "python3", "-c", _SEND, text.hex(), self.b_address)
 
     def capture(self, folder: Path, *options: str, points: str = "ab", stdin: bool = False) -> Tool:

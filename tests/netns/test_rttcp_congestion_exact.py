@@ -69,7 +69,7 @@ def test_hstcp_grows_by_a_and_gives_up_b() -> None:
 
 
 def test_htcp_grows_with_the_time_since_the_loss() -> None:
-    curve = transfer("lfp_htcp:beta_max=0.5", "4s", **PATH)  # beta 0.5, whatever a noisy machine's round-trip times
+    curve = transfer("lfp_htcp:beta_max=0.5", "4s", **PATH)  # beta is 0.5, whatever the round-trip times
     before, after = curve.losses()[1]
     assert abs(curve.kept(1) - 0.5) < 0.01
 

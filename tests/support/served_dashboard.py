@@ -39,6 +39,7 @@ def served(run: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Po
 
 @contextmanager
 def browsed(run: Path | None, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
-    """The same for tests in a browser, which has the token: gives the address without it."""
+    """As `served`, for tests in a browser, which gets the token. Gives the address without the token, and the
+    process."""
     with served(run, *options) as (printed, process), signed_in(printed) as url:
         yield url, process

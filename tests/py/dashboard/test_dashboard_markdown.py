@@ -58,7 +58,8 @@ def test_what_markdown_would_take_for_a_mark_is_text(tmp_path: Path) -> None:
 
 def test_a_browser_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     browser, noted = tmp_path / "browser", tmp_path / "process"
-    browser.write_text(f"#!/bin/sh\necho $$ >{noted}\nexec cat <&3 >/dev/null\n")  # ends with its pipe, as Chromium
+    # like Chromium, it exits when its pipe closes
+    browser.write_text(f"#!/bin/sh\necho $$ >{noted}\nexec cat <&3 >/dev/null\n")
     browser.chmod(0o755)
     monkeypatch.setenv("BROWSER_PATH", str(browser))
     monkeypatch.setattr(pictures, "START_S", 10.0)
