@@ -27,7 +27,7 @@ struct search {
     unsigned actions_max;
     struct path *paths; /* paths that have led to a new state; `followed` of them have been extended */
     size_t paths_n, paths_room, followed;
-    uint64_t *seen; /* an open hash table of states */
+    uint64_t *seen; /* the states reached so far, as an open-addressing hash table */
     size_t seen_room;
     uint64_t tried, slowest_ns;
 };
@@ -119,7 +119,7 @@ static unsigned next_actions(const struct search *search, const struct path *pat
     return n;
 }
 
-/* Returns the property that does not hold, or NULL. */
+/* Explores the paths. Returns the name of a property that does not hold, or NULL. */
 static const char *explore(struct search *search)
 {
     static struct action next[KINDS * MESSAGES_MAX];

@@ -6,7 +6,7 @@
 #include "watch.h"
 #include "proof.h"
 
-/* Messages of a pair of gateways with another key. */
+/* The messages of two gateways that have another key. */
 struct foreign {
     uint8_t init[LFT_INIT_BYTES], response[LFT_RESPONSE_BYTES];
 };
@@ -39,7 +39,7 @@ static struct foreign make_foreign(void)
     return foreign;
 }
 
-/* A message forged as an answer to the current INIT. */
+/* Delivers a message forged as an answer to the current INIT. */
 static void deliver_as_answer(const uint8_t *message, size_t n)
 {
     uint8_t at[OCTETS_MAX];

@@ -64,7 +64,7 @@ struct world {
 
 enum action_kind {
     DELIVER,  /* a message to the other end, from the address of the end that made it */
-    COPY,     /* the same from the outsider's address */
+    COPY,     /* a message to the other end, from the outsider's address */
     STRIP,    /* an INIT without its mac2 */
     WAIT,     /* 0.3 s, 3 s or 25 s, in which nothing arrives */
     RESTART,  /* of an end */
@@ -78,7 +78,7 @@ struct action {
 enum start { FRESH, UP, RESPONDER_NEW, INITIATOR_NEW, REKEYING, INITIATOR_TWICE, STARTS };
 extern const char *const start_names[STARTS];
 
-/* The world whose code is running, for watch.c. */
+/* The world whose links are running now; watch.c needs it. */
 extern struct world *world;
 
 void world_begin(enum start start);
@@ -86,7 +86,7 @@ void world_end(void);
 bool world_allows(struct action action); /* restarts are bounded */
 void world_act(struct action action);
 void world_describe(struct action action);
-/* A hash of everything that determines what the ends do next. Counters of copies are left out. */
+/* Returns a hash of everything that determines what the ends do next, except counters of copies. */
 uint64_t world_state(void);
 /* Delivers octets to an end as if from an address, and checks the effects. */
 void world_deliver(int to, uint8_t from, const uint8_t *at, size_t n);
@@ -94,7 +94,7 @@ void world_deliver(int to, uint8_t from, const uint8_t *at, size_t n);
 typedef void world_emit(int end, uint8_t to, const uint8_t *at, size_t n);
 void world_transmit(world_emit *emit);
 uint64_t world_next_ns(void);
-/* Both ends are up under the same keys. */
+/* Returns whether both ends are up under the same keys. */
 bool world_is_up(void);
 
 /* recovery.c: from now on the network is honest, but the outsider copies every message. False, with `violated` set,

@@ -11,7 +11,7 @@
 #define NEAR_NS (5 * NC_NS_PER_MS) /* the outsider's copies arrive first */
 #define PATH_NS (10 * NC_NS_PER_MS)
 #define STAYS_NS (1500 * NC_NS_PER_MS)
-/* FORMAT.md, "Another gateway with the same key": --dead, 2 s and five round trips. */
+/* The bound of FORMAT.md, "Another gateway with the same key": --dead plus 2 s and five round trips. */
 #define COMES_NS (NC_NS_PER_S + 2 * NC_NS_PER_S + 10 * PATH_NS)
 enum { FLIGHT_MAX = 512, COPIES = LFT_SEEN_MOST + 2 };
 

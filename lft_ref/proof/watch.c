@@ -288,8 +288,8 @@ static void check_epoch(int end, const struct lft_link *link)
     watched->begun[watched->begun_n++].epoch = link->epoch;
 }
 
-/* The keys that may exist: the current association's, for ten seconds the previous ones, and keys that wait for their
- * first frame. */
+/* Checks that an end has no other keys than these: the current association's, the previous ones for ten seconds, and
+ * keys that wait for their first frame. */
 static void check_keys_alive(int end, const struct lft_link *link)
 {
     unsigned alive = 0, wanted = 2U * (!!link->current.seal + !!link->previous.seal + !!link->pending.seal);

@@ -12,7 +12,7 @@ enum wrong {
     NO_CONFIRMATION, /* the responder uses keys before it has seen a frame under them */
     RESPONSE_AGAIN,  /* the initiator takes the answer to its INIT twice */
     EPOCH_KEPT,      /* the end of an association does not change the epoch that is offered */
-    EPOCH_AGAIN,     /* nor does an end notice that it had this epoch before */
+    EPOCH_AGAIN,     /* an end does not notice that it had the same epoch before */
     FRAMES_AGAIN,    /* a repeated frame is accepted again */
     PENDING_KEPT,    /* new pending keys do not replace the old ones */
     PENDING_YIELDS,  /* an INIT without a cookie replaces pending keys */

@@ -15,8 +15,8 @@
  * round trip, the path itself must have become longer. The caller then raises its minimum by base_rise_ns, up to the
  * smallest of those delays, and the rate returns to its earlier value. The standing queue of a window-based competitor
  * changes with LFT's share of it, so LFT goes on yielding. When that share is too small to be measured, or while a path
- * goes on growing, the minimum of the last 10 to 20 s decides (round_trip.c). Rejected: a low rate every 10 s to
- * measure the empty path, as BBR does; each decrease empties LFT's own queue.
+ * goes on growing, the minimum of the last 10 to 20 s decides (round_trip.c).
+ * Rejected: a low rate every 10 s to measure the empty path, as BBR does; each decrease empties LFT's own queue.
  *
  * A loss-based TCP at the same bottleneck fills the queue beyond the target, so LFT gives way to it. Loss without
  * delay, as on a satellite link, is not taken for congestion unless it grows with the rate.

@@ -16,7 +16,8 @@ struct lft_replay {
 /* True when the counter has not been marked and is not too old. Counter 0 is never sent and never fresh. */
 bool lft_replay_fresh(const struct lft_replay *replay, uint64_t counter);
 void lft_replay_mark(struct lft_replay *replay, uint64_t counter);
-/* The 64 counters below `top`; the most significant bit is top - 1. Counters outside the window read as 0. */
+/* Returns which of the 64 counters below `top` have been received; the most significant bit is top - 1. Counters
+ * outside the window read as 0. */
 uint64_t lft_replay_word(const struct lft_replay *replay, uint64_t top);
 
 #endif

@@ -7,10 +7,10 @@
  * `depth`, at most 15 frames, and behind it by `late`, the rest of the burst. It falls behind only while frames wait to
  * be sent, so idle time earns no credit. A thread that was stopped for longer than `late` loses the excess. A frame may
  * also reach the wire later than it was allowed, because the thread was stopped in between; lft_shaper_left corrects
- * the clock for that. Rejected: catching up at twice the limit for up to 20 ms, while every 100 ms stay within 1.01 x
- * limit. A thread that is 20 ms late would then lose no rate, but a circuit that drops traffic above the limit would
- * drop the excess. And when the thread was stopped between poll and send, an interval of 100 ms had 133 frames too
- * many. */
+ * the clock for that.
+ * Rejected: catching up at twice the limit for up to 20 ms, while every 100 ms stay within 1.01 x limit. A thread that
+ * is 20 ms late would then lose no rate, but a circuit that drops traffic above the limit would drop the excess. And
+ * when the thread was stopped between poll and send, an interval of 100 ms had 133 frames too many. */
 #ifndef LFT_SHAPER_H
 #define LFT_SHAPER_H
 

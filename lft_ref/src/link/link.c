@@ -12,7 +12,8 @@ const char *const lft_link_status_names[] = {"connecting", "up", "outage", NULL}
 #define TICK_NS (100 * NC_NS_PER_MS)
 #define STOOD_STILL_NS (500 * NC_NS_PER_MS)
 #define PREVIOUS_NS (10 * NC_NS_PER_S)
-/* FORMAT.md, "When": keys that wait for their first frame, and keys whose replacement is overdue. */
+/* The time limits of FORMAT.md, "When", for keys that wait for their first frame and for keys whose replacement is
+ * overdue. */
 #define PENDING_NS (20 * NC_NS_PER_S)
 #define UNCONFIRMED_NS (5 * NC_NS_PER_S)
 #define REJECT_NS (60 * NC_NS_PER_S)

@@ -33,7 +33,7 @@ struct relay {
     struct nc_slots connections, requests; /* requests: memory for the requests of proxies' clients */
     size_t n;
     int spare;       /* spare descriptor for the next client when no other is left; -1: already used */
-    uint64_t secret; /* for the numbers of proxies' clients (shares.h) */
+    uint64_t secret; /* makes the numbers of proxies' clients unpredictable (shares_number) */
     bool draining, bypassed;
     struct relay_counters counters;
 };

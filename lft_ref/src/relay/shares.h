@@ -31,8 +31,8 @@ struct share_key {
 /* `address` is in network order. For a family other than 4 and 6 it is the two-octet number that the peer's proxy has
  * given a client; 0: the client is not known. */
 struct share_key share_key(unsigned family, const uint8_t address[16]);
-/* Makes the number of a proxy's client from the source of an entry. Without the secret (which is odd) nobody can choose
- * sources with equal numbers. */
+/* Makes the number of a proxy's client from the source of an entry. `secret` must be odd; without knowing it nobody can
+ * choose sources with equal numbers. */
 uint16_t shares_number(const struct share_entry *entry, uint64_t secret);
 
 struct shares;

@@ -1,4 +1,4 @@
-/* The options, and the trials that they describe. */
+/* Parses the options and makes the trials that they describe. */
 #include <stddef.h>
 #include <string.h>
 

@@ -36,7 +36,8 @@ void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns)
         return;
     memcpy(cookies->secret[1], cookies->secret[0], LFT_HASH_BYTES);
     lft_random(cookies->secret[0], LFT_HASH_BYTES);
-    if (age_ns >= 2 * SECRET_NS) /* no INIT arrived for a while, so the previous secret is too old, too */
+    /* no INIT has arrived for a while, so not only the current but also the previous secret is too old */
+    if (age_ns >= 2 * SECRET_NS)
         lft_random(cookies->secret[1], LFT_HASH_BYTES);
     cookies->secret_ns = now_ns;
     nc_pages_clear(cookies->seen, SEEN_BYTES);

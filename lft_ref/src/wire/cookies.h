@@ -35,24 +35,24 @@ enum {
     LFT_COOKIE_BYTES = 16,
     LFT_SEEN_ROWS = LFT_MAC_BYTES / 4,
     LFT_SEEN_SLOTS = 1 << 18,    /* in a row */
-    LFT_SEEN_MOST = 12,          /* copies of one INIT that are examined in a minute */
+    LFT_SEEN_MOST = 12,          /* how many copies of one INIT are examined in a minute */
     LFT_SEEN_STALE = UINT8_MAX,  /* for ever: timestamps only increase */
-    LFT_PAIR_MOST = 2,           /* copies per second from each address beyond LFT_SEEN_MOST */
+    LFT_PAIR_MOST = 2,           /* beyond LFT_SEEN_MOST: how many copies are examined per second from each address */
     LFT_PAIRS_PER_SECOND = 5000, /* from all addresses */
     LFT_STALE_PAIRS_PER_SECOND = 500,
-    LFT_ANSWERS_PER_SECOND = 500, /* answers per second from each of the four budgets */
-    LFT_LOAD_PER_SECOND = 100,    /* INITs with a valid mac1; above this rate an INIT must prove a cookie */
+    LFT_ANSWERS_PER_SECOND = 500, /* each of the four budgets allows this many answers per second */
+    LFT_LOAD_PER_SECOND = 100,    /* above this rate of INITs with a valid mac1, an INIT must prove a cookie */
 };
 
 struct lft_cookies {
-    uint8_t secret[2][LFT_HASH_BYTES]; /* the current one and the previous one */
+    uint8_t secret[2][LFT_HASH_BYTES]; /* the current secret and the previous one */
     uint64_t secret_ns, second, inits; /* INITs in this second */
     uint64_t budget_ns[2][2];          /* [stale][seen before]: when this budget would be full again */
     /* counts since secret_ns: [from the peer's address][row][four octets of mac1] */
     uint8_t (*seen)[LFT_SEEN_ROWS][LFT_SEEN_SLOTS];
     /* counts in this second: [row][four octets of the MAC over address and mac1] */
     uint8_t (*pairs)[LFT_SEEN_SLOTS];
-    unsigned pairs_n[2]; /* INITs examined because of their pair in this second: [known as stale] */
+    unsigned pairs_n[2]; /* how many INITs were examined because of their pair in this second: [known to be stale] */
 };
 
 bool lft_cookies_init(struct lft_cookies *cookies, uint64_t now_ns); /* false: no memory */
@@ -60,7 +60,7 @@ void lft_cookies_free(struct lft_cookies *cookies);
 /* When the minute is over, replaces the secret and clears the counters. Call it for every INIT. */
 void lft_cookies_turn(struct lft_cookies *cookies, uint64_t now_ns);
 
-/* The cookie for an address; `secret` 0: under the current one, 1: under the previous one. */
+/* Makes the cookie for an address, under the current secret (`secret` 0) or the previous one (1). */
 void lft_cookie_make(const struct lft_cookies *cookies, unsigned secret, struct lft_hmac *hmac, struct lft_span address,
                      uint8_t cookie[LFT_COOKIE_BYTES]);
 

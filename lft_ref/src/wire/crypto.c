@@ -20,7 +20,7 @@ struct lft_key {
     bool aead, sealing;
     size_t block;
     uint8_t salt[4];
-    struct lft_gcm *gcm;     /* NULL: `context` does AES-GCM too */
+    struct lft_gcm *gcm;     /* key for ipsec-mb; NULL: OpenSSL's `context` does AES-GCM too */
     EVP_CIPHER_CTX *context; /* NULL for LFT_NULL */
     EVP_CIPHER_CTX *iv;      /* 3des-cbc: makes the IV from the counter */
     EVP_MAC_CTX *mac;
@@ -128,7 +128,7 @@ static size_t put_trailer(uint8_t *at, size_t payload, size_t block)
     return padding + LFT_TRAILER_BYTES;
 }
 
-/* The length of the payload within `n` decrypted octets, or -1 when the trailer is wrong. */
+/* Returns the length of the payload within `n` decrypted octets, or -1 when the trailer is wrong. */
 static long check_trailer(const uint8_t *at, size_t n)
 {
     size_t padding = at[n - 2];
@@ -155,8 +155,8 @@ static void set_nonce(struct lft_key *key, const uint8_t nonce[12])
 
 static void aead_seal(struct lft_key *key, const uint8_t *payload, size_t length, uint8_t *frame)
 {
-    /* Whole blocks are read from the caller's memory. The rest is processed with the trailer, so that no call begins
-     * inside a block. */
+    /* Encrypts whole blocks from the caller's memory first. The rest of the payload is processed together with the
+     * trailer, so that no call begins inside a block. */
     uint8_t nonce[12], rest[32], *body = frame + LFT_HEADER_BYTES;
     size_t whole = length / 16 * 16, left = length - whole;
     memcpy(rest, payload + whole, left);

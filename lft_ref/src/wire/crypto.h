@@ -14,7 +14,7 @@
 enum lft_cipher { LFT_AES_128_GCM = 1, LFT_AES_256_GCM, LFT_CHACHA20_POLY1305, LFT_3DES_CBC, LFT_NULL, LFT_CIPHERS };
 extern const char *const lft_cipher_names[]; /* NULL-terminated, for nc_options; index 0 is LFT_AES_128_GCM */
 
-/* The warning to log at every start, or NULL for a cipher that protects. */
+/* Returns the warning to log at every start, or NULL for a cipher that protects the traffic. */
 const char *lft_cipher_warning(enum lft_cipher cipher);
 /* Payload, padding and trailer must fill a multiple of this: 4 octets, or 8 for LFT_3DES_CBC. */
 size_t lft_cipher_block(enum lft_cipher cipher);
@@ -27,7 +27,7 @@ struct lft_key;
 struct lft_key *lft_key_create(enum lft_cipher cipher, const uint8_t block[LFT_KEY_BLOCK], bool sealing);
 void lft_key_destroy(struct lft_key *key); /* wipes it; NULL is allowed */
 
-/* The length of the frame that carries `payload` octets under this key. */
+/* Returns the length of the frame that carries `payload` octets under this key. */
 size_t lft_key_frame_bytes(const struct lft_key *key, size_t payload);
 
 /* Writes header, sealed payload and ICV to `frame`, which has room for lft_key_frame_bytes + 8 octets, and returns the

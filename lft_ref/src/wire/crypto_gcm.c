@@ -16,7 +16,7 @@ struct functions {
 };
 
 struct lft_gcm {
-    struct gcm_key_data key; /* first, because it needs an alignment of 64 octets */
+    struct gcm_key_data key; /* the first member, because it needs an alignment of 64 octets */
     struct gcm_context_data context;
     const struct functions *functions;
 };

@@ -57,7 +57,7 @@ void lft_handshake_begun(struct lft_handshake *handshake, uint64_t epoch)
     lft_random(&handshake->next_epoch, sizeof handshake->next_epoch);
 }
 
-/* The type of a message with a valid length and header; others are counted and give 0. */
+/* Returns the type of a message. Returns 0 for a message with a bad length or header, which it counts. */
 static unsigned type_of(struct lft_handshake *handshake, const uint8_t *at, size_t n)
 {
     static const uint8_t lengths[] = {

@@ -21,7 +21,7 @@ struct lft_handshake_config {
     uint8_t recovery;             /* this end's strategy as a sender, which the peer's receiver must know */
     uint16_t payload_max;         /* the largest payload that this end accepts */
     const uint8_t *psk;           /* LFT_PSK_BYTES octets, copied */
-    const char *name, *peer_name; /* of the two gateways, copied; NULL: the empty name */
+    const char *name, *peer_name; /* names of the two gateways, which are copied; NULL: the empty name */
     uint64_t clock_ns;            /* the time of day when now_ns was 0 */
     uint64_t rekey_ns;            /* after how long this end wants new keys */
     uint64_t retry_ns;            /* initiator: the first wait for an answer, doubled up to eightfold; 0: 250 ms */
@@ -40,14 +40,14 @@ struct lft_keys {
 struct lft_association {
     bool any;            /* false: there is none */
     bool heard;          /* its peer is not silent */
-    uint64_t peer_epoch; /* the peer's epoch; the handshake itself has this end's */
+    uint64_t peer_epoch; /* the peer's epoch; this end's epoch is in the handshake */
 };
 
 struct lft_handshake_message {
     const uint8_t *at; /* its 32 zero bits included */
     size_t n;
     struct lft_span address; /* opaque: octets that identify the source */
-    bool from_peer;          /* the address is the one that this end sends to */
+    bool from_peer;          /* whether this end sends its frames to this address */
     struct lft_association in_use;
 };
 
@@ -66,8 +66,8 @@ struct lft_handshake_answer {
 struct lft_handshake_counters {
     uint64_t sent, received, malformed, wrong_version, wrong_source, wrong_cipher, bad_mac, bad_cookie, stale,
         unexpected, cookies, limited, completed;
-    uint64_t rivals;   /* responder: new INITs of another gateway while the peer is heard */
-    uint64_t occupied; /* initiator: answers that can only mean that the responder has another peer */
+    uint64_t rivals;   /* responder: how many new INITs of another gateway arrived while the peer was heard */
+    uint64_t occupied; /* initiator: how many answers can only mean that the responder has another peer */
 };
 
 struct lft_handshake;
@@ -89,7 +89,7 @@ uint64_t lft_handshake_next_ns(const struct lft_handshake *handshake); /* UINT64
 enum lft_handshake_result lft_handshake_receive(struct lft_handshake *handshake, uint64_t now_ns,
                                                 const struct lft_handshake_message *message,
                                                 struct lft_handshake_answer *answer);
-/* Responder: the keys of the last LFT_HS_PENDING are in use now, or have been dropped. */
+/* Responder: call it when the keys of the last LFT_HS_PENDING have come into use or have been dropped. */
 void lft_handshake_settle(struct lft_handshake *handshake);
 const struct lft_handshake_counters *lft_handshake_counters(const struct lft_handshake *handshake);
 

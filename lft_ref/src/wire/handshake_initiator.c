@@ -7,11 +7,11 @@
 /* How long an INIT is repeated unchanged, so that its answer counts however long the path is (a round trip is at most
  * 10 s). After that a new ephemeral key is made. */
 #define RENEW_NS (20 * NC_NS_PER_S)
-/* The shortest time for which the responder accepts a cookie. */
+/* How long a cookie is used: the shortest time for which the responder accepts it. */
 #define COOKIE_NS (60 * NC_NS_PER_S)
 enum { WAIT_DOUBLED = 8, COOKIES_AT_ONCE = 3 };
 
-/* Increases with every INIT, whatever the clock does. */
+/* Returns the timestamp of the next INIT. It increases with every INIT, whatever the clock does. */
 static uint64_t next_timestamp(struct lft_handshake *handshake, uint64_t now_ns)
 {
     uint64_t clock_ns = handshake->config.clock_ns + now_ns;
@@ -81,8 +81,9 @@ static bool answers(struct lft_handshake *handshake, const struct lft_handshake_
     return false;
 }
 
-/* The responder demands proof that this INIT is new. Its message contains the cookie and the largest timestamp that it
- * knows: an initiator whose clock was set back since its last start continues from that timestamp. */
+/* Takes a COOKIE, by which the responder demands proof that the INIT is new. It contains the cookie and the largest
+ * timestamp that the responder knows. An initiator whose clock was set back since its last start continues from that
+ * timestamp. */
 enum lft_handshake_result lft_take_cookie(struct lft_handshake *handshake, uint64_t now_ns,
                                           const struct lft_handshake_message *message)
 {

@@ -40,7 +40,7 @@ _Static_assert((int)LFT_COOKIE_SEALED_AT + (int)LFT_COOKIE_PLAIN + (int)LFT_TAG_
                "COOKIE");
 
 struct lft_handshake {
-    struct lft_handshake_config config; /* its psk and names are NULL: the copies follow */
+    struct lft_handshake_config config; /* `psk` and names are NULL here; members below hold copies */
     struct lft_handshake_counters counters;
     struct lft_names names;
     uint8_t psk[LFT_PSK_BYTES], mac1_key[LFT_SECRET_BYTES], cookie_key[LFT_SECRET_BYTES];
@@ -91,18 +91,18 @@ void lft_message_header(const struct lft_handshake *handshake, enum lft_message_
                         uint8_t *message);
 /* Begins the Noise state for the INIT whose header this is. */
 void lft_message_noise(const struct lft_handshake *handshake, const uint8_t *init, struct lft_noise *noise);
-/* This end's hello, with a new SPI. Returns the octets written. */
+/* Writes this end's hello, with a new SPI. Returns the number of octets written. */
 size_t lft_hello_put(struct lft_handshake *handshake, uint64_t epoch, uint64_t timestamp, bool init, uint8_t *at);
 /* Returns false, and counts the message, for an SPI, size or interval that is not allowed. */
 bool lft_hello_get(struct lft_handshake *handshake, bool init, const uint8_t *at, struct lft_hello *hello);
-/* The first computes mac1 over all octets before `at`; the second checks the mac1 at `at`. */
+/* The first function computes mac1 over all octets before `at`; the second checks the mac1 at `at`. */
 void lft_mac1_put(struct lft_handshake *handshake, uint8_t *message, size_t at);
 bool lft_mac1_good(struct lft_handshake *handshake, const uint8_t *message, size_t at);
 void lft_mac2(struct lft_handshake *handshake, const uint8_t *init, const uint8_t cookie[LFT_COOKIE_BYTES],
               uint8_t mac2[LFT_MAC_BYTES]);
-/* The key of one COOKIE message. */
+/* Derives the key of one COOKIE message. */
 void lft_cookie_key(struct lft_handshake *handshake, const uint8_t *cookie_message, uint8_t key[LFT_SECRET_BYTES]);
-/* The keys of a finished handshake. False: no memory. */
+/* Makes the keys of a finished handshake. False: no memory. */
 bool lft_message_keys(struct lft_handshake *handshake, const struct lft_noise *noise, uint64_t epoch,
                       const struct lft_hello *peer, struct lft_keys *keys);
 

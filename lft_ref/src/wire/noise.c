@@ -45,7 +45,7 @@ void lft_noise_start(struct lft_noise *noise, const uint8_t psk[LFT_SECRET_BYTES
     mix_key_and_hash(noise, (struct lft_span){psk, LFT_SECRET_BYTES});
 }
 
-/* Token `e`: with a psk the public key goes into hash and key. */
+/* Processes the token `e`. In a pattern with a psk the public key is mixed into both hash and key. */
 static void mix_ephemeral(struct lft_noise *noise, const uint8_t *public)
 {
     const struct lft_span span = {public, LFT_DH_BYTES};

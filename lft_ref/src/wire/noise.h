@@ -34,7 +34,7 @@ bool lft_noise_read_1(struct lft_noise *noise, struct lft_span message, uint8_t 
 bool lft_noise_write_2(struct lft_noise *noise, const uint8_t private[LFT_DH_BYTES], struct lft_span payload,
                        uint8_t *out);
 
-/* The transport keys: [0] from initiator to responder, [1] for the reverse direction. */
+/* Derives the transport keys: [0] from initiator to responder, [1] for the reverse direction. */
 void lft_noise_split(const struct lft_noise *noise, uint8_t keys[2][LFT_SECRET_BYTES]);
 
 #endif

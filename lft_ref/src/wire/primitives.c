@@ -158,7 +158,7 @@ void lft_hkdf_expand(const uint8_t prk[LFT_HASH_BYTES], struct lft_span info, ui
     derive("HKDF", params, out, out_n);
 }
 
-/* A context for one message under `key`. */
+/* Returns an OpenSSL context for one message under `key`. */
 static EVP_CIPHER_CTX *aead_start(const uint8_t *key, bool seal, struct lft_span ad)
 {
     static const uint8_t nonce[12];

@@ -36,7 +36,7 @@ void lft_hmac(struct lft_hmac *hmac, struct lft_span key, const struct lft_span 
 void lft_mac(struct lft_hmac *hmac, struct lft_span key, const struct lft_span *spans, size_t n,
              uint8_t mac[LFT_MAC_BYTES]);
 
-/* HKDF of RFC 5869 with SHA-256: extract and expand, and expand only. */
+/* HKDF of RFC 5869 with SHA-256. The first function extracts and expands, the second only expands. */
 void lft_hkdf(struct lft_span salt, struct lft_span key, struct lft_span info, uint8_t *out, size_t out_n);
 void lft_hkdf_expand(const uint8_t prk[LFT_HASH_BYTES], struct lft_span info, uint8_t *out, size_t out_n);
 

@@ -1,4 +1,4 @@
-/* Frame header, report and chunk headers as octets. */
+/* Encodes and decodes frame header, report and chunk headers. */
 #include "wire.h"
 
 #include <assert.h>

@@ -40,7 +40,7 @@ enum {
 #define LFT_NUMBER_MASK UINT32_C(0xffffff)
 #define LFT_NUMBERS_OUTSTANDING_MAX (UINT64_C(1) << 22)
 
-/* The part of a frame before its payload. */
+/* A frame's header: the octets before its payload. */
 struct lft_header {
     uint32_t spi;
     uint8_t command; /* enum lft_command; a peer may send any other value */
@@ -54,20 +54,20 @@ static inline bool lft_command_carries_data(unsigned command)
     return command == LFT_DATA || command == LFT_RETRANSMISSION || command == LFT_REDUNDANT;
 }
 
-/* Octets of padding that a payload needs; `block` is 4 or 8. A frame has LFT_FRAME_OVERHEAD + payload + padding octets.
- * */
+/* Returns the octets of padding that a payload needs; `block` is 4 or 8. A frame has LFT_FRAME_OVERHEAD + payload +
+ * padding octets. */
 static inline size_t lft_padding(size_t payload, size_t block)
 {
     return (block - (payload + LFT_TRAILER_BYTES) % block) % block;
 }
-/* The largest payload whose frame, without outer headers, fits into `room` octets; 0 when no frame fits. */
+/* Returns the largest payload whose frame, without outer headers, fits into `room` octets; 0 when no frame fits. */
 size_t lft_payload_for(size_t room, size_t block);
 
 void lft_header_put(uint8_t at[LFT_HEADER_BYTES], const struct lft_header *header);
 /* The caller must have checked that there are LFT_HEADER_BYTES octets. */
 struct lft_header lft_header_get(const uint8_t at[LFT_HEADER_BYTES]);
 
-/* The 64-bit number nearest to `expected` whose low 24 bits are `number`; never negative. */
+/* Returns the 64-bit number nearest to `expected` whose low 24 bits are `number`; never negative. */
 uint64_t lft_number_unwrap(uint32_t number, uint64_t expected);
 
 /* --- the report of an ACK --- */

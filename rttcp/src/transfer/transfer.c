@@ -25,7 +25,7 @@
 #define SEND_BUFFER_MIN 65536           /* size of the writes during the opening */
 #define TUNE_CALLS 64                   /* number of reads after which the low-water mark is set again */
 #define WAKE_NS NC_NS_PER_MS            /* intended time between two wake-ups of the receiver */
-#define WAKE_MAX_NS (10 * NC_NS_PER_MS) /* the longest such time when the receiver does not copy */
+#define WAKE_MAX_NS (10 * NC_NS_PER_MS) /* the longest time between two wake-ups, when the receiver does not copy */
 #define LOWAT_UNCOPIED_MAX (UINT64_C(8) << 20)
 #define READ_UNCOPIED ((size_t)1 << 30)
 

@@ -12,7 +12,7 @@
 
 enum rttcp_first { FIRST_WHOLE, FIRST_PART, FIRST_INVALID };
 
-/* Looks at the octets [at, end). */
+/* Returns whether the octets [at, end) begin with a whole first message. */
 enum rttcp_first rttcp_first_message(const uint8_t *at, const uint8_t *end);
 
 /* True when the connection begins with TLS. [at, end) is not empty. */
