@@ -64,7 +64,7 @@ static inline size_t lft_padding(size_t payload, size_t block)
 size_t lft_payload_for(size_t room, size_t block);
 
 void lft_header_put(uint8_t at[LFT_HEADER_BYTES], const struct lft_header *header);
-/* The caller must have checked that there are LFT_HEADER_BYTES octets. */
+/* Decodes a header. The caller must have checked that there are LFT_HEADER_BYTES octets. */
 struct lft_header lft_header_get(const uint8_t at[LFT_HEADER_BYTES]);
 
 /* Returns the 64-bit number nearest to `expected` whose low 24 bits are `number`; never negative. */
@@ -72,12 +72,12 @@ uint64_t lft_number_unwrap(uint32_t number, uint64_t expected);
 
 /* --- the report of an ACK --- */
 
-enum { LFT_REPORT_ASK = 1 }; /* flags: the sender requests a report in return */
+enum { LFT_REPORT_ASK = 1 }; /* flag: the sender of the report requests a report in return */
 
 struct lft_report {
     uint64_t largest_counter; /* 0: nothing received yet */
     uint32_t arrival_us;      /* when that counter arrived, by the receiver's clock */
-    uint32_t delay_us;        /* from that arrival to the report */
+    uint32_t delay_us;        /* time from that arrival to the report */
     uint64_t received_bytes;
     uint8_t flags;
     uint16_t words_n;
@@ -87,7 +87,7 @@ struct lft_report {
 };
 /* Returns the number of octets written: LFT_REPORT_HEADER + 8 words_n + 3 recovered_n. Asserts that they fit. */
 size_t lft_report_put(uint8_t *at, size_t room, const struct lft_report *report);
-/* Returns 0, or -1 when the lengths contradict each other. */
+/* Decodes a report. Returns 0, or -1 when its lengths contradict each other. */
 int lft_report_get(const uint8_t *at, const uint8_t *end, struct lft_report *report);
 
 /* --- chunks --- */
@@ -163,7 +163,7 @@ struct lft_open {
     char name[LFT_NAME_MAX + 1]; /* with LFT_FAMILY_NAME */
 };
 size_t lft_open_put(uint8_t at[LFT_OPEN_BODY_MAX], const struct lft_open *open);
-/* Returns 0, or -1 when malformed; so does lft_result_get. */
+/* Decodes the body of OPEN. Returns 0, or -1 when it is malformed; lft_result_get does the same for a result. */
 int lft_open_get(const uint8_t *at, const uint8_t *end, struct lft_open *open);
 enum { LFT_RESULT_BYTES = 20 };
 void lft_result_put(uint8_t at[LFT_RESULT_BYTES], const struct lft_result *result);
