@@ -160,6 +160,47 @@ def test_a_queue_of_three_packets_in_the_record_is_no_policer(tmp_path: Path) ->
     assert "policer" not in flow["verdict"]["text"]
 
 
+SHARED = """
+[scenario]
+name = "shared"
+[path]
+delay = "20ms"
+rate = "40Mbit"
+{path}
+[transfer]
+duration = "8s"
+parallel = {streams}
+[capture]
+points = ["snd", "box", "rcv"]
+"""
+
+
+@pytest.mark.parametrize(
+    ("streams", "path"),
+    [
+        (4, 'queue = "1 BDP"\nqueue_drop = "head"'),
+        (6, 'queue = "4 BDP"\nab_aqm = "policer:rate=8Mbit,burst=30KB"'),
+        (4, 'queue = "4 BDP"\nab_aqm = "codel"'),
+    ],
+)
+def test_streams_that_share_a_line_get_no_wrong_cause_without_a_record(tmp_path: Path, streams: int, path: str) -> None:
+    """A queue that drops its oldest part looked like a managed one, and a policer that several streams overload looked
+    like chance. A cause that the captures do not show is unknown, never another one."""
+    folder = trial_of(tmp_path, SHARED.format(streams=streams, path=path))
+    by_record, alone = losses_of(folder), losses_of(without_record(folder))
+    assert len(by_record) > 20 and by_record.keys() == alone.keys()
+    wrong = {(by_record[part], cause) for part, cause in alone.items() if cause not in (by_record[part], "unknown")}
+    assert not wrong
+
+
+def losses_of(folder: Path) -> dict[tuple[int, int], str]:
+    """The cause of each lost part, by the sender's port and the time the part was sent."""
+    found = pktlogger.read_analysis(folder)
+    ports = {flow["flow"]: flow["sender"]["port"] for flow in found.summary["flows"]}
+    names = found.summary["loss_causes"]
+    return {(ports[row["flow"]], row["t_sent_ns"]): names[row["cause"]] for row in found.losses.to_pylist()}
+
+
 LONGER = """
 [scenario]
 name = "longer"
