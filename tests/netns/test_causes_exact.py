@@ -179,13 +179,13 @@ points = ["snd", "box", "rcv"]
     ("streams", "path"),
     [
         (4, 'queue = "1 BDP"\nqueue_drop = "head"'),
-        (6, 'queue = "4 BDP"\nab_aqm = "policer:rate=8Mbit,burst=30KB"'),
+        (8, 'queue = "4 BDP"\nab_aqm = "policer:rate=20Mbit,burst=100KB"'),
         (4, 'queue = "4 BDP"\nab_aqm = "codel"'),
     ],
 )
 def test_streams_that_share_a_line_get_no_wrong_cause_without_a_record(tmp_path: Path, streams: int, path: str) -> None:
     """A queue that drops its oldest part looked like a managed one, and a policer that several streams overload looked
-    like chance. A cause that the captures do not show is unknown, never another one."""
+    like a managed one. A cause that the captures do not show is unknown, never another one."""
     folder = trial_of(tmp_path, SHARED.format(streams=streams, path=path))
     by_record, alone = losses_of(folder), losses_of(without_record(folder))
     assert len(by_record) > 20 and by_record.keys() == alone.keys()

@@ -221,7 +221,7 @@ def test_a_closed_tun_device_is_named_with_what_to_do(user: User) -> None:
 def test_without_user_namespaces_virtual_time_is_named(user: User) -> None:
     status, out, err = user.lfp("run", "lfp-seqack", "--quick", wrapped=ordinary_user.NO_NAMESPACES)
     assert (status, out, len(err)) == (3, "", 1)
-    assert "no user namespace" in err[0] and "--time virtual" in err[0]
+    assert "does not allow a user namespace" in err[0] and "--time virtual" in err[0]
 
 
 class TestInVirtualTime:

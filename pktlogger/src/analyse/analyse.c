@@ -347,23 +347,6 @@ enum pl_status pl_analysis_survey(struct pl_analysis *analysis, const struct pl_
     return PL_NO_MEMORY;
 }
 
-void pl_transfer_free(struct pl_transfer *t)
-{
-    pl_join_free(t->join);
-    pl_arrived_free(t);
-    pl_lateness_free(&t->lateness);
-    pl_base_free(&t->base);
-    pl_base_free(&t->seen_base);
-    pl_base_free(&t->ack_base);
-    free(t->stops.at);
-    free(t->lost_runs.at);
-    free(t->box_fates);
-    t->join = NULL;
-    t->stops.at = NULL;
-    t->lost_runs.at = NULL;
-    t->box_fates = NULL;
-}
-
 void pl_analysis_free(struct pl_analysis *analysis)
 {
     for (uint32_t i = 0; i < analysis->n; i++)

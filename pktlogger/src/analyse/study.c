@@ -192,21 +192,24 @@ static void find_head_drops(struct pl_loss_study *study, const struct pl_policer
 
 /* Looks for a token bucket that explains losses. It is a policer, which becomes the cause of the losses that it
  * explains, unless it may be a queue that is too short to be seen. In both cases no loss keeps the cause "chance": that
- * was inferred from all losses together, and the bucket explains most of them. */
+ * was inferred from all losses together, and the bucket explains most of them. Where it is a policer, no loss keeps the
+ * cause "aqm" either: bursts behind a policer look like a managed queue. */
 static void find_policer(struct pl_study *study, struct pl_policer *policer)
 {
     struct pl_transfer *whole = study->of.whole;
     double line_rate = whole->serial_ns > 0 ? 1e9 / whole->serial_ns : 0;
     struct pl_policed policed = pl_policer_find(policer, line_rate, study->losses.late_ns);
-    const unsigned chance = 1U << PL_LOSS_ANYWHERE | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
+    unsigned inferred = 1U << PL_LOSS_ANYWHERE | 1U << PL_LOSS_BEFORE | 1U << PL_LOSS_BEHIND;
     bool possible = !(whole->ruled_out & 1U << PL_LOSS_POLICER) && !pl_path_base_shared(whole);
     if (policed.rate <= 0)
         return;
     possible = possible && had_no_queue(&study->losses, policer, &policed, line_rate);
+    if (possible)
+        inferred |= 1U << PL_LOSS_AQM;
     whole->signs.policed_rate = possible ? policed.rate : 0;
     whole->signs.policed_burst = possible ? policed.burst : 0;
     for (size_t i = 0; i < study->losses.runs.n; i++)
-        if (chance >> study->losses.runs.at[i].cause & 1)
+        if (inferred >> study->losses.runs.at[i].cause & 1)
             study->losses.runs.at[i].cause = PL_LOSS_UNKNOWN;
     for (size_t i = 0; possible && i < policer->parts.n; i++)
         if (policer->parts.at[i].explained)

@@ -52,7 +52,7 @@ def test_the_setting_that_forbids_namespaces_is_named(
 def test_what_forbids_namespaces_may_be_unknown() -> None:
     found = unprivileged.obstacle()
     assert found
-    assert "no user namespace" in found.what
+    assert "does not allow a user namespace" in found.what
     assert found.remedy == ""
 
 

@@ -77,11 +77,11 @@ def _dribble() -> Conversation:
 @pytest.mark.parametrize(
     ("made", "option", "cause", "names"),
     [(_slow_reader, "", "slow_reader", "disk"), (_slow_reader, "--to-gateway", "gateway", "is a gateway"),
-     (_dribble, "", "application", "disk"), (_dribble, "--from-gateway", "gateway_feed", "in front of it"),
+     (_dribble, "", "application", "disk"), (_dribble, "--from-gateway", "gateway_feed", "in front of that gateway"),
      (_same_flight, "", "send_buffer", "tcp_wmem"),
-     (_same_flight, "--from-gateway", "gateway_feed", "in front of it"),
+     (_same_flight, "--from-gateway", "gateway_feed", "in front of that gateway"),
      (_same_rate, "", "pacing", "SO_MAX_PACING_RATE"),
-     (_same_rate, "--from-gateway", "gateway_feed", "in front of it")],
+     (_same_rate, "--from-gateway", "gateway_feed", "in front of that gateway")],
     ids=["reader", "to a gateway", "program", "from a gateway", "flight", "flight from a gateway", "rate",
          "rate from a gateway"],
 )  # fmt: skip

@@ -51,7 +51,7 @@ SESSION: dict[str, tuple[list[str], dict[str, Any]]] = {
 # Options that concern one end alone.
 OWN = {"receive", "transmit", "port", "bind", "ipv4", "ipv6", "key", "cpu", "once", "sessions", "memory", "data-port",
        "max-idle", "max-duration", "repeat", "samples", "sample", "format", "json", "human", "classic",
-       "parent-death", "user", "no-sandbox", "proxy"}  # fmt: skip
+       "parent-death", "user", "no-sandbox", "proxy", "latencies"}  # fmt: skip
 
 
 def _table() -> list[dict[str, Any]]:

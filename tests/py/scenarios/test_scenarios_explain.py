@@ -40,7 +40,7 @@ def test_what_it_comments_out_is_right_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "said"),
-    [("mine", "mine.toml exists and is kept"), ("a b", "no name of a scenario"), ("no/where", "No such file")],
+    [("mine", "mine.toml exists and is kept"), ("a b", "is not a name for a scenario"), ("no/where", "No such file")],
 )
 def test_new_overwrites_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], name: str, said: str

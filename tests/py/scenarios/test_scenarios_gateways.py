@@ -68,7 +68,7 @@ def test_a_value_set_wins_over_that_of_a_case(tmp_path: Path) -> None:
         ("gateway.kind=command", "takes 'near' and 'far'"),
         ("gateway.rate=1500Kbit", "1Mbit"),
         ("gateway.recovery=arq", "gateway.recovery = 'arq'"),
-        ('capture.points=[["gw1-in"]]', "there is no such node"),
+        ('capture.points=[["gw1-in"]]', "no such node exists"),
     ],
 )
 def test_mistakes_are_said_in_one_line(tmp_path: Path, override: str, said: str) -> None:
