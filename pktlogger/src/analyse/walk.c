@@ -2,7 +2,8 @@
  *
  * Time-out: data are sent again from the first outstanding byte on, and no acknowledgement triggered this, because none
  * came for 10 ms. If duplicate acknowledgements or SACK blocks have hinted at a loss since una last advanced, half the
- * smallest round-trip time replaces the 10 ms, within 10 … 200 ms (longer than RACK waits for reordering, RFC 8985).
+ * smallest round-trip time and 20 ms for the kernel's ticks replace the 10 ms, up to 200 ms (longer than RACK waits for
+ * reordering, RFC 8985).
  * Until everything sent before the time-out is acknowledged, all retransmissions are "after time-out".
  * Tail-loss probe (RFC 8985, section 7): after a round-trip time of silence, the last packet is sent again, alone, and
  * nothing has hinted at a loss. Senders wait for twice the smoothed RTT and more; how much more depends on the sender
@@ -125,20 +126,20 @@ static bool is_lone_probe(const struct pl_walk *s, const struct pl_segment *firs
     int64_t srtt_ns = s->srtt_ns ? s->srtt_ns : pl_transfer_rtt_ns(s->t, now_ns);
     bool no_sack = !s->trips.sack && side[0].syn && side[1].syn;
     return is_probe(s, first, now_ns) && first->transmission == 2 && !no_sack &&
-           silent_ns(s, now_ns) <= 2 * srtt_ns + PL_PROBE_DELAYED_ACK_NS + PL_PROBE_TICKS_NS;
+           silent_ns(s, now_ns) <= 2 * srtt_ns + PL_PROBE_DELAYED_ACK_NS + PL_TIMER_TICKS_NS;
 }
 
 static bool is_timeout(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
 {
-    int64_t quiet_ns = PL_QUIET_NS, half_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2;
+    int64_t quiet_ns = PL_QUIET_NS, hinted_ns = pl_transfer_rtt_ns(s->t, now_ns) / 2 + PL_TIMER_TICKS_NS;
     if (first->transmission == 1 || first->seq > s->una || first->seq + first->len <= s->una)
         return false;
     enum pl_counted counted = pl_samples_timeout(&s->explain.samples, now_ns);
     bool new = s->mode != PL_MODE_TIMEOUT || now_ns - s->timeout_ns >= PL_TIMEOUTS_APART_NS;
     if (counted == PL_COUNTED_ONE && new)
         quiet_ns = PL_QUIET_COUNTED_NS;
-    else if (s->hint && half_ns > quiet_ns)
-        quiet_ns = half_ns < PL_QUIET_HINTED_NS ? half_ns : PL_QUIET_HINTED_NS;
+    else if (s->hint)
+        quiet_ns = hinted_ns < PL_QUIET_HINTED_NS ? hinted_ns : PL_QUIET_HINTED_NS;
     if (now_ns - s->last_ack_ns < quiet_ns)
         return false;
     return counted == PL_COUNTED_UNKNOWN ? !is_lone_probe(s, first, now_ns) : counted == PL_COUNTED_ONE;

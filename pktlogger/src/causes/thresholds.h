@@ -222,7 +222,7 @@ enum {
 #define PL_QUIET_COUNTED_NS (PL_MS / 4)       /* ns: if a time-out was counted; duplicate ACKs may be 1.44 ms apart */
 #define PL_QUIET_HINTED_NS (200 * PL_MS)      /* ns: RACK waits no longer for reordering (RFC 8985: a quarter of RTT) */
 #define PL_PROBE_DELAYED_ACK_NS (200 * PL_MS) /* ns: TLP.max_ack_delay of Linux and of most systems */
-#define PL_PROBE_TICKS_NS (20 * PL_MS)        /* ns: ticks of a kernel's clock */
+#define PL_TIMER_TICKS_NS (20 * PL_MS)        /* ns: a kernel's timer may be late by two ticks of its clock */
 
 /* Stops (analyse/walk.c) */
 #define PL_STOP_NS (100 * PL_MS) /* ns: nobody notices shorter stops */

@@ -687,6 +687,22 @@ def test_a_lone_packet_sent_again_is_a_probe_or_a_time_out(
     assert len(events(found, "rto")) == timeouts
 
 
+def test_racks_wait_for_reordering_is_no_time_out(tmp_path: Path) -> None:
+    """The first of two parts is lost, and SACK reports the second one. The report arrives at
+    50.5 ms. The sender waits for a quarter of the round trip of 20 ms, and its timer is late by two ticks of 4 ms. No
+    time-out is as short as these 13.5 ms."""
+    path = Conversation(sack=True)
+    path.send(30, 1, 2, [(1, 1, 10)])
+    path.ack(40.5, 1, sack=(1 + MSS, 1 + 2 * MSS))
+    path.send(64, 1)
+    path.ack(74, 1 + 2 * MSS)
+    path.send(84, 1 + 2 * MSS)
+    path.ack(94, 1 + 3 * MSS)
+    found, flow = path.analyse(tmp_path)
+    assert (flow["timeouts"], flow["fast_recoveries"], flow["retransmitted"]) == (0, 1, 1)
+    assert "timeout" not in flow["limits_ns"] and events(found, "rto") == []
+
+
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_time_out_among_duplicate_acknowledgements_is_the_kernels_word(tmp_path: Path, counted: bool) -> None:
     """Without SACK a fast retransmission is lost, and duplicate acknowledgements come until 3 ms before the time-out.
