@@ -584,7 +584,7 @@ def test_most_data_the_other_way_are_worth_a_line(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_was_set_back_leaves_no_negative_time(tmp_path: Path) -> None:
-    """The packets behind the step have earlier times than the first packet. The order in the file is the order of sending."""
+    """The packets behind the step have earlier times than the first one. The file has the order of sending."""
     c = Conversation()
     for i, (sent, acked) in enumerate(((100, 120), (121, 141), (40, 60), (61, 81))):
         c.send(sent, 1 + i * MSS)
