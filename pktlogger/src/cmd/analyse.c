@@ -39,109 +39,54 @@ struct settings {
 };
 
 #define LONGEST_NS (UINT64_C(1000000) * 1000000000)
-#define AT(field) offsetof(struct settings, field)
-#define FILES_AND_FOLDER                                                                                               \
-    {.name = "sender",                                                                                                 \
-     .kind = NC_OPT_STRING,                                                                                            \
-     .metavar = "FILE",                                                                                                \
-     .offset = AT(sender),                                                                                             \
-     .help = "capture at the machine that sends the data"},                                                            \
-        {.name = "receiver",                                                                                           \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "FILE",                                                                                            \
-         .offset = AT(receiver),                                                                                       \
-         .help = "capture at the machine that receives it"},                                                           \
-        {.name = "box",                                                                                                \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "DIR",                                                                                             \
-         .offset = AT(box),                                                                                            \
-         .help = "record of the delay box between them ('pktlogger record -o DIR'): the fate of each packet and its "  \
-                 "cause"},                                                                                             \
-        {.name = "line",                                                                                               \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "FILE",                                                                                            \
-         .offset = AT(line),                                                                                           \
-         .help = "rate of the line over time, in both directions (FORMAT.md section 6, \"line\"); default: from the "  \
-                 "record of --box"},                                                                                   \
-        {.name = "scales",                                                                                             \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "TIME,...",                                                                                        \
-         .default_text = "100ms",                                                                                      \
-         .offset = AT(scales),                                                                                         \
-         .help = "lengths of the intervals of the table rates, up to four, as in 1ms,100ms"},                          \
-        {.name = "ruled-out",                                                                                          \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "CAUSE,...",                                                                                       \
-         .offset = AT(ruled_out),                                                                                      \
-         .help = "causes of losses that the path cannot have, as in aqm,random_before; default: none"},                \
-        {.name = "samples",                                                                                            \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "FILE",                                                                                            \
-         .offset = AT(samples),                                                                                        \
-         .help = "samples of the senders' sockets (FORMAT.md, Samples), which distinguish an idle program from a "     \
-                 "full send buffer"},                                                                                  \
-        {.name = "outages",                                                                                            \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "BEGIN-END,...",                                                                                   \
-         .offset = AT(outages),                                                                                        \
-         .help = "when the path had outages, in nanoseconds of the captures' clock; -END if the beginning is not "     \
-                 "known; default: not known, and an outage lasts while packets are lost"},                             \
-        {.name = "late-from",                                                                                          \
-         .kind = NC_OPT_QUANTITY,                                                                                      \
-         .unit = NC_UNIT_DURATION,                                                                                     \
-         .default_text = "1ms",                                                                                        \
-         .min = 1000,                                                                                                  \
-         .max = LONGEST_NS,                                                                                            \
-         .offset = AT(late_from_ns),                                                                                   \
-         .help =                                                                                                       \
-             "with --box: the least lateness that counts; choose more than the box's --granularity and --poll cause"}, \
-        {.name = "clock",                                                                                              \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "CLOCK",                                                                                           \
-         .default_text = "estimate",                                                                                   \
-         .offset = AT(clock),                                                                                          \
-         .help = "relation of the receiver's clock to the sender's: same, estimate, or OFFSET,PPM (how far it is "     \
-                 "ahead, and its drift), as in -300ms,20"},                                                            \
-        {.name = "always-data",                                                                                        \
-         .kind = NC_OPT_FLAG,                                                                                          \
-         .offset = AT(always_data),                                                                                    \
-         .help = "the senders' programs always have data to send, so that the application is never the limit"},        \
-        {.name = "sender-accepted",                                                                                    \
-         .kind = NC_OPT_FLAG,                                                                                          \
-         .offset = AT(sender_accepted),                                                                                \
-         .help = "the sender's machine accepted the connections; needed only if every packet has the same time in "    \
-                 "both captures"},                                                                                     \
-        {.name = "from-gateway",                                                                                       \
-         .kind = NC_OPT_FLAG,                                                                                          \
-         .offset = AT(from_gateway),                                                                                   \
-         .help = "the sender's machine is a gateway: it passes on data of other connections"},                         \
-        {.name = "to-gateway",                                                                                         \
-         .kind = NC_OPT_FLAG,                                                                                          \
-         .offset = AT(to_gateway),                                                                                     \
-         .help = "the receiver's machine is a gateway: it passes the data on by other connections"},                   \
-        {.name = "opening",                                                                                            \
-         .kind = NC_OPT_QUANTITY,                                                                                      \
-         .unit = NC_UNIT_BYTES,                                                                                        \
-         .default_text = "32KB",                                                                                       \
-         .min = PL_OPENING_BYTES,                                                                                      \
-         .max = UINT64_C(1) << 40,                                                                                     \
-         .offset = AT(opening_bytes),                                                                                  \
-         .help = "with --always-data: octets that a program may send first while it waits for answers, as rttcp does " \
-                 "with --window (its opening_bytes)"},                                                                 \
-        {.name = "interface",                                                                                          \
-         .kind = NC_OPT_STRING,                                                                                        \
-         .metavar = "IF[,IF]",                                                                                         \
-         .offset = AT(interface),                                                                                      \
-         .help = "use only packets of this interface (name or number in the file), as in eth0; after a comma: "        \
-                 "another one for the receiver's capture"},                                                            \
-        PL_OPTION_TUNNELS(AT(tunnels)), PL_OPTION_OUTPUT(AT(output))
-
+#define OFFSET(field) offsetof(struct settings, field)
 /* clang-format off */
+#define FILES_AND_FOLDER \
+    NC_STRING("sender", sender, "FILE", "capture at the machine that sends the data"), \
+    NC_STRING("receiver", receiver, "FILE", "capture at the machine that receives it"), \
+    NC_STRING("box", box, "DIR", \
+              "record of the delay box between them ('pktlogger record -o DIR'): the fate of each packet and its " \
+              "cause"), \
+    NC_STRING("line", line, "FILE", \
+              "rate of the line over time, in both directions (FORMAT.md section 6, \"line\"); default: from the " \
+              "record of --box"), \
+    NC_STRING("scales", scales, "TIME,...", "lengths of the intervals of the table rates, up to four, as in 1ms,100ms", \
+              .default_text = "100ms"), \
+    NC_STRING("ruled-out", ruled_out, "CAUSE,...", \
+              "causes of losses that the path cannot have, as in aqm,random_before; default: none"), \
+    NC_STRING("samples", samples, "FILE", \
+              "samples of the senders' sockets (FORMAT.md, Samples), which distinguish an idle program from a full " \
+              "send buffer"), \
+    NC_STRING("outages", outages, "BEGIN-END,...", \
+              "when the path had outages, in nanoseconds of the captures' clock; -END if the beginning is not known; " \
+              "default: not known, and an outage lasts while packets are lost"), \
+    NC_QUANTITY("late-from", late_from_ns, NC_UNIT_DURATION, "1ms", 1000, LONGEST_NS, \
+                "with --box: the least lateness that counts; choose more than the box's --granularity and --poll " \
+                "cause"), \
+    NC_STRING("clock", clock, "CLOCK", \
+              "relation of the receiver's clock to the sender's: same, estimate, or OFFSET,PPM (how far it is ahead, " \
+              "and its drift), as in -300ms,20", .default_text = "estimate"), \
+    NC_FLAG("always-data", always_data, \
+            "the senders' programs always have data to send, so that the application is never the limit"), \
+    NC_FLAG("sender-accepted", sender_accepted, \
+            "the sender's machine accepted the connections; needed only if every packet has the same time in both " \
+            "captures"), \
+    NC_FLAG("from-gateway", from_gateway, "the sender's machine is a gateway: it passes on data of other connections"), \
+    NC_FLAG("to-gateway", to_gateway, \
+            "the receiver's machine is a gateway: it passes the data on by other connections"), \
+    NC_QUANTITY("opening", opening_bytes, NC_UNIT_BYTES, "32KB", PL_OPENING_BYTES, UINT64_C(1) << 40, \
+                "with --always-data: octets that a program may send first while it waits for answers, as rttcp does " \
+                "with --window (its opening_bytes)"), \
+    NC_STRING("interface", interface, "IF[,IF]", \
+              "use only packets of this interface (name or number in the file), as in eth0; after a comma: another one " \
+              "for the receiver's capture"), \
+        PL_OPTION_TUNNELS(tunnels), PL_OPTION_OUTPUT(output)
+
 static const struct nc_option analyse_options[] = {
     FILES_AND_FOLDER,
-    {.name = "burst-gap", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "100us", .max = 1000000000,
-     .offset = AT(burst_gap_ns), .help = "packets that the sender sends with gaps up to this are a burst"},
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    NC_QUANTITY("burst-gap", burst_gap_ns, NC_UNIT_DURATION, "100us", 0, 1000000000,
+                "packets that the sender sends with gaps up to this are a burst"),
+    PL_OPTIONS_HUMAN_JSON(human, json),
 };
 /* clang-format on */
 static const struct nc_usage analyse_usage = {
@@ -160,21 +105,18 @@ static const struct nc_usage analyse_usage = {
 /* clang-format off */
 static const struct nc_option export_options[] = {
     FILES_AND_FOLDER,
-    {.name = "xplot", .kind = NC_OPT_FLAG, .offset = AT(xplot),
-     .help = "a time-sequence graph for each flow, N.xpl"},
-    {.name = "csv", .kind = NC_OPT_FLAG, .offset = AT(csv),
-     .help = "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv, losses.csv, "
-             "rates.csv"},
-    {.name = "from", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(from_ns),
-     .help = "from this time on, since the flow's first data"},
-    {.name = "to", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .max = LONGEST_NS, .offset = AT(to_ns),
-     .help = "up to this time; default: all"},
-    {.name = "pcap-per-flow", .kind = NC_OPT_STRING, .metavar = "DIR", .offset = AT(flow_folder),
-     .help = "divide the capture FILE: a pcapng for each TCP connection in this folder; it is made, or must be empty"},
-    {.name = "max-flows", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "10000", .min = 1,
-     .max = 1000000, .offset = AT(flows_max),
-     .help = "with --pcap-per-flow: a capture with more connections is refused"},
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    NC_FLAG("xplot", xplot, "a time-sequence graph for each flow, N.xpl"),
+    NC_FLAG("csv", csv,
+            "the tables of analyse as flows.csv, segments.csv, acks.csv, events.csv, limits.csv, losses.csv, "
+            "rates.csv"),
+    NC_QUANTITY("from", from_ns, NC_UNIT_DURATION, NULL, 0, LONGEST_NS,
+                "from this time on, since the flow's first data"),
+    NC_QUANTITY("to", to_ns, NC_UNIT_DURATION, NULL, 0, LONGEST_NS, "up to this time; default: all"),
+    NC_STRING("pcap-per-flow", flow_folder, "DIR",
+              "divide the capture FILE: a pcapng for each TCP connection in this folder; it is made, or must be empty"),
+    NC_QUANTITY("max-flows", flows_max, NC_UNIT_COUNT, "10000", 1, 1000000,
+                "with --pcap-per-flow: a capture with more connections is refused"),
+    PL_OPTIONS_HUMAN_JSON(human, json),
 };
 /* clang-format on */
 enum {

@@ -18,22 +18,15 @@ struct settings {
     bool tunnels, human, json;
 };
 
-#define AT(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 static const struct nc_option options[] = {
-    {.name = "write",
-     .letter = 'w',
-     .kind = NC_OPT_STRING,
-     .metavar = "FILE",
-     .offset = AT(write),
-     .help = "pcapng file for the result; a name that ends in .zst makes it compressed"},
-    {.name = "key",
-     .kind = NC_OPT_STRING,
-     .metavar = "FILE",
-     .offset = AT(key),
-     .help =
-         "file with 64 hexadecimal digits; captures with the same key get the same mapping; default: random, not kept"},
-    PL_OPTION_TUNNELS(AT(tunnels)),
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    NC_STRING("write", write, "FILE", "pcapng file for the result; a name that ends in .zst makes it compressed",
+              .letter = 'w'),
+    NC_STRING("key", key, "FILE",
+              "file with 64 hexadecimal digits; captures with the same key get the same mapping; default: random, not "
+              "kept"),
+    PL_OPTION_TUNNELS(tunnels),
+    PL_OPTIONS_HUMAN_JSON(human, json),
 };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger anonymise FILE -w FILE [--key FILE] [--tunnels]",

@@ -22,22 +22,18 @@ int pl_cmd_sink(int argc, char **argv);
 /* Prints the table of all causes. */
 int pl_cmd_causes_json(void);
 
-/* Rows of option tables that several commands have. The arguments are offsets in the settings. */
-#define PL_OPTION_FOLDER(at, help_)                                                                                    \
-    {.name = "output", .letter = 'o', .kind = NC_OPT_STRING, .metavar = "DIR", .offset = (at), .help = help_}
-#define PL_OPTION_OUTPUT(at) PL_OPTION_FOLDER(at, "folder for the results; it is made, or must be empty")
-#define PL_OPTION_TUNNELS(at)                                                                                          \
-    {.name = "tunnels",                                                                                                \
-     .kind = NC_OPT_FLAG,                                                                                              \
-     .offset = (at),                                                                                                   \
-     .help = "also look inside GRE, IP in IP, MPLS, PPPoE, VXLAN, GENEVE, GTP-U and ERSPAN"}
-#define PL_OPTION_DURATION(at, help_)                                                                                  \
-    {.name = "duration", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .offset = (at), .help = help_}
-#define PL_OPTION_PARENT_DEATH(at)                                                                                     \
-    {.name = "parent-death", .kind = NC_OPT_FLAG, .offset = (at), .help = "stop when the parent process ends"}
-#define PL_OPTIONS_HUMAN_JSON(at_human, at_json)                                                                       \
-    {.name = "human", .kind = NC_OPT_FLAG, .offset = (at_human), .help = "text on stdout; default on a terminal"},     \
-        {.name = "json", .kind = NC_OPT_FLAG, .offset = (at_json), .help = "JSON lines on stdout; default elsewhere"}
+/* Rows of option tables that several commands have. The arguments are members of the settings (OFFSET, nc_option.h). */
+/* clang-format off */
+#define PL_OPTION_FOLDER(field, help_) NC_STRING("output", field, "DIR", help_, .letter = 'o')
+#define PL_OPTION_OUTPUT(field) PL_OPTION_FOLDER(field, "folder for the results; it is made, or must be empty")
+#define PL_OPTION_TUNNELS(field) \
+    NC_FLAG("tunnels", field, "also look inside GRE, IP in IP, MPLS, PPPoE, VXLAN, GENEVE, GTP-U and ERSPAN")
+#define PL_OPTION_DURATION(field, help_) NC_QUANTITY("duration", field, NC_UNIT_DURATION, NULL, 0, 0, help_)
+#define PL_OPTION_PARENT_DEATH(field) NC_FLAG("parent-death", field, "stop when the parent process ends")
+#define PL_OPTIONS_HUMAN_JSON(field_human, field_json) \
+    NC_FLAG("human", field_human, "text on stdout; default on a terminal"), \
+    NC_FLAG("json", field_json, "JSON lines on stdout; default elsewhere")
+/* clang-format on */
 
 /* Prints an error of one line: for people on stderr, otherwise as a JSON event on stdout and also on stderr. Returns
  * `status`. */

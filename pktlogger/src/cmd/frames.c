@@ -24,14 +24,13 @@ struct settings {
     bool human, json;
 };
 
-#define AT(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 /* clang-format off */
 static const struct nc_option options[] = {
-    PL_OPTION_OUTPUT(AT(output)),
-    {.name = "mtu", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .offset = AT(mtu_bytes), .min = MTU_MIN,
-     .max = MTU_MAX,
-     .help = "MTU of the link; a longer UDP or TCP frame counts as several wire packets"},
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    PL_OPTION_OUTPUT(output),
+    NC_QUANTITY("mtu", mtu_bytes, NC_UNIT_BYTES, NULL, MTU_MIN, MTU_MAX,
+                "MTU of the link; a longer UDP or TCP frame counts as several wire packets"),
+    PL_OPTIONS_HUMAN_JSON(human, json),
 };
 /* clang-format on */
 static const struct nc_usage usage = {

@@ -21,11 +21,11 @@ struct settings {
     bool tunnels, human, json;
 };
 
-#define AT(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 static const struct nc_option options[] = {
-    PL_OPTION_OUTPUT(AT(output)),
-    PL_OPTION_TUNNELS(AT(tunnels)),
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
+    PL_OPTION_OUTPUT(output),
+    PL_OPTION_TUNNELS(tunnels),
+    PL_OPTIONS_HUMAN_JSON(human, json),
 };
 static const struct nc_usage usage = {
     .synopsis = "pktlogger index FILE -o DIR [--tunnels]",

@@ -22,33 +22,27 @@ struct settings {
     bool tunnels, human, json, parent_death;
 };
 
-#define AT(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 /* clang-format off */
 static const struct nc_option options[] = {
-    {.name = "rules", .letter = 'r', .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(rules),
-     .help = "file with one rule per line, as in: login string \"USER root\" nocase"},
-    {.name = "interface", .letter = 'i', .kind = NC_OPT_STRING, .metavar = "NAME[@NETNS]", .offset = AT(interface),
-     .help = "read live from this interface instead of files"},
-    {.name = "filter", .letter = 'f', .kind = NC_OPT_STRING, .metavar = "EXPR", .offset = AT(filter),
-     .help = "live: read only packets that match, in the language of pcap-filter(7)"},
-    PL_OPTION_TUNNELS(AT(tunnels)),
-    PL_OPTION_DURATION(AT(duration_ns), "live: stop after this time"),
-    {.name = "packets", .letter = 'c', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .offset = AT(packets),
-     .help = "live: stop after this many packets"},
-    {.name = "buffer", .letter = 'B', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB",
-     .min = 1 << 20, .max = 2047u << 20, .offset = AT(buffer_bytes),
-     .help = "live: the kernel's ring"},
-    {.name = "stream-memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB", .min = 64 << 10,
-     .max = UINT64_C(64) << 30, .offset = AT(stream_bytes),
-     .help = "memory for the bytes that a direction of a connection holds while earlier ones are missing"},
-    {.name = "memory", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "512MB", .min = 1 << 20,
-     .max = UINT64_C(1) << 40, .offset = AT(memory_bytes),
-     .help = "memory for all connections together, including the states of the pattern matcher"},
-    {.name = "connections", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "65536", .min = 16,
-     .max = 1 << 24, .offset = AT(connections),
-     .help = "connections followed at a time; a new one replaces the least recently used one"},
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
-    PL_OPTION_PARENT_DEATH(AT(parent_death)),
+    NC_STRING("rules", rules, "FILE", "file with one rule per line, as in: login string \"USER root\" nocase",
+              .letter = 'r'),
+    NC_STRING("interface", interface, "NAME[@NETNS]", "read live from this interface instead of files", .letter = 'i'),
+    NC_STRING("filter", filter, "EXPR", "live: read only packets that match, in the language of pcap-filter(7)",
+              .letter = 'f'),
+    PL_OPTION_TUNNELS(tunnels),
+    PL_OPTION_DURATION(duration_ns, "live: stop after this time"),
+    NC_QUANTITY("packets", packets, NC_UNIT_COUNT, NULL, 0, 0, "live: stop after this many packets", .letter = 'c'),
+    NC_QUANTITY("buffer", buffer_bytes, NC_UNIT_BYTES, "64MB", 1 << 20, 2047u << 20, "live: the kernel's ring",
+                .letter = 'B'),
+    NC_QUANTITY("stream-memory", stream_bytes, NC_UNIT_BYTES, "64MB", 64 << 10, UINT64_C(64) << 30,
+                "memory for the bytes that a direction of a connection holds while earlier ones are missing"),
+    NC_QUANTITY("memory", memory_bytes, NC_UNIT_BYTES, "512MB", 1 << 20, UINT64_C(1) << 40,
+                "memory for all connections together, including the states of the pattern matcher"),
+    NC_QUANTITY("connections", connections, NC_UNIT_COUNT, "65536", 16, 1 << 24,
+                "connections followed at a time; a new one replaces the least recently used one"),
+    PL_OPTIONS_HUMAN_JSON(human, json),
+    PL_OPTION_PARENT_DEATH(parent_death),
 };
 /* clang-format on */
 enum { OPTIONS_N = sizeof options / sizeof *options };

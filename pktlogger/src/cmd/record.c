@@ -25,23 +25,20 @@ struct settings {
     bool human, json, parent_death;
 };
 
-#define AT(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 /* clang-format off */
 static const struct nc_option options[] = {
-    {.name = "results", .kind = NC_OPT_SECTION},
-    {.name = "port-a", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[0]),
-     .help = "pcapng of the packets at port a, in both directions"},
-    {.name = "port-b", .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[1]),
-     .help = "pcapng of the packets at port b, in both directions"},
-    {.name = "write", .letter = 'w', .kind = NC_OPT_STRING, .metavar = "FILE", .offset = AT(names.file[2]),
-     .help = "pcapng of both ports; dropped packets have a comment"},
-    PL_OPTION_FOLDER(AT(names.folder),
+    NC_SECTION("results"),
+    NC_STRING("port-a", names.file[0], "FILE", "pcapng of the packets at port a, in both directions"),
+    NC_STRING("port-b", names.file[1], "FILE", "pcapng of the packets at port b, in both directions"),
+    NC_STRING("write", names.file[2], "FILE", "pcapng of both ports; dropped packets have a comment", .letter = 'w'),
+    PL_OPTION_FOLDER(names.folder,
                      "folder for columns, one row a wire packet: times, fate, sequence numbers; it is made, or must be "
                      "empty"),
-    {.name = "running", .kind = NC_OPT_SECTION},
-    PL_OPTION_DURATION(AT(duration_ns), "stop after this time; default: when the box ends"),
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
-    PL_OPTION_PARENT_DEATH(AT(parent_death)),
+    NC_SECTION("running"),
+    PL_OPTION_DURATION(duration_ns, "stop after this time; default: when the box ends"),
+    PL_OPTIONS_HUMAN_JSON(human, json),
+    PL_OPTION_PARENT_DEATH(parent_death),
 };
 /* clang-format on */
 static const struct nc_usage usage = {

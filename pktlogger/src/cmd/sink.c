@@ -26,22 +26,19 @@ struct settings {
 
 static const char *const protocols[] = {"udp", "tcp", NULL};
 
-#define AT(field) offsetof(struct settings, field)
+#define OFFSET(field) offsetof(struct settings, field)
 /* clang-format off */
 static const struct nc_option options[] = {
-    {.name = "listen", .kind = NC_OPT_STRING, .metavar = "ADDRESS", .default_text = "::", .offset = AT(listen),
-     .help = "address to receive at; :: is IPv6 and IPv4"},
-    {.name = "port", .letter = 'p', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_COUNT, .default_text = "5003", .min = 1,
-     .max = 65535, .offset = AT(port), .help = "port to receive at"},
-    {.name = "protocol", .kind = NC_OPT_CHOICE, .choices = protocols, .default_text = "udp", .offset = AT(protocol),
-     .help = "the same as --protocol of push"},
-    PL_OPTION_DURATION(AT(duration_ns), "stop after this time; default: when every flow has ended"),
-    {.name = "linger", .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_DURATION, .default_text = "300ms", .max = 3600000000000,
-     .offset = AT(linger_ns), .help = "how long late packets still count after every flow has ended"},
-    {.name = "buffer", .letter = 'B', .kind = NC_OPT_QUANTITY, .unit = NC_UNIT_BYTES, .default_text = "64MB",
-     .min = 64 << 10, .max = 1023 << 20, .offset = AT(buffer_bytes), .help = "the socket's receive buffer"},
-    PL_OPTIONS_HUMAN_JSON(AT(human), AT(json)),
-    PL_OPTION_PARENT_DEATH(AT(parent_death)),
+    NC_STRING("listen", listen, "ADDRESS", "address to receive at; :: is IPv6 and IPv4", .default_text = "::"),
+    NC_QUANTITY("port", port, NC_UNIT_COUNT, "5003", 1, 65535, "port to receive at", .letter = 'p'),
+    NC_CHOICE("protocol", protocol, protocols, "udp", "the same as --protocol of push"),
+    PL_OPTION_DURATION(duration_ns, "stop after this time; default: when every flow has ended"),
+    NC_QUANTITY("linger", linger_ns, NC_UNIT_DURATION, "300ms", 0, 3600000000000,
+                "how long late packets still count after every flow has ended"),
+    NC_QUANTITY("buffer", buffer_bytes, NC_UNIT_BYTES, "64MB", 64 << 10, 1023 << 20, "the socket's receive buffer",
+                .letter = 'B'),
+    PL_OPTIONS_HUMAN_JSON(human, json),
+    PL_OPTION_PARENT_DEATH(parent_death),
 };
 /* clang-format on */
 static const struct nc_usage usage = {
