@@ -3,6 +3,7 @@ sojourns and octets at the bottleneck, marks and drops."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -19,18 +20,18 @@ POINTS = 4000  # of a line
 _HEIGHT = 230  # px of a panel
 
 
-def load_figure(found: Load) -> go.Figure:
+def load_figure(load: Load) -> go.Figure:
     """The figure; lines have at most POINTS points, and keep their extremes."""
-    panels = (["latency"] if found.latencies else []) + (["sojourn", "queued"] if found.queues else [])
-    if any(queue.marked.any() or queue.dropped.any() for queue in found.queues):
+    panels = (["latency"] if load.latencies else []) + (["sojourn", "queued"] if load.queues else [])
+    if any(queue.marked.any() or queue.dropped.any() for queue in load.queues):
         panels.append("hit")
     figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.04)
     for row, panel in enumerate(panels, start=1):
-        traces, name, title = _PANELS[panel](found)
+        traces, name, title = _PANELS[panel](load)
         figure.add_traces(traces, rows=row, cols=1)
         unit = scale(figure.data[-len(traces) :], "y", name)
         figure.update_yaxes(**AXIS, title_text=unit.title(title), rangemode="tozero", row=row, col=1)
-    for begin_s, end_s in found.outages_s:
+    for begin_s, end_s in load.outages_s:
         figure.add_vrect(x0=begin_s, x1=end_s, fillcolor=GREY, opacity=0.25, line_width=0)
     figure.update_layout(**LAYOUT, height=120 + _HEIGHT * len(panels), uirevision="load")
     figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
@@ -42,43 +43,33 @@ def load_figure(found: Load) -> go.Figure:
 _Panel = tuple[list[dict[str, Any]], str, str]  # traces, the name whose suffix is the values' unit, the axis's title
 
 
-def _latency(found: Load) -> _Panel:
+def _latency(load: Load) -> _Panel:
     traces = [
         _line(one.name, one.t_s, one.ns, "x_ns", style(number).colour, "solid")
-        for number, one in enumerate(found.latencies)
+        for number, one in enumerate(load.latencies)
     ]
     return traces, "x_ns", "Latency"
 
 
-def _sojourn(found: Load) -> _Panel:
+def _queues(load: Load, columns: dict[str, str], unit: str, title: str) -> _Panel:
+    """Columns of each queue (name and words), the first solid and the second dotted. No marks are no line."""
     traces = [
-        _line(f"{queue.name}, {words}", queue.t_s, getattr(queue, name), "x_ns", _colour(number), dash)
-        for number, queue in enumerate(found.queues)
-        for name, words, dash in (("sojourn_p50_ns", "median", "solid"), ("sojourn_p99_ns", "99 %", "dot"))
+        _line(f"{queue.name}, {words}", queue.t_s, values, unit, _colour(number), dash)
+        for number, queue in enumerate(load.queues)
+        for (column, words), dash in zip(columns.items(), ("solid", "dot"), strict=True)
+        if (values := getattr(queue, column)).any() or unit != "packets"
     ]
-    return traces, "x_ns", "At the bottleneck"
+    return traces, unit, title
 
 
-def _queued(found: Load) -> _Panel:
-    traces = [
-        _line(f"{queue.name}, {words}", queue.t_s, getattr(queue, name), "x_bytes", _colour(number), dash)
-        for number, queue in enumerate(found.queues)
-        for name, words, dash in (("queued_mean_bytes", "mean", "solid"), ("queued_max_bytes", "largest", "dot"))
-    ]
-    return traces, "x_bytes", "Queue"
-
-
-def _hit(found: Load) -> _Panel:
-    traces = [
-        _line(f"{queue.name}, {name}", queue.t_s, getattr(queue, name), "packets", _colour(number), dash)
-        for number, queue in enumerate(found.queues)
-        for name, dash in (("marked", "solid"), ("dropped", "dot"))
-        if getattr(queue, name).any()
-    ]
-    return traces, "packets", "Packets"
-
-
-_PANELS = {"latency": _latency, "sojourn": _sojourn, "queued": _queued, "hit": _hit}
+_SOJOURN = {"sojourn_p50_ns": "median", "sojourn_p99_ns": "99 %"}
+_QUEUED = {"queued_mean_bytes": "mean", "queued_max_bytes": "largest"}
+_PANELS: dict[str, Callable[[Load], _Panel]] = {
+    "latency": _latency,
+    "sojourn": lambda load: _queues(load, _SOJOURN, "x_ns", "At the bottleneck"),
+    "queued": lambda load: _queues(load, _QUEUED, "x_bytes", "Queue"),
+    "hit": lambda load: _queues(load, {"marked": "marked", "dropped": "dropped"}, "packets", "Packets"),
+}
 
 
 def _colour(number: int) -> str:
