@@ -17,6 +17,7 @@ never block on a pipe while we wait for another tool.
 from __future__ import annotations
 
 import contextlib
+import functools
 import importlib
 import json
 import os
@@ -30,6 +31,7 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from pathlib import Path
 from types import TracebackType
@@ -64,6 +66,20 @@ def _dying_with_us() -> list[str]:
     if os.getpid() == 1:
         return []
     return ["setpriv", "--pdeathsig", "TERM", "--", "sh", "-c", _IF_PARENT_LIVES, str(os.getpid())]
+
+
+def _by_a_thread_that_stays(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
+    """Starts a process in a thread that lives as long as we do: the kernel takes the end of the thread that started it
+    for the end of its parent."""
+    if os.getpid() == 1 or threading.current_thread() is threading.main_thread():
+        return start()
+    return _starter().submit(start).result()
+
+
+@functools.cache
+def _starter() -> ThreadPoolExecutor:
+    os.register_at_fork(after_in_child=_starter.cache_clear)  # a forked child does not have the thread
+    return ThreadPoolExecutor(1, "start-tools")
 
 
 @contextlib.contextmanager
@@ -191,15 +207,17 @@ class Tool:
         command, environment = [*_dying_with_us(), *enter, *started(self.argv)], _environment()
         self._stderr = self._stderr_path.open("w+b") if self._stderr_path else tempfile.TemporaryFile()
         stdin = subprocess.PIPE if self._stdin else subprocess.DEVNULL
-        self._process = subprocess.Popen(
-            command,
-            stdin=stdin,
-            stdout=subprocess.PIPE,
-            stderr=self._stderr,
-            process_group=0,
-            env=environment,
-            cwd=self._cwd,
-            preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
+        self._process = _by_a_thread_that_stays(
+            lambda: subprocess.Popen(
+                command,
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=self._stderr,
+                process_group=0,
+                env=environment,
+                cwd=self._cwd,
+                preexec_fn=_as_a_copy(self.argv, self._netns_pid, environment),
+            )
         )
         threading.Thread(target=self._drain, name=f"read-{self.name}", daemon=True).start()
         try:

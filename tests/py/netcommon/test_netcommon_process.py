@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -197,3 +198,19 @@ def test_a_tool_that_a_signal_ends_is_reported_with_the_signal() -> None:
     argv = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
     with Tool(argv, name="box") as tool, pytest.raises(ToolError, match=r"'ready', killed by SIGKILL$"):
         tool.wait_event("ready", 20)
+
+
+def test_a_tool_outlives_the_thread_that_started_it() -> None:
+    """The kernel sends a parent's death signal when the thread ends that started the process."""
+    with contextlib.ExitStack() as stack:
+        tool = Tool(script("say(event='ready')\nsys.stdin.read()"), stdin=True)
+
+        def start() -> None:
+            stack.enter_context(tool).wait_event("ready", 60)
+
+        thread = threading.Thread(target=start)
+        thread.start()
+        thread.join()
+        with pytest.raises(ToolError, match="no answer in time"):
+            tool.finish(0.5)
+        assert tool.running()
