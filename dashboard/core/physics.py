@@ -6,16 +6,16 @@ on, each series has its own limit. A series that has different paths at differen
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
 from dashboard.core.grouping import Group
 from dashboard.core.intervals import finite
 from dashboard.core.runs import Json, behind_gateway
-from scenarios.plan import cells
+from scenarios.plan import cells, pair_path
 
-_RATE = ("rate_bps", "rate_trace")
+_RATE = ("rate_bps", "rate_trace", "pair_path")
 _RTT = ("delay_ns", "ba_delay_ns", "rtt_ns", "jitter", "ba_jitter", *_RATE, "ba_rate_bps", "access_rate_bps",
         "ba_access_rate_bps", "mtu")  # fmt: skip
 _KNEE = (*_RTT, "queue_bytes", "queue_packets")
@@ -76,6 +76,14 @@ def measured(groups: Sequence[Group], lines: Sequence[Guide]) -> tuple[Measured,
     return tuple(found)
 
 
+def bottleneck(params: Json) -> tuple[float, float]:
+    """The slowest of the paths that a flow crosses, [path] or its pair's own: rate in bit/s, and bytes of the queue in
+    front of it. Zeros without a rate."""
+    found = [[float(path.get(key) or 0) for key in ("rate_bps", "queue_bytes")] for path in pair_path.paths(params)]
+    rate, queue = min((one for one in found if one[0]), default=[0.0, 0.0], key=lambda one: one[0])
+    return rate, queue
+
+
 def full_bytes(rate_bps: float, round_trip_ns: float, queue_bytes: float) -> float:
     """The bytes that path and queue hold together."""
     return rate_bps * round_trip_ns / 8e9 + queue_bytes
@@ -86,8 +94,12 @@ def _plain(rows: Sequence[Json]) -> list[Json]:
 
 
 def _median(rows: Sequence[Json], column: str) -> float | None:
-    values = [float(row[column]) for row in rows if finite(row.get(column)) and row[column]]
-    return median(values) if values else None
+    return _middle(float(row[column]) for row in rows if finite(row.get(column)))
+
+
+def _middle(values: Iterable[float]) -> float | None:
+    known = [value for value in values if value]
+    return median(known) if known else None
 
 
 def _rtt(rows: Sequence[Json]) -> float | None:
@@ -95,13 +107,13 @@ def _rtt(rows: Sequence[Json]) -> float | None:
 
 
 def _rate(rows: Sequence[Json]) -> float | None:
-    return _median(rows, "rate_bps")
+    return _middle(bottleneck(row)[0] for row in rows)
 
 
 def _knee(rows: Sequence[Json]) -> float | None:
     """The window at which path and queue are full. None for a queue without a bound in bytes, which is never full, or
     full at a number of packets."""
-    rtt, rate, queue = _rtt(rows), _rate(rows), _median(rows, "queue_bytes")
+    rtt, rate, queue = _rtt(rows), _rate(rows), _middle(bottleneck(row)[1] for row in rows)
     return full_bytes(rate, rtt, queue) if rtt and rate and queue else None
 
 

@@ -15,6 +15,7 @@ from netcommon import result_rows, run_format, strangers
 from netcommon.errors import LfpError
 from netcommon.strangers import refuse_links
 from pktlogger import between
+from scenarios.plan import pair_path
 
 Json = dict[str, Any]
 SERVER = "server"  # folder of the far gateway's connection, in a trial with gateways
@@ -78,6 +79,7 @@ class Trial:
         other = {name: value for name, value in self.params.items() if f"ba_{name}" in self.params}
         params = self.params | {f"ba_{name}": value for name, value in other.items()}
         params |= {name: self.params[f"ba_{name}"] for name in other}
+        params |= {"pair_path": pair_path.turned(self.params.get("pair_path"))}
         named = {name: _sent_back(end) for name, end in (self.transfer.get(FLOWS) or {}).items()}
         transfer = self.transfer | _sent_back(self.transfer) | {FLOWS: named}
         summary, server = read_json(path / "summary.json"), read_json(path / SERVER / "summary.json")

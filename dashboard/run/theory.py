@@ -13,7 +13,9 @@ from math import sqrt
 
 from dashboard.core.asked import THROUGHPUT
 from dashboard.core.grouping import Group
+from dashboard.core.physics import bottleneck
 from dashboard.core.runs import Json, behind_gateway
+from scenarios.plan import pair_path
 
 Value = float | str
 HEADERS_BYTES = 40  # headers of IPv4 and TCP without options: MSS = MTU - 40
@@ -69,8 +71,8 @@ def _agree(lines: Sequence[tuple[tuple[Value, float], ...]]) -> bool:
 def erasure_bps(row: Json) -> float | None:
     """The greatest rate that passes a path which loses the share p: limit × (1 − p), the gateways' limit or the
     line's."""
-    limit, loss = row.get("gateway_rate_bps") or row.get("rate_bps"), row.get("loss_ppb")
-    return float(limit) * (1 - loss / 1e9) if limit and loss is not None else None
+    limit, loss = row.get("gateway_rate_bps") or bottleneck(row)[0], _loss(row)
+    return float(limit) * (1 - loss) if limit and loss is not None else None
 
 
 def window_bps(row: Json) -> float | None:
@@ -84,8 +86,19 @@ def mathis_bps(row: Json) -> float | None:
     have none: CUBIC and BBR do not obey it."""
     if row.get("congestion") not in RENO:
         return None
-    loss, rtt, mtu = row.get("loss_ppb"), _rtt_ns(row), row.get("mtu") or 1500
-    return _below_rate(row, (mtu - HEADERS_BYTES) * 8e9 / rtt * MATHIS / sqrt(loss / 1e9)) if loss and rtt else None
+    loss, rtt, mtu = _loss(row), _rtt_ns(row), row.get("mtu") or 1500
+    return _below_rate(row, (mtu - HEADERS_BYTES) * 8e9 / rtt * MATHIS / sqrt(loss)) if loss and rtt else None
+
+
+def _loss(row: Json) -> float | None:
+    """The share of packets that is lost at random, 0 … 1; None where a model loses them."""
+    lost = 0.0
+    for path in pair_path.paths(row):
+        ppb = path.get("loss_ppb")
+        if ppb is None:
+            return None
+        lost += (1 - lost) * ppb / 1e9
+    return lost
 
 
 def _rtt_ns(row: Json) -> float:
@@ -94,7 +107,7 @@ def _rtt_ns(row: Json) -> float:
 
 
 def _below_rate(row: Json, bps: float) -> float | None:
-    rate = row.get("rate_bps")
+    rate, _ = bottleneck(row)
     return None if rate and bps > rate else bps
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dashboard.core.physics import full_bytes
+from dashboard.core.physics import bottleneck, full_bytes
 from dashboard.core.runs import behind_gateway
 from dashboard.core.series import Series, nice_bin_ns
 from dashboard.core.theme import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILLION, scatter
@@ -65,11 +65,10 @@ def _add_steps(
 
 def _add_capacity(figure: Sheet, view: View, row: int) -> None:
     params = view.timeline.params
-    rate, queue, delay = (float(params.get(key) or 0) for key in ("rate_bps", "queue_bytes", "delay_ns"))
+    rate, queue = bottleneck(params)
     if not (rate and queue) or behind_gateway(params):
         return
-    round_trip = delay + float(params.get("ba_delay_ns") or delay)
-    held = full_bytes(rate, round_trip, queue)
+    held = full_bytes(rate, float(params.get("rtt_ns") or 0), queue)
     name = view.say("flight.full", size=readable.size(held, 3))
     figure.add_trace(
         scatter(
@@ -117,7 +116,7 @@ def add_passage(figure: Sheet, view: View, row: int) -> None:
 
 def _bin_of_packets_ns(view: View) -> float:
     """The width of a bin that holds about ten packets at the line rate. Shorter bins would show packets, not a rate."""
-    rate = float(view.timeline.params.get("rate_bps") or 0)
+    rate, _ = bottleneck(view.timeline.params)
     return 10 * float(view.timeline.params.get("mtu") or 1500) * 8e9 / rate if rate else 0.0
 
 
@@ -141,7 +140,7 @@ def add_throughput(figure: Sheet, view: View, row: int) -> None:
     else:
         _add_rate(figure, view, row, "rate.sent", tl.sent, SKY)
         _add_rate(figure, view, row, "rate.arrived", tl.arrived, ORANGE)
-    _add_level(figure, view, row, "rate.line", float(tl.params.get("rate_bps") or 0))
+    _add_level(figure, view, row, "rate.line", bottleneck(tl.params)[0])
 
 
 def add_tunnel(figure: Sheet, view: View, row: int) -> None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from dashboard.core.downsample import inside
 from dashboard.core.messages import Said, counted
+from dashboard.core.physics import bottleneck
 from dashboard.core.series import F64, I64
 from dashboard.timeline import one_end
 from dashboard.timeline.flow import Flow
@@ -101,7 +102,7 @@ def _line(timeline: Flow) -> Measure:
     limit = float(timeline.params.get("gateway_rate_bps") or 0)
     if limit:
         return Measure(limit, "slow.of_limit")
-    return Measure(float(timeline.params.get("rate_bps") or 0), "slow.of_line")
+    return Measure(bottleneck(timeline.params)[0], "slow.of_line")
 
 
 def _whole(timeline: Flow, line: Measure) -> Slow | None:

@@ -33,12 +33,17 @@ def transfer_s(setting: Scenario) -> float:
     if len(known) == 1:
         return _alone_s(setting)
     amounts = sum(one.setting.transfer.bytes or 0 for one in known)
-    shared_s = amounts * 8 / _rate_bps(setting.model_copy(update={"transfer": _without_window(setting)}))
+    shared_s = amounts * 8 / _rate_bps(_common(setting))
     return max(shared_s, *(one.start_ns / 1e9 + _alone_s(one.setting) for one in known))
 
 
 def _without_window(setting: Scenario) -> Transfer:
     return setting.transfer.model_copy(update={"window": None})
+
+
+def _common(setting: Scenario) -> Scenario:
+    """The setting with the path that all flows share, and no window."""
+    return setting.model_copy(update={"transfer": _without_window(setting), "pair": {}})
 
 
 def _alone_s(setting: Scenario) -> float:
@@ -53,7 +58,7 @@ def moved_bytes(setting: Scenario) -> float:
     """Expected amount of data without loss, of all flows. Together they move no more than the line carries."""
     known = flows.of(setting)
     if len(known) > 1:
-        line = _rate_bps(setting.model_copy(update={"transfer": _without_window(setting)})) * transfer_s(setting) / 8
+        line = _rate_bps(_common(setting)) * transfer_s(setting) / 8
         return min(sum(moved_bytes(one.setting) for one in known), len(flows.pairs(setting)) * line)
     if setting.transfer.bytes is not None:
         return _ways(setting) * setting.transfer.bytes
@@ -76,10 +81,12 @@ def _given_way_s(setting: Scenario) -> float:
     """How long a flow's bytes take at the rate that random loss allows (Padhye, Firoiu, Towsley, Kurose 1998), with the
     worst parameters that the path gets; 0 for flows without an amount, and without random loss."""
     transfer = setting.transfer
-    phases = list(zip(setting.path.phases("ab"), setting.path.phases("ba"), strict=True))
     ways = (0, 1) if _ways(setting) == 2 or transfer.request is not None else (0,)
-    share = max(_lost(pair[way]) for pair in phases for way in ways)
-    rtt_s = max(forth.delay_ns + back.delay_ns for forth, back in phases) / 1e9
+    share = rtt_s = 0.0
+    for path in flows.paths(setting):
+        phases = list(zip(path.phases("ab"), path.phases("ba"), strict=True))
+        share += max(_lost(pair[way]) for pair in phases for way in ways)
+        rtt_s += max(forth.delay_ns + back.delay_ns for forth, back in phases) / 1e9
     amount = transfer.bytes or (transfer.exchanges or 0) * _exchange_bytes(setting)
     if not 0 < share < 1 or not amount:
         return 0.0
@@ -107,15 +114,15 @@ def _exchange_bytes(setting: Scenario) -> int:
 def _exchange_s(setting: Scenario) -> float:
     """One request and its response on one stream: the round trip, the time on the line, and the hosts' share."""
     line_s = _exchange_bytes(setting) * 8 / _rate_bps(setting)
-    return setting.path.rtt_ns() / 1e9 + line_s + _HOSTS_S
+    return flows.rtt_ns(setting, 1) / 1e9 + line_s + _HOSTS_S
 
 
 def _rate_bps(setting: Scenario) -> float:
-    """The rate that line, window and gateways allow."""
-    ab, rtt_s = setting.path.direction("ab"), setting.path.rtt_ns() / 1e9
+    """The rate that lines, window and gateways allow the setting's only pair."""
+    rtt_s, lines = flows.rtt_ns(setting, 1) / 1e9, [path.direction("ab") for path in flows.paths(setting)]
     limits = (
-        _line_bps(setting, ab),
-        ab.access_rate_bps,
+        *(_line_bps(setting, line) for line in lines),
+        *(line.access_rate_bps for line in lines),
         setting.path.nic_rate,
         setting.gateway.rate,
         setting.gateway.host_rate,

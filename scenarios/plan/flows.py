@@ -15,7 +15,7 @@ from typing import Any
 from netcommon import quantity
 from scenarios.plan.document import EXCLUSIVE
 from scenarios.plan.gateway import Gateway
-from scenarios.plan.model import MOST_FLOWS, Flow, Scenario
+from scenarios.plan.model import MOST_FLOWS, Flow, Pair, Scenario
 from scenarios.plan.path import OwnPath, PathTable
 from scenarios.plan.transfer import Transfer
 
@@ -26,7 +26,7 @@ _NOT_TOLD = ("congestion", "sample", "interval", "timeout", "zerocopy", "length"
 @dataclass(frozen=True)
 class One:
     """A flow. The flow of [transfer] has ``number`` 0 and ``name`` MAIN. ``setting``: the scenario as if this flow were
-    alone, with its transfer and the gateways of its pair."""
+    alone, with its transfer, and the gateways and the own path of its pair."""
 
     number: int
     name: str
@@ -69,6 +69,14 @@ def shares_gateway(setting: Scenario, pair: int) -> bool:
     return not (own and own.gateway)
 
 
+def meets_events(setting: Scenario, pair: int) -> bool:
+    """Whether a pair is behind the gateways to which [[event]] happens: those of the first pair that has any."""
+    first = next((one for one in pairs(setting) if gateway_of(setting, one).kind != "none"), None)
+    if first is None or first == pair:
+        return first is not None
+    return gateway_of(setting, first).has_nodes and shares_gateway(setting, first) and shares_gateway(setting, pair)
+
+
 def own_path(setting: Scenario, pair: int) -> OwnPath | None:
     """The path that a pair has of its own in front of [path], with what [path] says for the whole network."""
     own = setting.pair.get(str(pair))
@@ -108,7 +116,10 @@ def rtt_ns(setting: Scenario, pair: int) -> int:
 
 
 def _alone(setting: Scenario, flow: Transfer) -> Scenario:
-    own: dict[str, Any] = {"transfer": flow, "gateway": gateway_of(setting, pair_of(flow)), "flow": {}, "pair": {}}
+    number = pair_of(flow)
+    pair = setting.pair.get(str(number))
+    own: dict[str, Any] = {"transfer": flow, "gateway": gateway_of(setting, number), "flow": {}}
+    own["pair"] = {"1": Pair(path=pair.path)} if pair and pair.path else {}
     return setting.model_copy(update=own)
 
 

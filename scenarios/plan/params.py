@@ -42,7 +42,6 @@ def of(trial: Trial) -> dict[str, Scalar]:
         "rtt_ns": flows.rtt_ns(setting, main.pair),
         **_path_columns(path),
         **gateway_columns(main.setting.gateway),
-        "events": events.text(setting.event if main.setting.gateway.kind != "none" else ()),
         "cpu_of": setting.cpu.of if setting.cpu.has_price else None,
         "cpu_call_ns": setting.cpu.call,
         "cpu_rate_bps": setting.cpu.rate or None,
@@ -87,6 +86,7 @@ def _flow_columns(flow: One, setting: Scenario) -> dict[str, Scalar]:
         "start_ns": flow.start_ns,
         "beside": flows.beside(setting, flow.number, default),
         "pair_path": flows.path_text(setting, flow.pair),
+        "events": events.text(setting.event if flows.meets_events(setting, flow.pair) else ()),
     }
 
 

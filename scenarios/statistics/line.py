@@ -1,6 +1,6 @@
 """The rate of a path's slowest stage over time, from a trial's params.json; and the policer in front of the bottleneck.
 The stages are the sender's network interface, access line, bottleneck (all channels together), pacer, drain and
-harmonizer."""
+harmonizer, of [path] and of the pair's own path."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scenarios.plan import policer
+from scenarios.plan import pair_path, policer
 from scenarios.plan.path import Direction, PathTable
 from scenarios.plan.policer import Policer
 
@@ -38,6 +38,18 @@ def rates(params: Mapping[str, Any]) -> list[Step]:
 
 def stages(params: Mapping[str, Any]) -> list[Stage]:
     """The same with the policers."""
+    path, *own = [_of_path(one) for one in pair_path.paths(params)]
+    return [_in_a_row(stage, before[0]) for stage in path for before in own] if own else path
+
+
+def _in_a_row(stage: Stage, before: Stage) -> Stage:
+    """A stage of [path] behind the pair's own path, which never changes. What passes two policers is not known."""
+    traced = stage.traced or before.traced or bool(stage.policer and before.policer)
+    bounds = [one.rate_bps for one in (stage, before) if one.rate_bps]
+    return Stage(stage.since_ns, 0.0 if traced else min(bounds, default=0.0), traced, stage.policer or before.policer)
+
+
+def _of_path(params: Mapping[str, Any]) -> list[Stage]:
     known = {key: f"{params[f'{key}_bps']}bit" for key in _STAGES if params.get(f"{key}_bps")}
     known |= {key: params[key] for key in ("channels", "change", "pace_packets") if params.get(key)}
     framed_bits = 8 * ((params.get("mtu") or 1500) + ON_THE_WIRE.get(str(params.get("framing")), 0))

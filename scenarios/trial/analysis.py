@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ANALYSE_TIMEOUT_S = 600.0
-_MOST_OUTAGES, _FOR_EVER_NS = 1024, 2**61
+_MOST_OUTAGES, _FOR_EVER_NS = 1024, 2**62
 _WAYS: tuple[Literal["ab", "ba"], ...] = ("ab", "ba")
 BOX = "box"  # the capture point that is not an interface; also the name of its folder and of its file
 TUNNEL_POINTS = ("gw1-out", "gw2-in")
@@ -99,13 +99,11 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
 
 
 def outage_spans(folder: Path) -> list[str]:
-    """The outages of a trial's path that ended, by CLOCK_REALTIME; at most as many as pktlogger takes."""
+    """The outages between the hosts that are captured, as far as they ended, by CLOCK_REALTIME; at most as many as
+    pktlogger takes."""
     box, params = (read_json(folder / f"{name}.json") or {} for name in ("delay", "params"))
-    began_ns = (box.get("clock") or {}).get("realtime_ns")
-    if not began_ns:
-        return []
-    spans = [one for one in recovery.outages(params) if one[1] < _FOR_EVER_NS]
-    return [f"{int(began_ns) + begin}-{int(began_ns) + end}" for begin, end in spans[:_MOST_OUTAGES]]
+    spans = [one for one in recovery.of_boxes(params, box, "realtime") if one[1] < _FOR_EVER_NS]
+    return [f"{begin}-{end}" for begin, end in spans[:_MOST_OUTAGES]]
 
 
 def _late_ns(path: PathTable) -> int:

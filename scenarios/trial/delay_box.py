@@ -7,8 +7,8 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -70,10 +70,10 @@ def box(
 @dataclass(frozen=True)
 class Boxes:
     """The running boxes of a trial by the number of their hop; none where hosts exist with a path of their own.
-    ``of_pairs``: the hops that are a pair's own path."""
+    ``of_pairs``: the pairs whose own paths they are, by hop; other hops are [path]'s."""
 
     boxes: Mapping[int, Box]
-    of_pairs: Collection[int] = ()
+    of_pairs: Mapping[int, int] = field(default_factory=dict)
 
     def of_path(self) -> list[Box]:
         """The boxes that have [path]'s parameters."""
@@ -92,11 +92,15 @@ class Boxes:
         return bool(over)
 
     def stop(self) -> dict[str, Any]:
-        """Ends the boxes. Returns the ``end`` object of the first, which has those of further hops under ``hops``."""
+        """Ends the boxes. Returns the ``end`` object of the first, which has those of further hops under ``hops``; that
+        of a pair's own path has its number as ``pair``."""
         if not self.boxes:
             return {"verdict": {"valid": True, "reasons": []}, "statistics": {}}
-        first, *others = (box.stop() for box in self.boxes.values())
+        first, *others = (box.stop() | self._whose(hop) for hop, box in self.boxes.items())
         return first | ({"hops": others} if others else {})
+
+    def _whose(self, hop: int) -> dict[str, int]:
+        return {"pair": self.of_pairs[hop]} if hop in self.of_pairs else {}
 
 
 @contextlib.contextmanager

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcommon import trial_tables
+from scenarios.plan import pair_path
 from scenarios.plan.columns import STALLED
 from scenarios.trial.files import read_json, write_json
 
@@ -201,12 +202,13 @@ def write(folder: Path) -> None:
     tunnel = folder / "tunnel.parquet"
     near, far = _tunnel(trial_tables.read(tunnel)) if tunnel.exists() else (None, None)
     params = read_json(folder / "params.json") or {}
-    path_ns = int(params.get("delay_ns") or 0)
-    back_ns = params.get("ba_delay_ns")
-    round_ns = path_ns + (path_ns if back_ns is None else int(back_ns))
+    paths = pair_path.paths(params)
+    path_ns = sum(int(path.get("delay_ns") or 0) for path in paths)
+    back_ns = [path.get("ba_delay_ns", path.get("delay_ns")) for path in paths]
+    round_ns = path_ns + sum(int(delay or 0) for delay in back_ns)
     sides = _sides(t_in, t_out, octets, near, far, path_ns) if near and far and flow.size else None
     times = (near.t_ns if near else None, far.t_ns if far else None)
-    missed = _missed(folder) if tunnel.exists() else None
+    missed = _missed(folder) if tunnel.exists() and len(paths) == 1 else None  # another box has no record
     found = {}
     for one in np.unique(flow):
         own = flow == one

@@ -1,14 +1,15 @@
 """What the line of a trial's path lets through over time, for ``pktlogger analyse --line`` (FORMAT.md section 6,
 "line"): what the delay box has recorded, or without a record what the scenario says. So netem's line is known as well.
-The scenario also adds what the box cannot know: the sender's network interface, further boxes in a row, and what system
-calls cost the hosts.
+The scenario also adds what the box cannot know: the sender's network interface, further boxes in a row, the path that
+the captured pair has of its own, and what system calls cost the hosts.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -28,7 +29,7 @@ _QUEUES_BEHIND = ("pace", "pace_packets", "drain_rate", "harmonize", "bunch")
 
 def write(setting: Scenario, folder: Path, record: Path) -> None:
     """Writes TABLE into the trial's ``folder``. ``record``: the folder with the box's record, if there is one."""
-    write_json(folder / TABLE, of_trial(setting, read_json(record / "record.json"), _began_ns(folder)))
+    write_json(folder / TABLE, of_trial(setting, read_json(record / "record.json"), *_began_ns(folder)))
 
 
 def turned(line: dict[str, Any]) -> dict[str, Any]:
@@ -38,30 +39,62 @@ def turned(line: dict[str, Any]) -> dict[str, Any]:
     return line | {"ab": line["ba"], "ba": line["ab"]} | answers
 
 
-def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int) -> dict[str, Any]:
+def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int, own_began_ns: int = 0) -> dict[str, Any]:
     """The line of a path between two hosts, from the sender's to the receiver's first. ``began_ns``: time 0 of the
-    box's clock, by the captures' clock."""
+    box's clock, by the captures' clock; ``own_began_ns``: the same for the box of the pair's own path."""
     recorded = (record or {}).get("line")
     found = recorded or {way: of_path(setting.path, way, began_ns) for way in WAYS}
     nic, hops = setting.path.nic_rate or math.inf, setting.topology.hops or 1
     in_front = {"ab": any(nic < _number(step["rate_bps"]) for step in found["ab"]), "ba": False}
     for step in found["ab"]:
         step["rate_bps"] = _finite(min(nic, _number(step["rate_bps"])))
-    own = flows.own_path(setting, 1)
+    paths, slowest = [setting.path], {way: [setting.path] for way in WAYS}
+    if own := flows.own_path(setting, 1):
+        paths.append(own)
+        for way in WAYS:
+            other = of_path(own, way, own_began_ns)
+            slower = _slower(found[way], other), _slower(other, found[way])
+            slowest[way] = [path for path, others in zip(paths, reversed(slower), strict=True) if not all(others)]
+            in_front[way] |= way == "ab" and any(slower[1])
+            found[way] = _joined(found[way], other)
     for way in WAYS:
-        line = own.direction(way).all_channels_bps if own else 0
         for step in found[way]:
-            step["queues_behind"] = step["queues_behind"] or hops > 1 or own is not None
-            step["rate_bps"] = _finite(min(line or math.inf, _number(step["rate_bps"])))
+            step["queues_behind"] = step["queues_behind"] or hops > 1
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
     answers = {
-        "per_flow": {way: _per_flow(setting.path, way) for way in WAYS},
+        "per_flow": {way: all(_per_flow(path, way) for path in slowest[way]) for way in WAYS},
         "in_front": in_front,
-        "policer": {way: _policer(setting.path, way) for way in WAYS},
-        "marker": {way: _marker(setting.path, way) for way in WAYS},
+        "policer": {way: _policer(paths, way) for way in WAYS},
+        "marker": {way: _marker(paths, way) for way in WAYS},
     }
     return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
+
+
+def _at_each(steps: Sequence[Step], others: Sequence[Step]) -> list[tuple[int, Step, Step]]:
+    """The steps of two lines in a row, at each time when either changes. Before its first step a line has that one."""
+    times = [[int(step["t_ns"]) for step in line] for line in (steps, others)]
+    return [
+        (t_ns, steps[max(bisect_right(times[0], t_ns) - 1, 0)], others[max(bisect_right(times[1], t_ns) - 1, 0)])
+        for t_ns in sorted({*times[0], *times[1]})
+    ]
+
+
+def _slower(steps: Sequence[Step], others: Sequence[Step]) -> list[bool]:
+    """Whether the first of two lines is the slower one, each time."""
+    each = _at_each(steps, others)
+    return [_number(one["rate_bps"]) < _number(other["rate_bps"]) for _, one, other in each]
+
+
+def _joined(steps: Sequence[Step], others: Sequence[Step]) -> list[Step]:
+    """Two lines in a row as one, whose rate is the slower one's."""
+    joined = []
+    for t_ns, one, other in _at_each(steps, others):
+        slow, fast = (other, one) if _number(other["rate_bps"]) < _number(one["rate_bps"]) else (one, other)
+        by_packets = [bound for bound in (one["packets_per_s"], other["packets_per_s"]) if bound]
+        found = {"t_ns": t_ns, "packets_per_s": min(by_packets, default=None), "queues_behind": True}
+        joined.append({**slow, **found, "mean": slow["mean"] or fast["mean"]})
+    return joined
 
 
 def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:
@@ -69,7 +102,13 @@ def _per_flow(path: PathTable, way: Literal["ab", "ba"]) -> bool:
     return all(str(phase.values["aqm"]).partition(":")[0] in PER_FLOW_AQM for phase in path.phases(way))
 
 
-def _policer(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | None:
+def _policer(paths: Sequence[PathTable], way: Literal["ab", "ba"]) -> dict[str, Any] | None:
+    """The slowest policer of a direction over paths in a row."""
+    found = (_policer_of(path, way) for path in paths)
+    return min(filter(None, found), key=lambda one: int(one["rate_bps"]), default=None)
+
+
+def _policer_of(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | None:
     """The policer of a direction: its rate, and whether it marks the excess where packets are ECN-capable. After
     changes the largest rate counts. None unless there is a policer all the time."""
     texts = [str(phase.values["aqm"]).partition(":") for phase in path.phases(way)]
@@ -82,9 +121,11 @@ def _policer(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | None
     }
 
 
-def _marker(path: PathTable, way: Literal["ab", "ba"]) -> str | None:
-    """What marks packets, where anything does; None where a policer and queue management follow each other."""
-    policers = {str(phase.values["aqm"]).partition(":")[0] == policer.NAME for phase in path.phases(way)}
+def _marker(paths: Sequence[PathTable], way: Literal["ab", "ba"]) -> str | None:
+    """What marks packets, where anything does; None where a policer and queue management follow each other, in time
+    or along the path."""
+    names = {str(phase.values["aqm"]).partition(":")[0] for path in paths for phase in path.phases(way)}
+    policers = {name == policer.NAME for name in names if name != "none" or len(names) == 1}
     return ("policer" if policers.pop() else "aqm") if len(policers) == 1 else None
 
 
@@ -132,9 +173,12 @@ def _step(phase: Direction, framing: str, t_ns: int, bottleneck_bps: float) -> S
     }
 
 
-def _began_ns(folder: Path) -> int:
+def _began_ns(folder: Path) -> tuple[int, int]:
+    """Time 0 of [path]'s box and of the box of pair 1's own path, by CLOCK_REALTIME; 0: unknown."""
     box = read_json(folder / "delay.json") or {}
-    return int((box.get("clock") or {}).get("realtime_ns") or 0)
+    own: dict[str, Any] = next((one for one in box.get("hops") or () if one.get("pair") == 1), {})
+    path_ns, own_ns = (int((one.get("clock") or {}).get("realtime_ns") or 0) for one in (box, own))
+    return path_ns, own_ns
 
 
 def _number(bound: float | None) -> float:

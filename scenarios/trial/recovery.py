@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from comet_delay.only import ALL
 from netcommon import quantity
-from scenarios.plan import events
+from scenarios.plan import events, pair_path
 from scenarios.plan.path import PathTable
 from scenarios.trial import arrivals, clock
 from scenarios.trial.concerned import Concerned, by
@@ -44,6 +44,7 @@ _ALL = 10**9  # a loss of 100 %, ppb
 _KEYS = ("loss", "loss_after")
 I64 = NDArray[np.int64]
 Outage = tuple[int, int]  # begin and end, ns
+Clock = Literal["monotonic", "realtime"]
 Interval = Sequence[int]  # begin, end, ns since the receiver's t0; bytes
 Series = tuple[I64, I64]  # moments, ns since the receiver's t0; the octets that had come before each
 
@@ -74,9 +75,8 @@ def of_trial(
     intervals = receiver.get("intervals")
     if not intervals or not box.get("clock"):
         return []
-    # The box counts outages from its clock's moment, the receiver its intervals from t0; both are CLOCK_MONOTONIC.
-    shift_ns = box["clock"]["monotonic_ns"] - receiver["t0_monotonic_ns"]
-    moved = [(begin + shift_ns, end + shift_ns) for begin, end in _disturbed(params, concerned)]
+    t0_ns = receiver["t0_monotonic_ns"]
+    moved = [(begin - t0_ns, end - t0_ns) for begin, end in _disturbed(params, box, concerned)]
     series = of_arrivals(came[0] - receiver["t0_realtime_ns"], came[1]) if came else of_intervals(intervals)
     within = [one for one in moved if one[1] > 0 and one[0] < series[0][-1]]
     found = recoveries(series, within, int(params.get("rtt_ns") or 0), exact=came is not None)
@@ -111,7 +111,7 @@ def of_flows(folder: Path) -> dict[str, list[dict[str, Any]]]:
     each = [(str(params.get("flow_name") or "main"), params, transfer)]
     each += [(flow["flow_name"], params | flow, ends.get(flow["flow_name"], {})) for flow in beside]
     origin_ns = clock.origin_ns(transfer, "monotonic")
-    if not _disturbed(params) or origin_ns is None:
+    if not any(_disturbed(own, box) for _, own, _ in each) or origin_ns is None:
         return {}
     return {
         name: of_trial(
@@ -191,9 +191,41 @@ def outages(params: Mapping[str, Any], concerned: Concerned | None = None) -> li
     )
 
 
-def _disturbed(params: Mapping[str, Any], concerned: Concerned | None = None) -> list[Outage]:
-    """The outages of a path, and the times in which an event took a gateway away."""
-    return _joined([*outages(params, concerned), *events.spans(str(params.get("events") or "none"))])
+def has_outages(params: Mapping[str, Any]) -> bool:
+    """Whether the path of a flow has outages, [path] or its pair's own."""
+    return any(outages(path) for path in pair_path.paths(params))
+
+
+def of_boxes(
+    params: Mapping[str, Any], box: Mapping[str, Any], which: Clock, concerned: Concerned | None = None
+) -> list[Outage]:
+    """The outages of all delay boxes that a flow crosses, [path]'s and its pair's own, by a clock. ``box``: the end of
+    the first box, with those of the others under ``hops``. Boxes without a clock are left out."""
+    return _joined(
+        (began_ns + begin, began_ns + end)
+        for path, began_ns in _crossed(params, box, which)
+        for begin, end in outages(path, concerned)
+    )
+
+
+def _disturbed(params: Mapping[str, Any], box: Mapping[str, Any], concerned: Concerned | None = None) -> list[Outage]:
+    """The outages of a flow's path, and the times in which an event took a gateway away, by CLOCK_MONOTONIC."""
+    began_ns = int((box.get("clock") or {}).get("monotonic_ns") or 0)
+    away = [(began_ns + begin, began_ns + end) for begin, end in events.spans(str(params.get("events") or "none"))]
+    return _joined([*of_boxes(params, box, "monotonic", concerned), *away])
+
+
+def _crossed(
+    params: Mapping[str, Any], box: Mapping[str, Any], which: Clock
+) -> Iterator[tuple[Mapping[str, Any], int]]:
+    """The parameters of each path that a flow crosses, and time 0 of its box."""
+    path, *own = pair_path.paths(params)
+    found = [(path, box)]
+    for hop in box.get("hops") or ():
+        found += [(one, hop) for one in own if hop.get("pair") == (params.get("pair") or 1)]
+    for one, end in found:
+        if began_ns := (end.get("clock") or {}).get(f"{which}_ns"):
+            yield one, int(began_ns)
 
 
 def _joined(found: Iterable[Outage]) -> list[Outage]:

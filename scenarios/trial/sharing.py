@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netcommon import trial_tables
+from scenarios.plan import pair_path
 from scenarios.plan.columns import REVERSE
 from scenarios.plan.path import PathTable
 from scenarios.statistics import fairness, rfc6349
@@ -73,7 +74,10 @@ def of_trial(folder: Path, *, back: bool = False) -> Shared | None:
     known = known or fairness.counts({flow.name: flow.end for flow in flows}, offset_ns)
     if len({flow.params.get("pair") or 1 for flow in flows}) > 1 or end.get("plain") or back:
         params = params | {"nic_rate_bps": None}  # no NIC is common to all flows; plain TCP's has no limit
-    return fairness.shared(known, _bound_bps(_turned(params) if back else params, flows[0].end), least=1)
+    behind = [own for flow in flows if back and (own := pair_path.of(flow.params))]  # in front of [path] otherwise
+    params = params | {"pair_path": None}
+    bound_bps = _bound_bps(_turned(params) if back else params, flows[0].end)
+    return fairness.shared(known, None if any(_delay_varies(_turned(own)) for own in behind) else bound_bps, least=1)
 
 
 def _turned(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -196,7 +196,8 @@ def _measure(
         write_json(folder / "gateway.json", found)
     priced = trial.setting.cpu.has_price
     shaken = bool(trial.setting.event)
-    why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept, priced, shaken)
+    down = {int(row["pair"] or 1) for row in params.rows(trial) if recovery.has_outages(row)}
+    why = reasons(before, after, ends.box, ends.capture, ends.transfer, found, slept, priced, shaken, down)
     not_taken = sysctls.refused(profile, back)
     why += [Reason("profile", f"profile {profile.name}: {text}", "TCP settings refused") for text in not_taken]
     ran = asked.facts(trial.setting, ends.transfer)
@@ -277,7 +278,7 @@ def path_up(
             )
             boxes[hop] = stack.enter_context(made)
         net.attach_wan(profiles.of(trial.setting.profile))
-        yield Boxes(boxes, [hop for hop in boxes if net.pair_of(hop)])
+        yield Boxes(boxes, {hop: pair for hop in boxes if (pair := net.pair_of(hop))})
 
 
 def _observe(net: Network) -> Observation:

@@ -5,7 +5,7 @@ This module reads only what was observed before and after the transfer, so every
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -71,11 +71,12 @@ def reasons(
     witness: Mapping[str, Any] | None = None,
     priced: bool = False,
     shaken: bool = False,
+    down: Collection[int] = (),
 ) -> list[Reason]:
     """The reasons why the trial does not count. ``box``, ``capture``, ``transfer``: the tools' ``end`` lines;
     ``gateways``: the content of gateway.json; ``witness``: the witness's figures, None in virtual time. ``priced``: the
     scenario says what system calls cost ([cpu]), so a busy program is as intended. ``shaken``: [[event]] has disturbed
-    gateways, as intended."""
+    gateways, as intended. ``down``: the pairs whose path has outages, as intended."""
     causes = of_path(before.counters, after.counters, box, witness)
     causes += [reason for name, end in ways(transfer).items() for reason in _transfer(end, name)]
     causes += [
@@ -86,7 +87,8 @@ def reasons(
     causes += _capture(capture)
     causes += _tcp_memory(before.tcp_memory, after.tcp_memory, virtual=witness is None)
     sites = [gateways or {}, *((gateways or {}).get("others") or {}).values()]
-    causes += [reason for site in sites for reason in _gateways(site, _has_outages(box), shaken)]
+    for site, pairs in zip(sites, _behind(gateways or {}), strict=True):
+        causes += _gateways(site, not pairs.isdisjoint(down), shaken)
     causes += _cpu(before.cpu, after.cpu)
     if priced:
         return causes
@@ -179,10 +181,11 @@ _GATEWAY_ERRORS = (
 )
 
 
-def _has_outages(box: dict[str, Any]) -> bool:
-    """Whether the path's loss model makes outages, which a tunnel then has to have."""
-    ways = (box.get("parameters") or {}).values()
-    return any(str(way.get(key)).startswith("time:") for way in ways for key in ("loss", "loss_after"))
+def _behind(gateways: dict[str, Any]) -> list[set[int]]:
+    """The pairs behind the first pair's gateways of gateway.json, and behind each of the ``others``."""
+    behind: dict[str, int] = gateways.get("behind") or {"1": 1}
+    firsts = [int(gateways.get("pair") or 1), *map(int, gateways.get("others") or {})]
+    return [{int(pair) for pair, leads in behind.items() if leads == first} for first in firsts]
 
 
 _OF_EVENTS = ("outages", "tx_failed", "half_open_expired")  # unavoidable while a peer is away

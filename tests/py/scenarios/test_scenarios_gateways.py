@@ -12,6 +12,7 @@ from scenarios.network.topology import Topology
 from scenarios.plan import params
 from scenarios.plan.plan import Plan, load_plan
 from scenarios.run.manifest import replan
+from scenarios.trial import recovery
 from scenarios.trial.validity import CpuTimes, Observation, reasons
 
 CASES = """
@@ -98,13 +99,32 @@ def test_what_a_gateway_dropped_makes_a_trial_invalid() -> None:
     assert not [reason for reason in priced if reason.kind == "cpu"]
 
 
-@pytest.mark.parametrize(("loss", "texts"), [("0.1%", ["near gateway: 1 outages of the tunnel"]), ("time:1s-3s", [])])
-def test_an_outage_of_the_tunnel_counts_unless_the_path_was_to_have_one(loss: str, texts: list[str]) -> None:
+@pytest.mark.parametrize(("down", "texts"), [((), ["near gateway: 1 outages of the tunnel"]), ((1,), [])])
+def test_an_outage_of_the_tunnel_counts_unless_the_path_was_to_have_one(
+    down: tuple[int, ...], texts: list[str]
+) -> None:
     quiet = Observation({}, {}, CpuTimes(0, 0, 0), TcpMemory(short=False, times=0))
-    box = {"verdict": {"valid": True, "reasons": []}, "parameters": {"ab": {"loss": loss, "loss_after": "0%"}}}
+    box = {"verdict": {"valid": True, "reasons": []}}
     end = {"relay": {"near_accepted": 1}, "tunnel": {"outages": 1}}
-    found = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}})
+    found = reasons(quiet, quiet, box, {}, {}, {"kind": "lft", "near": end, "far": {}}, down=down)
     assert [reason.text for reason in found] == texts
+
+
+def test_an_outage_of_one_pairs_own_path_excuses_no_other_pairs_tunnel() -> None:
+    quiet = Observation({}, {}, CpuTimes(0, 0, 0), TcpMemory(short=False, times=0))
+    box = {"verdict": {"valid": True, "reasons": []}}
+    end = {"relay": {"near_accepted": 1}, "tunnel": {"outages": 1}}
+    site = {"kind": "lft", "near": end, "far": {}}
+    both = site | {"pair": 1, "behind": {"1": 1, "2": 2, "3": 1}, "others": {"2": site}}
+    for down, count in (((2,), 1), ((3,), 1), ((2, 3), 0)):
+        assert len(reasons(quiet, quiet, box, {}, {}, both, down=down)) == count
+
+
+def test_a_change_to_a_loss_of_everything_and_a_pairs_own_outage_are_outages_of_a_path() -> None:
+    for outage in ({"loss": "time:1s-2s"}, {"change": "1s loss=100%; 2s loss=0"}, {"pair_path": "loss=time:1s-2s"}):
+        assert recovery.has_outages(outage)
+    for other in ({"loss": "1%"}, {"pair_path": "delay=5ms"}, {}):
+        assert not recovery.has_outages(other)
 
 
 def test_the_papers_scenarios_have_all_their_series() -> None:

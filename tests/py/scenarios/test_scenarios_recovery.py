@@ -13,7 +13,7 @@ from netcommon import binaries
 from netcommon.errors import UsageError
 from scenarios.plan import params, profiles
 from scenarios.plan.plan import load_plan
-from scenarios.trial import concerned, recovery, transfer_tool
+from scenarios.trial import analysis, concerned, recovery, transfer_tool
 
 MS, S = 10**6, 10**9
 STEP = 100 * MS
@@ -133,6 +133,30 @@ def test_one_outage_begins_at_one_time_in_all_flows_of_a_trial(tmp_path: Path) -
     assert [(one["begin_ns"], one["end_ns"]) for (one,) in found.values()] == [(11 * S, 12 * S)] * 2
     recovery.write(tmp_path)
     assert json.loads((tmp_path / recovery.TABLE).read_text()) == {"v": recovery.VERSION, "flows": found}
+
+
+def test_an_outage_of_a_pairs_own_path_is_of_its_flows_alone_and_by_its_own_boxs_clock(tmp_path: Path) -> None:
+    told = {"t0_monotonic_ns": 101 * S, "intervals": intervals((100, 1000), (20, 0), (100, 1000))}
+    end: dict[str, Any] = {"sender": {"t0_monotonic_ns": 101 * S}, "receiver": told}
+    hops = [{"clock": {"monotonic_ns": 99 * S, "realtime_ns": 999 * S}}]
+    hops += [{"pair": 2, "clock": {"monotonic_ns": 100 * S - 5 * MS, "realtime_ns": 1000 * S - 5 * MS}}]
+    files = {
+        "params": {"loss": "time:1s-1500ms", "pair": 1, "pair_path": None},
+        "transfer": end | {"flows": {"far": end, "near": end}},
+        "delay": {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 1000 * S}, "hops": hops},
+        "flows": [
+            {"flow_name": "far", "pair": 2, "pair_path": "delay=60ms ba_loss=time:12s-13s"},
+            {"flow_name": "near", "pair": 3, "pair_path": None},
+        ],
+    }
+    for name, content in files.items():
+        (tmp_path / f"{name}.json").write_text(json.dumps(content))
+    met = {name: [(one["begin_ns"], one["end_ns"]) for one in own] for name, own in recovery.of_flows(tmp_path).items()}
+    both = (0, 500 * MS)
+    assert met == {"main": [both], "far": [both, (11 * S - 5 * MS, 12 * S - 5 * MS)], "near": [both]}
+    assert analysis.outage_spans(tmp_path) == [f"{1001 * S}-{1001 * S + 500 * MS}"]
+    (tmp_path / "params.json").write_text(json.dumps(files["flows"][0]))
+    assert analysis.outage_spans(tmp_path) == [f"{1012 * S - 5 * MS}-{1013 * S - 5 * MS}"]
 
 
 def packets(*stretches: tuple[int, int, int]) -> recovery.Series:
