@@ -26,12 +26,14 @@ Status = dict[str, Any]
 
 class Digests:
     """A context manager. Leaving it after an error, such as Ctrl-C, ends the analyses under way first, which it finds
-    in the ledger. ``done_fd``: an eventfd that counts finished analyses."""
+    in the ledger. ``done_fd``: an eventfd that counts finished analyses. ``ending``: whether analyses fail because they
+    are ended."""
 
     def __init__(self, ledger: Ledger, jobs: int) -> None:
         self._ledger = ledger
         self._pool = ThreadPoolExecutor(jobs, "digest")
         self._begun: list[Future[Status]] = []
+        self.ending = False
         self.done_fd = os.eventfd(0)
 
     def begin(self, work: Callable[[], Status]) -> Future[Status]:
@@ -46,7 +48,8 @@ class Digests:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        self._pool.shutdown(wait=error is None)
+        self.ending = error is not None
+        self._pool.shutdown(wait=not self.ending, cancel_futures=self.ending)
         while wait(self._begun, timeout=_LOOK_S).not_done:
             for process in self._ledger.running():
                 if process.name.startswith(_TOOL):

@@ -124,7 +124,7 @@ def run_all(
                 running.append(start(waiting.pop(0), everything))
             for one in [one for one in running if not one.status and _is_over(one)]:
                 one.guest_s = time.monotonic() - one.began_s
-                one.status = digests.begin(functools.partial(_digested, one, ledger))
+                one.status = digests.begin(functools.partial(_digested, one, ledger, digests))
             for one in [one for one in running if one.status and one.status.done()]:
                 running.remove(one)
                 with _full_disk_said(run_dir):
@@ -225,7 +225,7 @@ def _folder(one: Running) -> Path:
     return one.guest.share / "trials" / f"{one.trial.number:04d}"
 
 
-def _digested(running: Running, ledger: Ledger) -> Status:
+def _digested(running: Running, ledger: Ledger, digests: Digests) -> Status:
     """Makes the tables of a trial whose guest is off. It runs in a thread of its own."""
     folder = _folder(running)
     try:
@@ -242,6 +242,8 @@ def _digested(running: Running, ledger: Ledger) -> Status:
             trial.digest_failed(running.settled, folder, ledger)
         return status
     except LfpError as error:
+        if digests.ending:
+            raise
         if shutil.disk_usage(running.guest.share).free < _ROOM_BYTES:
             raise OSError(errno.ENOSPC, str(error)) from error
         if error.status != EXIT_FAILED:

@@ -87,6 +87,7 @@ def test_an_interruption_ends_analyses_at_once_and_the_run_goes_on(scenario: Pat
         finally:
             process.kill()
     analyses = noted.read_text().split()
+    assert len(analyses) == 2, "an analysis that is ended is not begun again"
     assert not [pid for pid in analyses if Path(f"/proc/{pid}").exists()]
     (run,) = runs.iterdir()
     assert not list(run.glob("trials/*")) and not list(run.glob("trials/.*"))

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -122,6 +123,25 @@ def test_the_first_signal_unwinds_and_later_ones_do_not_cut_it_short(number: sig
     assert steps == ["cleaned up"]
     assert caught.value.status == 128 + number
     assert signal.getsignal(number) is before
+
+
+def test_a_signal_that_arrives_in_a_finaliser_is_not_lost() -> None:
+    """Python drops what a finaliser raises."""
+
+    class Finalised:
+        def __del__(self) -> None:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(0)  # here the handler runs
+
+    def waits() -> None:
+        held = Finalised()
+        del held
+        time.sleep(60)
+        pytest.fail("the signal was lost")
+
+    with pytest.raises(interrupt.Interrupted) as caught, interrupt.orderly():
+        waits()
+    assert caught.value.status == 128 + signal.SIGTERM
 
 
 def test_a_signal_gives_its_status(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

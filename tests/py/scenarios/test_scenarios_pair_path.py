@@ -85,7 +85,7 @@ def test_estimates_take_the_own_path_of_each_flow(tmp_path: Path) -> None:
     assert slow > 20 * fast
     exchanges = "exchanges = 10\nrequest = '1B'\nresponse = '1B'\n"
     (tmp_path / "asks.toml").write_text(
-        SCENARIO.replace('bytes = "1MB"\n', "duration = '1ms'\n") + f'{exchanges}[pair.2.path]\ndelay = "1s"\n'
+        SCENARIO.replace('bytes = "1MB"\n', 'duration = "10ms"\n') + f'{exchanges}[pair.2.path]\ndelay = "1s"\n'
     )
     asks = load_plan(str(tmp_path / "asks.toml"), seed=1).trials[0].setting
     assert estimate.transfer_s(asks) == pytest.approx(10 * 2.02, rel=0.01)
