@@ -51,7 +51,7 @@ def test_the_own_path_is_read_from_its_column_as_it_was_written(tmp_path: Path) 
         columns = path.direction(which).columns()  # type: ignore[arg-type]
         assert {name: said[f"{prefix}{name}"] for name in columns} == columns
     assert said["rtt_ns"] == 65 * MS
-    back = pair_path.of({"pair_path": pair_path.turned(params.rows(written)[1]["pair_path"])})
+    back = pair_path.of({"pair_path": pair_path.turned(str(params.rows(written)[1]["pair_path"]))})
     assert back and (back["ba_delay_ns"], back["delay_ns"], back["rate_bps"]) == (60 * MS, 5 * MS, MBIT)
     assert pair_path.of(params.rows(written)[0]) is None is pair_path.turned(None)
 

@@ -138,9 +138,9 @@ def test_one_outage_begins_at_one_time_in_all_flows_of_a_trial(tmp_path: Path) -
 def test_an_outage_of_a_pairs_own_path_is_of_its_flows_alone_and_by_its_own_boxs_clock(tmp_path: Path) -> None:
     told = {"t0_monotonic_ns": 101 * S, "intervals": intervals((100, 1000), (20, 0), (100, 1000))}
     end: dict[str, Any] = {"sender": {"t0_monotonic_ns": 101 * S}, "receiver": told}
-    hops = [{"clock": {"monotonic_ns": 99 * S, "realtime_ns": 999 * S}}]
+    hops: list[dict[str, Any]] = [{"clock": {"monotonic_ns": 99 * S, "realtime_ns": 999 * S}}]
     hops += [{"pair": 2, "clock": {"monotonic_ns": 100 * S - 5 * MS, "realtime_ns": 1000 * S - 5 * MS}}]
-    files = {
+    files: dict[str, Any] = {
         "params": {"loss": "time:1s-1500ms", "pair": 1, "pair_path": None},
         "transfer": end | {"flows": {"far": end, "near": end}},
         "delay": {"clock": {"monotonic_ns": 100 * S, "realtime_ns": 1000 * S}, "hops": hops},
