@@ -14,13 +14,6 @@ from netcommon.binaries import find
 Parameters = Mapping[str, int | str]
 
 
-def parameters_of(option: str) -> tuple[str, ...]:
-    """The names of a path option in `show` (``queue`` is ``queue_bytes``). An option that takes a model has two names:
-    one for the model, and one for a plain number."""
-    names = [name for name, own in options.installed().path.items() if own.name == option]
-    return tuple(reversed(names))
-
-
 @dataclass(frozen=True)
 class Port:
     """A port of the box: an interface and its namespace (process id, path or name; None: the box's own).

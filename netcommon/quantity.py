@@ -176,8 +176,3 @@ def format_rate(value_bps: int) -> str:
 def format_bytes(value: int) -> str:
     """``110KB`` for 112640."""
     return format_value(BYTES, value)
-
-
-def format_ratio(value_ppb: int) -> str:
-    """``0.01%`` for 100000."""
-    return format_value(RATIO, value_ppb)

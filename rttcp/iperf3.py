@@ -83,11 +83,6 @@ class Document(_Record):
     end: _End
     rttcp: End | None = None
 
-    @property
-    def peak_bps(self) -> float:
-        """The rate of the best interval that was not omitted, at the end that printed the document; 0 without one."""
-        return max((i.sum.bits_per_second for i in self.intervals if not i.sum.omitted), default=0.0)
-
 
 def parse(text: str | bytes) -> Document:
     """Parses the document. Raises ValueError with the tool's own message when the transfer failed, or when the text is

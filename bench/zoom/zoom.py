@@ -32,7 +32,7 @@ from netcommon.errors import LfpError
 SEGMENTS, ZOOMS, SEED = 1_000_000, 100, 17
 MEMORY_BYTES = 1.5e9
 BOUNDS = {SEGMENTS: (1.5, 100.0), 100 * SEGMENTS: (2.0, 300.0)}  # first view in s; zooms in ms, p95
-READY_S, STEP_MS = 120.0, 60_000
+STEP_MS = 60_000
 _MEMORY = re.compile(r"^Rss(Anon|File|Shmem):\s+(\d+) kB", re.MULTILINE)
 DRAWN = "document.querySelector('#timeline .js-plotly-plot .gtitle-subtitle') !== null"
 DURATION = """() => { const g = document.querySelector('#timeline .js-plotly-plot');

@@ -26,7 +26,6 @@ from scenarios.conformance import proxies
 from scenarios.conformance.streams import Failure, Late, NotApplicable, name_of, pattern, span, within
 from scenarios.network import links
 from scenarios.network.topology import Topology
-from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.trial import gateways, rebinding
 from scenarios.trial.delay_box import Boxes
@@ -51,7 +50,7 @@ class Lab:
     ledger: Ledger
 
     def __post_init__(self) -> None:
-        self.data_port, self.other_port = ports(0)[1], ports(0)[0]
+        self.data_port = ports(0)[1]
         self.rtt_s = self.setting.path.rtt_ns() / 1e9
         self._listener = self.listen(self.data_port)
         self._streams = 0
@@ -212,8 +211,3 @@ def descriptors(most: int) -> Iterator[None]:
         yield
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-
-
-def has_gateways(setting: Scenario) -> bool:
-    """Whether the first pair of hosts has gateways."""
-    return flows.gateway_of(setting, 1).kind != "none"

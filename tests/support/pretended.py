@@ -18,7 +18,7 @@ MBIT = 10**6
 PARSERS: dict[str, tuple[str, Callable[[str], int | str]]] = {
     "delay": ("delay_ns", quantity.parse_duration_ns),
     "rate": ("rate_bps", quantity.parse_rate_bps),
-    "loss": ("loss", lambda text: quantity.format_ratio(quantity.parse_ratio_ppb(text))),
+    "loss": ("loss", lambda text: quantity.format_value(quantity.RATIO, quantity.parse_ratio_ppb(text))),
 }
 
 

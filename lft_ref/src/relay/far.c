@@ -14,7 +14,7 @@
 #include "host_socket.h"
 #include "relay_internal.h"
 
-void relay_far_fail(struct relay_connection *connection, struct lft_result result)
+static void fail(struct relay_connection *connection, struct lft_result result)
 {
     connection->relay->counters.far_failed++;
     connection->relay->counters.far_no_resources += result.code == LFT_RESULT_NO_RESOURCES;
@@ -92,7 +92,7 @@ void relay_far_writable(struct relay_connection *connection)
     getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
     bool was_connected = error == ECONNRESET || error == EPIPE; /* a RST to our SYN gives ECONNREFUSED */
     if (error && !was_connected) {
-        relay_far_fail(connection, icmp_result(fd, &result) ? result : host_socket_result(error));
+        fail(connection, icmp_result(fd, &result) ? result : host_socket_result(error));
         return;
     }
     if (!error && getpeername(fd, (struct sockaddr *)&name, &name_size) < 0)
@@ -179,7 +179,7 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
     const struct relay_settings *settings = &connection->relay->settings;
     if (!access_allows(&settings->destinations, to) || (from && !access_is_client(&settings->sources, from))) {
         connection->relay->counters.far_not_allowed++;
-        relay_far_fail(connection, (struct lft_result){.code = LFT_RESULT_NOT_ALLOWED});
+        fail(connection, (struct lft_result){.code = LFT_RESULT_NOT_ALLOWED});
         return;
     }
     int fd = open_socket(connection, to, from), error = fd < 0 ? errno : begin_connect(fd, to, from);
@@ -204,7 +204,7 @@ static void connect_to(struct relay_connection *connection, const struct sockadd
     }
     if (fd >= 0)
         close(fd);
-    relay_far_fail(connection, result);
+    fail(connection, result);
 }
 
 static struct sockaddr_storage address_of(uint8_t family, const uint8_t at[16], uint16_t port)
@@ -243,7 +243,7 @@ void relay_far_resolved(void *user, const struct sockaddr_storage *address)
     if (address)
         connect_to(connection, address, NULL);
     else
-        relay_far_fail(connection, (struct lft_result){.code = LFT_RESULT_NAME_UNKNOWN});
+        fail(connection, (struct lft_result){.code = LFT_RESULT_NAME_UNKNOWN});
 }
 
 void relay_far_open(struct relay *relay, struct lft_stream *stream)
@@ -270,7 +270,7 @@ void relay_far_open(struct relay *relay, struct lft_stream *stream)
              asked = left && resolver_ask(relay->resolver, where->name, where->destination_port, connection) == 0;
         relay->counters.names_without_memory += left && !asked;
         if (!asked)
-            relay_far_fail(connection, none);
+            fail(connection, none);
         return;
     }
     relay_far_begin(connection);

@@ -87,7 +87,6 @@ void pump_early(struct relay_connection *connection, uint64_t now_ns);
 void relay_far_open(struct relay *relay, struct lft_stream *stream);
 void relay_far_begin(struct relay_connection *connection);    /* connects to the address that the stream names */
 void relay_far_writable(struct relay_connection *connection); /* call it when connect() has succeeded or failed */
-void relay_far_fail(struct relay_connection *connection, struct lft_result result);
 resolver_answered relay_far_resolved;
 
 /* relay.c: relay.h. proxy.c, router.c: the listeners. */

@@ -268,7 +268,9 @@ static void remove_routes(uint32_t mark, uint32_t table)
         ip(family, true, &commands, &ignored);
 }
 
-int rules_install(const struct rules *rules, struct nc_error *error)
+/* Makes everything except the rule that takes new connections. Returns 0, or -1 with the reason and nothing left
+ * behind. */
+static int install(const struct rules *rules, struct nc_error *error)
 {
     struct nc_error reason;
     struct script address = {0};
@@ -293,7 +295,8 @@ int rules_install(const struct rules *rules, struct nc_error *error)
     return 0;
 }
 
-int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error)
+/* Makes or removes that rule: new connections go into the TUN, or do not. Returns 0 or -1. */
+static int accelerate(const struct rules *rules, bool on, struct nc_error *error)
 {
     struct script script = {0};
     add(&script, "flush chain inet %s take\n", rules->name);
@@ -318,9 +321,9 @@ int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_erro
     switch (what) {
     case RULES_INSTALL:
         rules->port = (uint16_t)value;
-        return rules_install(rules, error);
+        return install(rules, error);
     case RULES_ACCELERATE:
-        return rules_accelerate(rules, value != 0, error);
+        return accelerate(rules, value != 0, error);
     default:
         rules_remove(rules->name, rules->mark, rules->table);
         return 0;

@@ -40,11 +40,6 @@ enum {
 enum rules_act { RULES_INSTALL, RULES_ACCELERATE, RULES_REMOVE, RULES_ACTS };
 int rules_act(struct rules *rules, uint32_t what, uint64_t value, struct nc_error *error);
 
-/* Makes everything except the rule that takes new connections. Returns 0, or -1 with the reason and nothing left
- * behind. */
-int rules_install(const struct rules *rules, struct nc_error *error);
-/* Makes or removes that rule: new connections go into the TUN, or do not. Returns 0 or -1. */
-int rules_accelerate(const struct rules *rules, bool on, struct nc_error *error);
 /* Removes whatever exists of rules and routes, without messages about missing parts. */
 void rules_remove(const char *name, uint32_t mark, uint32_t table);
 

@@ -16,7 +16,7 @@ static struct lft_block *block_take(struct lft_session *session)
     return block;
 }
 
-void lft_stream_unstarve(struct lft_stream *stream)
+static void unstarve(struct lft_stream *stream)
 {
     if (stream->on_starved)
         LFT_REMOVE(&stream->session->starved, stream, starved);
@@ -29,7 +29,7 @@ static void block_give(struct lft_session *session, struct lft_block *block)
     lft_pool_release(session->blocks, (struct lft_buffer *)((uint8_t *)block - offsetof(struct lft_buffer, at)));
     struct lft_stream *starved = session->starved.first;
     if (starved) {
-        lft_stream_unstarve(starved);
+        unstarve(starved);
         starved->write_blocked = false;
         lft_stream_event(starved, LFT_EVENT_WRITABLE);
     }
@@ -143,7 +143,7 @@ bool lft_stream_is_read(const struct lft_stream *stream)
 
 void lft_stream_drop_tx(struct lft_stream *stream)
 {
-    lft_stream_unstarve(stream);
+    unstarve(stream);
     for (struct lft_block *block = stream->tx_first, *next; block; block = next) {
         next = block->next;
         block_give(stream->session, block);

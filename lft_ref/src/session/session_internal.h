@@ -205,7 +205,6 @@ void lft_client_leave_turns(struct lft_session *session, struct lft_client *clie
 void lft_stream_dequeue(struct lft_stream *stream, uint8_t *at, size_t bytes);
 /* notifies the relay when a stream that was full has room again */
 void lft_stream_offer_space(struct lft_stream *stream);
-void lft_stream_unstarve(struct lft_stream *stream);
 void lft_stream_drop_tx(struct lft_stream *stream);
 /* credit.c */
 void lft_stream_account(struct lft_stream *stream); /* call it after any change that may change rx_promise */
@@ -229,7 +228,6 @@ enum lft_stream_state lft_stream_state(const struct lft_stream *stream);
 /* releases a stream whose OPEN has not arrived, because no relay knows it */
 void lft_stream_disown(struct lft_stream *stream);
 void lft_stream_maybe_free(struct lft_stream *stream); /* frees it when nobody needs it any more */
-void lft_stream_drop_data(struct lft_stream *stream);
 /* call it when the stream's association has ended */
 void lft_stream_die(struct lft_stream *stream, unsigned result_code);
 /* chunks_in.c */

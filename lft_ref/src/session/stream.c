@@ -36,7 +36,7 @@ enum lft_stream_state lft_stream_state(const struct lft_stream *stream)
     return stream->accepted ? LFT_STREAM_OPEN : stream->ours ? LFT_STREAM_OPENING : LFT_STREAM_ASKED;
 }
 
-void lft_stream_drop_data(struct lft_stream *stream)
+static void drop_data(struct lft_stream *stream)
 {
     lft_stream_drop_tx(stream);
     lft_stream_drop_rx(stream);
@@ -46,7 +46,7 @@ void lft_stream_free(struct lft_stream *stream)
 {
     struct lft_session *session = stream->session;
     stream->reset = true; /* gives back the memory promised to the stream */
-    lft_stream_drop_data(stream);
+    drop_data(stream);
     if (!stream->dead)
         lft_table_remove(stream);
     lft_stream_leave_turns(stream);
@@ -83,7 +83,7 @@ void lft_stream_die(struct lft_stream *stream, unsigned code)
     if (!stream->reset || !stream->result.code)
         stream->result.code = (uint8_t)code;
     stream->dead = stream->reset = true;
-    lft_stream_drop_data(stream);
+    drop_data(stream);
     stream->say = 0;
     if (stream->on_saying)
         LFT_REMOVE(&session->saying, stream, saying);
@@ -170,7 +170,7 @@ void lft_stream_refuse(struct lft_stream *stream, const struct lft_result *resul
     stream->session->counters.refused++;
     stream->result = *result;
     stream->reset = stream->tx_ended = true;
-    lft_stream_drop_data(stream);
+    drop_data(stream);
     lft_stream_say(stream, LFT_SAY_REFUSE);
 }
 
@@ -180,7 +180,7 @@ void lft_stream_reset(struct lft_stream *stream, const struct lft_result *result
         return;
     stream->session->counters.reset_here++;
     stream->reset = true;
-    lft_stream_drop_data(stream);
+    drop_data(stream);
     if (stream->rx_failed) /* we have said RESET already */
         return;
     stream->result = *result;

@@ -246,7 +246,8 @@ static json_t *translated_json(const struct pl_transfer *t)
                      pl_json_endpoint(t->far_flow, !t->receiver_dir));
 }
 
-json_t *pl_summary_flow(const struct pl_transfer *t)
+/* The object of one flow. */
+static json_t *flow_object(const struct pl_transfer *t)
 {
     json_t *flow = json_object();
     double share = pl_stopped_share(t);
@@ -368,7 +369,7 @@ json_t *pl_summary(const struct pl_analysis *analysis)
     json_t *flows = json_array();
     bool both = analysis->ends == PL_BOTH_ENDS;
     for (uint32_t i = 0; i < analysis->n; i++)
-        json_array_append_new(flows, pl_summary_flow(&analysis->transfers[i]));
+        json_array_append_new(flows, flow_object(&analysis->transfers[i]));
     json_t *root =
         json_pack("{s:i, s:o, s:o, s:{s:o, s:o}, s:{s:I, s:I}, s:o, s:o}", "v", 1, "event_kinds",
                   names(event_kinds, PL_EVENT_KIND_N), "segment_kinds", names(segment_kinds, PL_KIND_N), "captures",

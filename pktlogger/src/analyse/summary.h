@@ -6,9 +6,6 @@
 
 #include "analyse.h"
 
-/* The object of one flow. */
-json_t *pl_summary_flow(const struct pl_transfer *transfer);
-
 /* The share of the elapsed time in which sending had stopped: s of lfp-1995. -1: nothing was sent. */
 double pl_stopped_share(const struct pl_transfer *transfer);
 

@@ -8,7 +8,8 @@
 
 enum { LINE_MAX_LEN = 64 };
 
-int pl_departures_add(struct pl_departures *departures, uint64_t at_ns)
+/* Returns 0, or -1 without memory. */
+static int add(struct pl_departures *departures, uint64_t at_ns)
 {
     if (departures->n == departures->room) {
         size_t room = departures->room ? departures->room * 2 : 1024;
@@ -41,7 +42,7 @@ static int take_line(struct pl_departures *departures, const char *file, unsigne
     if (departures->n && at_ns < departures->at_ns[departures->n - 1])
         return nc_fail(error, NC_EXIT_USAGE, "'%.200s' line %u: '%s' is before the time of the packet before it", file,
                        line, text);
-    if (pl_departures_add(departures, at_ns) < 0)
+    if (add(departures, at_ns) < 0)
         return nc_fail(error, NC_EXIT_MISSING, "'%.200s': out of memory", file);
     return 0;
 }

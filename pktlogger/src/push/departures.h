@@ -14,9 +14,6 @@ struct pl_departures {
     size_t n, room;
 };
 
-/* Returns 0, or -1 without memory. */
-int pl_departures_add(struct pl_departures *departures, uint64_t at_ns);
-
 /* Reads the lines at [text, text + len); `file` is the file's name for errors. Returns 0, or -1 with the error.
  * pl_departures_free is allowed after either. */
 int pl_departures_read(struct pl_departures *departures, const char *file, const uint8_t *text, size_t len,

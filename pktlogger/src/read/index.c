@@ -458,20 +458,6 @@ enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, str
     return status;
 }
 
-enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
-                            struct nc_error *error)
-{
-    struct pl_row row;
-    enum pl_row_status next;
-    enum pl_status status = pl_index_open(index, data, len, error);
-    if (status != PL_OK)
-        return status;
-    while ((next = pl_index_next(index, &row, error)) == PL_ROW)
-        if (sink(context, &row) != 0)
-            return PL_SINK_FAILED;
-    return next == PL_ROWS_END ? PL_OK : PL_DAMAGED;
-}
-
 bool pl_index_undecoded(const struct pl_index *index)
 {
     const struct pl_counts *counts = &index->counts;

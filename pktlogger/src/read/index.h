@@ -23,8 +23,6 @@ struct pl_counts {
     int64_t first_ns, last_ns; /* of all frames with a usable time; last_ns < first_ns: none */
 };
 
-typedef int pl_sink(void *context, const struct pl_row *row);
-
 /* A capture that is read several times: a file or a set; or memory, if there is no path. */
 struct pl_source {
     const char *path;
@@ -88,10 +86,6 @@ enum pl_row_status pl_index_next(struct pl_index *index, struct pl_row *row, str
 size_t pl_index_rows(struct pl_index *index, struct pl_row *rows, size_t most, enum pl_row_status *status,
                      struct nc_error *error);
 
-/* Delivers rows to a sink: reads the capture at [data, data + len) to its end, or to the point where it is damaged.
- * `error` has the reason unless the result is PL_OK or PL_SINK_FAILED. pl_index_free is allowed after every result. */
-enum pl_status pl_index_run(struct pl_index *index, const uint8_t *data, size_t len, pl_sink *sink, void *context,
-                            struct nc_error *error);
 /* True when no frame of a capture could be decoded, because its link types are not supported or its bytes contradict
  * each other. Any result for such a capture would be wrong. */
 bool pl_index_undecoded(const struct pl_index *index);

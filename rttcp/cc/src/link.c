@@ -60,7 +60,8 @@ static bool is_root(void)
     return !one_user;
 }
 
-int cc_link_possible(struct nc_error *error)
+/* Returns 0, or -1 with what this machine lacks: a newer kernel, BTF, or privilege. */
+static int possible(struct nc_error *error)
 {
     struct utsname system;
     unsigned major = 0, minor = 0;
@@ -217,7 +218,7 @@ static int link_open_locked(const struct cc_choice *choice, struct nc_error *err
 
 int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *error)
 {
-    if (cc_link_possible(error) < 0)
+    if (possible(error) < 0)
         return -1;
     libbpf_print_fn_t before = verbose ? NULL : libbpf_set_print(silent);
     mkdir("/run/lfp", 0700);

@@ -22,7 +22,4 @@ int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *
 /* True when the algorithm is in the kernel; `loaded` then has its parameters. */
 bool cc_link_state(const struct cc_entry *entry, struct cc_choice *loaded);
 
-/* Returns 0, or -1 with what this machine lacks: a compiler at build time, a newer kernel, BTF, or privilege. */
-int cc_link_possible(struct nc_error *error);
-
 #endif

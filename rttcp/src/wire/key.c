@@ -26,7 +26,8 @@ static bool is_hexadecimal(const uint8_t *content, size_t size)
     return size == 2 * RTTCP_KEY_OCTETS;
 }
 
-bool rttcp_key_make(struct rttcp_key *key, const uint8_t *content, size_t size)
+/* Makes the key of the content of a file. Returns false without memory. */
+static bool make(struct rttcp_key *key, const uint8_t *content, size_t size)
 {
     size_t written;
     char digits[2 * RTTCP_KEY_OCTETS + 1] = "";
@@ -74,7 +75,7 @@ static int take_content(struct rttcp_key *key, const char *path, const uint8_t *
     if (size < RTTCP_KEY_FILE_MIN || size > RTTCP_KEY_FILE_MAX)
         return nc_fail(error, NC_EXIT_USAGE, "--key '%.80s': want %d to %d octets; e.g. `openssl rand -hex 32 > FILE`",
                        path, RTTCP_KEY_FILE_MIN, RTTCP_KEY_FILE_MAX);
-    if (rttcp_key_make(key, content, (size_t)size)) {
+    if (make(key, content, (size_t)size)) {
         mark_host(key);
         return 0;
     }

@@ -26,7 +26,4 @@ struct rttcp_key {
 /* Reads the file and makes the key of it. A newline at the end of the file does not count. */
 int rttcp_key_read(struct rttcp_key *key, const char *path, struct nc_error *error);
 
-/* Makes the key of the content of a file. Returns false without memory. */
-bool rttcp_key_make(struct rttcp_key *key, const uint8_t *content, size_t size);
-
 #endif
