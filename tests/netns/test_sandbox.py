@@ -87,8 +87,11 @@ def test_a_daemon_of_roots_has_what_its_page_promises(daemon: str, tmp_path: Pat
 def proxy(folder: Path) -> list[str | Path]:
     """A gateway of the proxy model."""
     words = ("--socks5", f"127.0.0.1:{free_port()}")
-    return [*Settings(psk=write_key(folder / "psk"), listen="127.0.0.1:2004", control=folder / "control",
-                      options=words).argv()]  # fmt: skip
+    return [
+        *Settings(
+            psk=write_key(folder / "psk"), listen="127.0.0.1:2004", control=folder / "control", options=words
+        ).argv()
+    ]
 
 
 def low_port(folder: Path) -> list[str | Path]:
@@ -99,10 +102,12 @@ def low_port(folder: Path) -> list[str | Path]:
 
 @pytest.mark.parametrize(
     ("command", "page", "kept", "words"),
-    [(proxy, "lft_ref/lft-gateway.1", set(), "None in the proxy model"),
-     (low_port, "rttcp/rttcp.1", {"net_admin", "net_bind_service"}, r"below 1024 also net_bind_service")],
+    [
+        (proxy, "lft_ref/lft-gateway.1", set(), "None in the proxy model"),
+        (low_port, "rttcp/rttcp.1", {"net_admin", "net_bind_service"}, r"below 1024 also net_bind_service"),
+    ],
     ids=["gateway as a proxy", "receiver with a low port"],
-)  # fmt: skip
+)
 def test_what_a_daemon_keeps_depends_on_what_it_does(
     command: Callable[[Path], list[str | Path]], page: str, kept: set[str], words: str, tmp_path: Path
 ) -> None:
@@ -116,10 +121,12 @@ def test_what_a_daemon_keeps_depends_on_what_it_does(
 
 @pytest.mark.parametrize(
     ("command", "page", "kept", "words"),
-    [(gateway, "lft_ref/lft-gateway.1", {"net_admin"}, r"\fBkeeper\fR, keeps the user and net_admin."),
-     (box, "comet_delay/comet-delay.1", set(), r"\fBkeeper\fR, stays root without capabilities.")],
+    [
+        (gateway, "lft_ref/lft-gateway.1", {"net_admin"}, r"\fBkeeper\fR, keeps the user and net_admin."),
+        (box, "comet_delay/comet-delay.1", set(), r"\fBkeeper\fR, stays root without capabilities."),
+    ],
     ids=["gateway", "box"],
-)  # fmt: skip
+)
 def test_a_keeper_has_what_its_page_promises(
     command: Callable[[Path], list[str | Path]], page: str, kept: set[str], words: str, tmp_path: Path
 ) -> None:

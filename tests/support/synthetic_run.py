@@ -96,8 +96,11 @@ def matrix(parent: Path) -> Path:
         for loss_ppb in (0, 100_000, 1_000_000, 10_000_000):
             for rtt_ns in (0, 20_000_000, 200_000_000):
                 params = make_params(len(rows), 0, profile, 96 * 1024) | {
-                    "loss_ppb": loss_ppb, "rtt_ns": rtt_ns, "delay_ns": rtt_ns // 2, "ba_delay_ns": rtt_ns // 2,
-                }  # fmt: skip
+                    "loss_ppb": loss_ppb,
+                    "rtt_ns": rtt_ns,
+                    "delay_ns": rtt_ns // 2,
+                    "ba_delay_ns": rtt_ns // 2,
+                }
                 law = 96 * 1024 * 8e9 / max(rtt_ns, 1_000_000) / (1 + loss_ppb / 1e6)
                 rows.append(write_trial(run, params, law))
     rows[MATRIX_INVALID] |= {"valid": False, "reasons": INVALID_REASON}
@@ -194,9 +197,13 @@ def _tcp_info(monotonic_ns: int, elapsed_ns: int) -> pa.Table:
     t = np.arange(0, elapsed_ns, 10_000_000, dtype=np.int64)
     phase = (t % 1_250_000_000) / 1.25e9
     cwnd = np.where(phase < 0.18, 2 + 360 * phase, 1).astype(np.uint32)
-    columns = {"t_ns": monotonic_ns + t, "snd_cwnd": cwnd, "snd_mss": np.full(t.size, MSS_BYTES, np.uint32),
-               "rtt_us": (RTT_NS / 1000 + 80 * cwnd).astype(np.uint32),
-               "snd_ssthresh": np.full(t.size, 30, np.uint32)}  # fmt: skip
+    columns = {
+        "t_ns": monotonic_ns + t,
+        "snd_cwnd": cwnd,
+        "snd_mss": np.full(t.size, MSS_BYTES, np.uint32),
+        "rtt_us": (RTT_NS / 1000 + 80 * cwnd).astype(np.uint32),
+        "snd_ssthresh": np.full(t.size, 30, np.uint32),
+    }
     return pa.table(columns)
 
 
@@ -231,8 +238,12 @@ def finish(run: Path, rows: list[dict[str, Any]]) -> None:
     whole.rename(run / "results.parquet")
     manifest = json.loads((run / "manifest.json").read_text())
     reasons = [f"trial {row['trial']}: {row['reasons']}" for row in rows if not row["valid"]]
-    manifest |= {"plan": len(rows), "state": "done", "ended_realtime_ns": STARTED_NS + 10**12,
-                 "verdict": {"valid": not reasons, "reasons": reasons}}  # fmt: skip
+    manifest |= {
+        "plan": len(rows),
+        "state": "done",
+        "ended_realtime_ns": STARTED_NS + 10**12,
+        "verdict": {"valid": not reasons, "reasons": reasons},
+    }
     _dump(run / "manifest.json", manifest)
 
 

@@ -128,12 +128,13 @@ def asked_to_start(runs_dir: Path, *, read_only: bool = False, **headers: str) -
     client.get("/_dash-dependencies")
     values = vars(Setting())
     body = {
-        "output": "class-said.children", "outputs": {"id": "class-said", "property": "children"},
+        "output": "class-said.children",
+        "outputs": {"id": "class-said", "property": "children"},
         "inputs": [{"id": f"class-{name}", "property": "n_clicks", "value": 1} for name in ("start", "cancel")],
         "state": [{"id": f"class-{name}", "property": "value", "value": values[name]} for name in CHOICES]
         + [{"id": "url", "property": "search", "value": ""}],
         "changedPropIds": ["class-start.n_clicks"],
-    }  # fmt: skip
+    }
     return client.post("/_dash-update-component", json=body, headers=headers)
 
 

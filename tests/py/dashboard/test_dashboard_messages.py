@@ -30,8 +30,11 @@ OTHERS = sorted(messages.TEXTS.keys() - {DEFAULT})
 FIELD = {"ack", "sack", "rtt", "cwnd", "tcp", "ecn", "ce", "info", "nic", "s", "ms", "kb", "mb", "b", "bit", "kbit",
          "mbit", "customdata", "x", "y", "f", "br", "extra", "bsd", "modern"}  # fmt: skip
 RUNS: tuple[Callable[[Path], Path], ...] = (
-    synthetic_run.seqack, synthetic_gateway.boxed, synthetic_gateway.gateway, synthetic_slow.slow,
-)  # fmt: skip
+    synthetic_run.seqack,
+    synthetic_gateway.boxed,
+    synthetic_gateway.gateway,
+    synthetic_slow.slow,
+)
 CAUSES = ("rto_spurious", "rto_after_tail_drop", "rto_after_loss", "rto_after_lost_retransmission", "zero_window",
           "idle", "unfinished", "receiver_window", "loss_recovery", "ack_wait")  # fmt: skip
 

@@ -300,8 +300,9 @@ def test_a_small_table_does_not_become_a_large_one(bomb: str, run: Path, command
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 600 << 10  # KB
 
 
-@pytest.mark.parametrize("name", ["manifest", "trials/0000/params", "trials/0000/status", "trials/0000/transfer",
-                                  "trials/0000/summary"])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", ["manifest", "trials/0000/params", "trials/0000/status", "trials/0000/transfer", "trials/0000/summary"]
+)
 def test_odd_values_in_the_files_of_a_run_are_named(name: str, run: Path, command: Lfp) -> None:
     """Each value of the file in turn is missing or odd: one line names what cannot be shown, and the file."""
     file = run / f"{name}.json"

@@ -424,8 +424,10 @@ def test_a_pair_through_nat_is_joined_by_its_numbers(whole: bool, tmp_path: Path
     assert plain["translated"] is None
     nat = write(tmp_path, "n", _translated(ends[1], ("192.0.2.1", 61001)))
     flow = flow_of(analyse(tmp_path / "nat", "--sender", snd, "--receiver", nat))
-    assert flow.pop("translated") == {"sender": {"address": "192.0.2.1", "port": 61001},
-                                      "receiver": {"address": "10.0.0.2", "port": 5010}}  # fmt: skip
+    assert flow.pop("translated") == {
+        "sender": {"address": "192.0.2.1", "port": 61001},
+        "receiver": {"address": "10.0.0.2", "port": 5010},
+    }
     plain.pop("translated")
     assert flow == plain
     said = run("analyse", "--sender", snd, "--receiver", nat, "--human").stdout
@@ -437,8 +439,9 @@ def test_a_firewall_that_writes_its_own_numbers_cannot_be_joined(tmp_path: Path)
     moved = [
         replace(p, seq=p.seq + 12345) if p.src == c.a else replace(p, ack=p.ack and p.ack + 12345) for p in c.receiver
     ]
-    message = refused("--sender", write(tmp_path, "s", c.sender), "--receiver", write(tmp_path, "r", moved),
-                      "-o", tmp_path / "o")  # fmt: skip
+    message = refused(
+        "--sender", write(tmp_path, "s", c.sender), "--receiver", write(tmp_path, "r", moved), "-o", tmp_path / "o"
+    )
     assert "10.0.0.1:40000 and 10.0.0.2:5010 is in both, but with other sequence numbers" in message
     assert "Analyse each capture alone" in message
 
@@ -448,19 +451,24 @@ def test_a_firewall_that_writes_its_own_numbers_cannot_be_joined(tmp_path: Path)
 
 def _apart(tmp_path: Path, packets: list[Packet], c: Conversation | None = None) -> str:
     c = c or _recovered()
-    return refused("--sender", write(tmp_path, "s", c.sender), "--receiver", write(tmp_path, "r", packets),
-                   "-o", tmp_path / "o")  # fmt: skip
+    return refused(
+        "--sender", write(tmp_path, "s", c.sender), "--receiver", write(tmp_path, "r", packets), "-o", tmp_path / "o"
+    )
 
 
 def _other_ports(packets: list[Packet]) -> list[Packet]:
     """Another connection between the same hosts."""
-    return [replace(p, src=(p.src[0], p.src[1] + 1), dst=(p.dst[0], p.dst[1] + 1), seq=p.seq + 7, ack=p.ack + 7)
-            for p in packets]  # fmt: skip
+    return [
+        replace(p, src=(p.src[0], p.src[1] + 1), dst=(p.dst[0], p.dst[1] + 1), seq=p.seq + 7, ack=p.ack + 7)
+        for p in packets
+    ]
 
 
 def test_other_addresses_are_named(tmp_path: Path) -> None:
-    others = [replace(p, src=("192.0.2." + p.src[0][-1], p.src[1]), dst=("192.0.2." + p.dst[0][-1], p.dst[1]))
-              for p in _other_ports(_recovered().receiver)]  # fmt: skip
+    others = [
+        replace(p, src=("192.0.2." + p.src[0][-1], p.src[1]), dst=("192.0.2." + p.dst[0][-1], p.dst[1]))
+        for p in _other_ports(_recovered().receiver)
+    ]
     message = _apart(tmp_path, others)
     assert "the sender's has 10.0.0.1:40000 and 10.0.0.2:5010" in message
     assert "the receiver's 192.0.2.1:40001 and 192.0.2.2:5011" in message
@@ -741,8 +749,10 @@ def test_many_connections_are_summed_up(tmp_path: Path) -> None:
     file = write(tmp_path, "many", packets)
     lines = run("analyse", "--sender", file, "--human").stdout.splitlines()
     assert lines[0].startswith("200 connections, 200 of them with data: 4400000 bytes in")
-    assert any("share the sender and the receiver, and port 5010 of the receiver; window scaling is off in all" in line
-               for line in lines)  # fmt: skip
+    assert any(
+        "share the sender and the receiver, and port 5010 of the receiver; window scaling is off in all" in line
+        for line in lines
+    )
     at_ = lines.index("The ten largest:")
     assert [line.startswith("  flow ") and ": 40000 bytes" in line for line in lines[at_ + 1 : at_ + 11]] == [True] * 10
 
@@ -772,9 +782,10 @@ def _messages(delayed_ms: float, answered: bool) -> Conversation:
 
 
 @pytest.mark.parametrize(
-    ("delayed_ms", "answered", "found"), [(40, False, True), (40, True, False), (0, False, False)],
+    ("delayed_ms", "answered", "found"),
+    [(40, False, True), (40, True, False), (0, False, False)],
     ids=["nagle", "answers", "no delay"],
-)  # fmt: skip
+)
 def test_nagle_and_delayed_acknowledgements(delayed_ms: float, answered: bool, found: bool, tmp_path: Path) -> None:
     """Linux delays an acknowledgement by 40 ms. If the answer comes with it, the program is waiting, not TCP."""
     verdict = alone(tmp_path, "sender", _messages(delayed_ms, answered).sender)[1]["verdict"]
@@ -794,7 +805,8 @@ def test_large_packets_that_never_arrive(end: str, tmp_path: Path) -> None:
     verdict = (c.analyse(tmp_path) if end == "both" else alone(tmp_path, "sender", c.sender))[1]["verdict"]
     assert verdict["cause"] == "path_mtu", verdict
     assert "No packet with more than 200 bytes of payload arrived; one with 1000 was sent 4 times in vain." in (
-        verdict["text"].replace("1000 bytes of payload", "1000"))  # fmt: skip
+        verdict["text"].replace("1000 bytes of payload", "1000")
+    )
     assert "clamp the MSS" in verdict["text"] and "tcp_mtu_probing" in verdict["text"]
 
 
@@ -843,8 +855,11 @@ def _windows(rounds: int, begin: list[int], later: int) -> Conversation:
 
 
 @pytest.mark.parametrize("end", ["sender", "receiver"])
-@pytest.mark.parametrize(("begin", "later", "slow"), [([8], 8, False), ([8], 2, False), ([8, 8, 8], 2, True)],
-                         ids=["small buffer", "large first offer", "slow reader"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("begin", "later", "slow"),
+    [([8], 8, False), ([8], 2, False), ([8, 8, 8], 2, True)],
+    ids=["small buffer", "large first offer", "slow reader"],
+)
 def test_a_slow_reader_is_told_from_a_small_buffer(
     begin: list[int], later: int, slow: bool, end: str, tmp_path: Path
 ) -> None:
@@ -1308,8 +1323,11 @@ def test_a_base_is_no_shorter_than_the_path_where_others_have_half_of_the_line(t
         for flow, lag in ((own, 0), (other, 4)):
             for number in range(4):
                 sent_ms, left_ms = 100 + 8 * turn + lag - min(turn, 10), 101 + 8 * turn + lag + number
-                flow.send(sent_ms + number / 1000, 1 + (4 * turn + number) * MSS,
-                          arrive=[(0, 1, left_ms + 10 - sent_ms - number / 1000)])  # fmt: skip
+                flow.send(
+                    sent_ms + number / 1000,
+                    1 + (4 * turn + number) * MSS,
+                    arrive=[(0, 1, left_ms + 10 - sent_ms - number / 1000)],
+                )
                 flow.ack(left_ms + 10, 1 + (4 * turn + number + 1) * MSS)
     packets = [
         own.sender + [_from_port(packet, 40002) for packet in other.sender],

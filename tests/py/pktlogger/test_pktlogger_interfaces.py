@@ -120,7 +120,10 @@ def test_a_terminal_obeys_nothing_that_an_interface_is_called(form: str, tmp_pat
         file.packet(packet.frame(), packet.t_ns + 20_000, 0)
     argv = [str(find("pktlogger")), "analyse", "--sender", str(file.write(tmp_path / "a.pcapng")), form]
     done = subprocess.run(
-        [*argv, "-o", str(tmp_path / "out"), "--interface", "inside"], capture_output=True, text=True, timeout=60,
+        [*argv, "-o", str(tmp_path / "out"), "--interface", "inside"],
+        capture_output=True,
+        text=True,
+        timeout=60,
         check=True,
-    )  # fmt: skip
+    )
     assert "?]0;mine???2J" in done.stderr and not set(done.stdout + done.stderr) & set("\x1b\x07\x9b"), done
