@@ -103,25 +103,38 @@ def dashboard(
     metavar="FILE",
     help="Write the HTML report here.  [default: RUN/report.html]",
 )
+@click.option(
+    "--figures",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="DIR",
+    help="Write the figures into this folder instead, each as SVG and PDF.",
+)
 @click.option("--no-pictures", is_flag=True, help="With --markdown: tables alone, which need no Chromium.")
 @runs_dir_option
-def report(run: str, markdown: Path | None, output: Path | None, no_pictures: bool, runs_dir: Path) -> None:
+def report(
+    run: str, markdown: Path | None, output: Path | None, figures: Path | None, no_pictures: bool, runs_dir: Path
+) -> None:
     """Write RUN/report.html again, as one self-contained file, and print its path.
 
     RUN is a run directory, a run's name, or "last". With --markdown the same facts, figures and tables are a Markdown
-    file for a paper or a pull request.
+    file for a paper or a pull request. --figures writes the figures alone, for print.
     """
     extras.require("dashboard", "report")
     from dashboard.report.html import write_report
-    from dashboard.report.markdown import write_markdown
+    from dashboard.report.markdown import write_figures, write_markdown
     from scenarios.run import runs
 
     if output and markdown:
         raise UsageError("--output: not with --markdown FILE, which names its own file")
+    if figures and (output or markdown):
+        raise UsageError("--figures: alone; without --markdown and --output")
     if no_pictures and not markdown:
         raise UsageError("--no-pictures: only with --markdown FILE; the HTML report draws in the browser")
     path = runs.find(run, runs_dir)
-    written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path, output)]
+    if figures:
+        written = write_figures(path, figures)
+    else:
+        written = write_markdown(path, markdown, pictures=not no_pictures) if markdown else [write_report(path, output)]
     for file in written:
         click.echo(printable(str(file)))
 

@@ -142,7 +142,15 @@ _BY_SUFFIX: dict[str, Callable[[float | None, int], str]] = {
     "pps": packet_rate,
     "m": distance,
 }
+
+
+def _round_trip(ns: float | None, digits: int = DIGITS) -> str:
+    """The round-trip time that a path adds; no packet takes 0 ns."""
+    return "no delay" if ns == 0 else duration(ns, digits)
+
+
 _BY_NAME: dict[str, Callable[[float | None, int], str]] = {
+    "rtt_ns": _round_trip,
     "bytes": size,
     "mtu": size,
     "pace_packets": packet_rate,

@@ -7,12 +7,14 @@ into a dictionary. Rejected: a bound on the size of the file, which does not bou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import io
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as parquet
 
 from netcommon import trial_tables
@@ -38,6 +40,21 @@ def rows(file: Path) -> list[dict[str, Any]]:
     """The rows of the table."""
     found: list[dict[str, Any]] = read(file).to_pylist()
     return found
+
+
+def csv(rows: Sequence[dict[str, Any]]) -> bytes:
+    """The rows as CSV, names first, in the columns that any of them has; empty where a row has no value."""
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.BytesIO()
+    pa.csv.write_csv(pa.table({name: pa.array([_plain(row.get(name)) for row in rows]) for name in names}), text)
+    return text.getvalue()
+
+
+def _plain(value: object) -> str | None:
+    """A value as CSV has it; a column may differ in type from one run to the other."""
+    if value is None:
+        return None
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 @contextmanager

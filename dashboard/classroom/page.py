@@ -39,7 +39,8 @@ THEMES = ("light", "dark")
 
 
 def page(search: str, *, read_only: bool = False) -> html.Div:
-    """The page in the language and theme of an address (`?lang=…&theme=…`). `read_only`: without controls."""
+    """The page in the language and theme of an address (`?lang=…&theme=…`); without a theme, as the reader's system is.
+    `read_only`: without controls."""
     text, theme = words(_wanted(search, "lang")), _wanted(search, "theme")
     forbidden = [html.P(text("read_only"))] if read_only else []
     return html.Div(
@@ -56,7 +57,7 @@ def page(search: str, *, read_only: bool = False) -> html.Div:
             dcc.Store(id="class-drawn"),
             dcc.Interval(id="class-clock", interval=POLL_MS),
         ],
-        className=f"class-page {theme if theme in THEMES else THEMES[0]}",
+        className=f"class-page {theme if theme in THEMES else ''}".rstrip(),
         lang=_language(search),
     )
 
@@ -71,11 +72,11 @@ def _language(search: str) -> str:
 
 
 def _switches(search: str) -> list[Any]:
-    """Links to the other languages and to the other theme."""
+    """Links to the other languages and to the other theme; to both themes where the system chooses."""
     language, theme = _language(search), _wanted(search, "theme")
-    other = THEMES[0] if theme == THEMES[1] else THEMES[1]
+    others = [other for other in THEMES if other != theme]
     to = [(words(name)("language"), name, theme) for name in languages() if name != language]
-    to.append((words(language)(f"theme.{other}"), language, other))
+    to += [(words(language)(f"theme.{other}"), language, other) for other in others]
     return [_switch(said, lang, look) for said, lang, look in to]
 
 

@@ -8,17 +8,14 @@ server starts no program.
 from __future__ import annotations
 
 import fnmatch
-import io
 import os
 import stat
 import tarfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.csv
-
 from dashboard.core.runs import Run
+from netcommon import result_rows
 from netcommon.errors import LfpError
 
 _CHUNK_BYTES = 1 << 20
@@ -83,15 +80,4 @@ def results_csv(runs: Sequence[Run]) -> bytes:
     rows = [{"run": run.name} | row for run in runs for row in run.rows]
     if not rows:
         raise LfpError("no results yet", 2)
-    names = list(dict.fromkeys(name for row in rows for name in row))
-    table = pa.table({name: pa.array([_plain(row.get(name)) for row in rows]) for name in names})
-    text = io.BytesIO()
-    pa.csv.write_csv(table, text)
-    return text.getvalue()
-
-
-def _plain(value: object) -> str | None:
-    """A value as CSV has it; a column may differ in type from one run to the other."""
-    if value is None:
-        return None
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return result_rows.csv(rows)

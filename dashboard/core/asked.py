@@ -17,6 +17,7 @@ from typing import Any
 
 from dashboard.core.intervals import finite
 from dashboard.core.runs import Json, Run
+from netcommon import readable
 from scenarios.plan import cells, columns
 
 THROUGHPUT = "short_term_bps"
@@ -61,6 +62,17 @@ def asked(run: Run) -> Asked:
     if kind == "matrix" and (axis := _only_axis(run, found["x"], found["y"])):
         return Asked("sweep", axis, found["value"], found["value"], series, told)
     return Asked(kind, found["x"], found["y"], found["value"], series, told)
+
+
+def main_result(run: Run) -> str:
+    """The result that the scenario's report is about, from its least to its greatest value over the valid trials."""
+    asked = run.report.get("value" if run.report.get("kind") == "matrix" else "y") or THROUGHPUT
+    column = next(iter(columns.find(str(asked))), THROUGHPUT)
+    values = [float(row[column]) for row in run.rows if row.get("valid") and finite(row.get(column))]
+    if not values:
+        return readable.NOTHING
+    ends = dict.fromkeys(readable.named(column, end) for end in (min(values), max(values)))
+    return f"{columns.label(column)} {' to '.join(ends)}"
 
 
 def _only_axis(run: Run, x: str, y: str) -> str:

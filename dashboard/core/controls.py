@@ -59,7 +59,7 @@ class Checks(_Control):
 def select(name: str, label: str, options: Options, value: object, *, hidden: bool = False) -> html.Div:
     """A select with its label. `hidden`: it is there for callbacks only."""
     offered = [{"label": one, "value": one} if isinstance(one, str) else one for one in options]
-    parts = [html.Label(label, htmlFor=name), Select(id=name, options=offered, value=value)]
+    parts = [html.Label(label, htmlFor=name, className="above"), Select(id=name, options=offered, value=value)]
     return html.Div(parts, hidden=hidden)
 
 

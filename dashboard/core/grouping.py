@@ -79,3 +79,8 @@ def in_words(run: Run, names: Sequence[str], row: Json) -> list[str]:
 def varied(run: Run) -> list[str]:
     """Columns of the results that tell this run's trials apart, those of the sweep first; empty when nothing varies."""
     return cells.telling(run.rows, (), cells.preferred(run.sweep))
+
+
+def between_trials(run: Run) -> list[str]:
+    """The same without what only distinguishes the flows of one trial."""
+    return cells.telling([row for row in run.rows if not row.get("flow")], (), cells.preferred(run.sweep))

@@ -8,7 +8,7 @@ path. Rejected: the number formats of plotly in hover texts, which cannot choose
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -24,6 +24,26 @@ def said(name: str, values: NDArray[Any]) -> NDArray[np.object_]:
     rounded = _four_digits(values) if name.endswith(("ns", "bps")) else values
     different, which = np.unique(rounded, return_inverse=True)
     return np.asarray([readable.named(name, value) for value in different.tolist()], object)[which]
+
+
+def ticks_named(title: str, texts: Sequence[str]) -> tuple[str, list[str]]:
+    """The title of an axis, and the labels of ticks at values of these texts. A unit that all of them share is in the
+    title alone: `Loss (%)`, `0.1`. Where units differ each label keeps its own, and the title has none. Zero is `0`."""
+    parts = [_amount(text) for text in texts]
+    units = {unit for amount, unit in parts if amount}
+    if len(units) > 1:
+        return title, ["0" if amount == 0 else text for text, (amount, _) in zip(texts, parts, strict=True)]
+    bare = [text if amount is None else text.partition(" ")[0] for text, (amount, _) in zip(texts, parts, strict=True)]
+    return Unit(1, next(iter(units), "")).title(title), bare
+
+
+def _amount(text: str) -> tuple[float | None, str]:
+    """The number and the unit of a text; None for a text that is not a number."""
+    number, _, unit = text.partition(" ")
+    try:
+        return float(number), unit
+    except ValueError:
+        return None, ""
 
 
 def _four_digits(values: NDArray[Any]) -> NDArray[np.float64]:

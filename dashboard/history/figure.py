@@ -54,7 +54,7 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
     figure.update_layout(**LAYOUT, height=520, title_text=f"{escape(panel.scenario)}, {panel.time} time")
     figure.update_xaxes(
         **AXIS,
-        title_text="run, by the build of its gateway",
+        title_text="Run, by the build of its gateway",
         type="category",
         categoryorder="array",
         categoryarray=[run.name for run in runs],

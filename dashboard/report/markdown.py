@@ -1,4 +1,5 @@
-"""A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables.
+"""A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables. Or its
+figures alone, as SVG and PDF for print.
 
 A matrix is a grid for each series, because a reader compares a row with a row; the HTML report lists its cells. The
 pictures are PNGs in the same folder, named after the file and the figure, and show the report's figures. All files are
@@ -21,19 +22,24 @@ from dashboard.core.parts import Facts, Table
 from dashboard.core.runs import Run, load_run
 from dashboard.report.environment import environment_facts
 from dashboard.report.pictures import write_pictures
-from dashboard.run import curves, matrix, sweep, tables
+from dashboard.run import curves, latency, matrix, sweep, tables
 from dashboard.run.curves_figure import curves_figure
 from dashboard.run.expected import expected_table
 from dashboard.run.facts import run_facts
+from dashboard.run.latency_figure import latency_figure
 from dashboard.run.matrix_figure import matrix_figure
 from dashboard.run.sweep_figure import sweep_figure
 from dashboard.timeline import timeline
 from dashboard.timeline.figure import STILL_HEIGHT, STILL_POINTS, headline, timeline_figure
+from dashboard.trial import flows, load
 from dashboard.trial.facts import trial_name
+from dashboard.trial.flows_figure import flows_figure
+from dashboard.trial.load_figure import load_figure
 from dashboard.trial.tables import visit_table
-from netcommon.errors import UsageError
+from netcommon.errors import EXIT_FAILED, LfpError, UsageError
 from scenarios.plan.shared_settings import shared_settings
 
+PRINTED = ("svg", "pdf")  # formats of figures for print
 _SPECIAL = str.maketrans({"|": r"\|", "<": "&lt;", "\n": " "})
 
 
@@ -54,7 +60,7 @@ def write_markdown(run_dir: Path, target: Path, *, pictures: bool) -> list[Path]
     Raises LfpError when `run_dir` is not a run, or a file cannot be written.
     """
     run = load_run(run_dir)
-    parts = _parts(run)
+    parts = run_parts(run)
     names = {part.name: f"{target.stem}-{part.name}.png" for part in parts if part.figure and pictures}
     try:
         with tempfile.TemporaryDirectory(dir=target.parent, prefix=".markdown-") as temporary:
@@ -62,12 +68,31 @@ def write_markdown(run_dir: Path, target: Path, *, pictures: bool) -> list[Path]
             (folder / target.name).write_text(render(run, parts, names), encoding="utf-8")
             drawn = [(folder / names[part.name], part.figure) for part in parts if part.name in names and part.figure]
             if drawn:
-                write_pictures(drawn)
+                write_pictures(drawn, "--markdown", "--no-pictures")
             written = [target.name, *names.values()]
             return [(folder / name).rename(target.parent / name) for name in written]
     except OSError as error:
         remedy = "name a file in a folder that can be written"
         raise UsageError(f"--markdown {target}: {error.strerror}; {remedy}") from error
+
+
+def write_figures(run_dir: Path, folder: Path) -> list[Path]:
+    """Writes every figure of the run into `folder`, which is made if needed, as NAME.svg and NAME.pdf; returns all
+    paths. Raises LfpError when `run_dir` is not a run, or has no figure, or a file cannot be written."""
+    parts = [part for part in run_parts(load_run(run_dir)) if part.figure]
+    if not parts:
+        raise LfpError(
+            f"--figures: {run_dir.name} has nothing to draw: no sweep, no samples and no captures", EXIT_FAILED
+        )
+    names = [f"{part.name}.{kind}" for part in parts for kind in PRINTED]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".figures-") as temporary:
+            drawn = [(Path(temporary) / f"{part.name}.{kind}", part.figure) for part in parts for kind in PRINTED]
+            write_pictures([(path, figure) for path, figure in drawn if figure], "--figures")
+            return [(Path(temporary) / name).rename(folder / name) for name in names]
+    except OSError as error:
+        raise UsageError(f"--figures {folder}: {error.strerror}; name a folder that can be written") from error
 
 
 def render(run: Run, parts: list[Part], pictures: dict[str, str]) -> str:
@@ -97,17 +122,21 @@ def _part(part: Part, picture: str | None) -> list[str]:
     return lines
 
 
-def _parts(run: Run) -> list[Part]:
+def run_parts(run: Run) -> list[Part]:
+    """All parts of a run: results, latencies, congestion windows, flows and queues, and the first timeline."""
     expected = expected_table(run)
     parts = [Part("Expectations", tables=(("", expected),))] if expected.rows else []
     parts += _result_parts(run)
+    if found := latency.build(run):
+        named = (("", latency.latency_table(found)),)
+        parts.append(Part("Latency of the exchanges", "latency", latency_figure(found), (latency.SAYS,), named))
     chosen, pairs = congestion.chosen(run), tables.pair_table(congestion.pairs(run))
     if pairs.rows:
         parts.append(Part("Comparison with the kernel's own", tables=(("", pairs),)))
     if chosen:
         heading = "Congestion window over time"
         parts.append(Part(heading, "congestion", congestion_figure(chosen.controls), (chosen.note,)))
-    return [*parts, *_first_timeline(run)]
+    return [*parts, *_first_load(run), *_first_timeline(run)]
 
 
 def _result_parts(run: Run) -> list[Part]:
@@ -136,6 +165,19 @@ def _result_parts(run: Run) -> list[Part]:
         ]
         shown = tuple((name, table) for name, table in named if table.rows)
         return [Part("Throughput by transfer.window", "sweep", sweep_figure(built), notes, shown)]
+    return []
+
+
+def _first_load(run: Run) -> list[Part]:
+    """Flows, latencies and queues over time of the first trial that has any."""
+    for number in run.trial_numbers():
+        trial = run.trial(number)
+        shared, found, name = flows.load(run, trial), load.load(trial), trial_name(run, trial)
+        parts = [Part(f"Rates of the flows, {name}", "flows", flows_figure(shared), (flows.MEASURE,))] if shared else []
+        if found:
+            parts.append(Part(f"Latency and queues over time, {name}", "load", load_figure(found), (load.MEASURE,)))
+        if parts:
+            return parts
     return []
 
 

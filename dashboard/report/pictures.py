@@ -1,4 +1,4 @@
-"""Figures as PNG, by kaleido and the machine's Chromium: the extra `pictures` of pyproject.toml.
+"""Figures as PNG, SVG or PDF, by kaleido and the machine's Chromium: the extra `pictures` of pyproject.toml.
 
 Chromium runs headless, without its background networking and without MathJax, which kaleido would fetch. kaleido runs
 in a process of its own, because inside another program it sometimes hung after Chromium had exited. The process is
@@ -28,23 +28,26 @@ FLAGS = "CHROMIUM_FLAGS"  # environment variable that Debian's /usr/bin/chromium
 START_S, EACH_S = 60.0, 20.0  # limits; a busy machine takes seconds to start Chromium, and one more for a picture
 NO_BROWSER = 3  # exit status of the process that draws
 MISSING = (
-    "--markdown: {what} is missing, which draws the pictures; "
-    f"{extras.install('pictures')} and apt-get install chromium, or give --no-pictures"
+    "{option}: {what} is missing, which draws the pictures; "
+    f"{extras.install('pictures')} and apt-get install chromium{{otherwise}}"
 )
 
 
-def write_pictures(figures: Sequence[tuple[Path, go.Figure]]) -> None:
-    """Writes each figure to its path as a PNG, 1,650 pixels wide. Raises MissingError without kaleido or Chromium, and
-    LfpError where these fail or take minutes."""
+def write_pictures(figures: Sequence[tuple[Path, go.Figure]], option: str, without: str = "") -> None:
+    """Writes each figure to its path, in the format of the path's suffix: a PNG is 1,650 pixels wide, SVG and PDF have
+    lines and text. ``option`` asked for them, and ``without`` leaves them out. Raises MissingError without kaleido or
+    Chromium, and LfpError where these fail or take minutes."""
+    otherwise = f", or give {without}" if without else ""
     if not importlib.util.find_spec("kaleido"):
-        raise MissingError(MISSING.format(what="kaleido"))
+        raise MissingError(MISSING.format(option=option, what="kaleido", otherwise=otherwise))
     wanted = json.dumps([_picture(path, figure) for path, figure in figures])
     status, said = _run(wanted, START_S + EACH_S * len(figures))
     if status == NO_BROWSER:
-        raise MissingError(MISSING.format(what="a Chromium that starts"))
+        raise MissingError(MISSING.format(option=option, what="a Chromium that starts", otherwise=otherwise))
     if not all(path.exists() and path.stat().st_size for path, _ in figures):
         why = said.strip().rpartition("\n")[2] if status is not None else "it took too long"
-        raise LfpError(f"--markdown: Chromium did not draw the pictures: {why[:200]}; --no-pictures leaves them out")
+        left_out = f"; {without} leaves them out" if without else ""
+        raise LfpError(f"{option}: Chromium did not draw the pictures: {why[:200]}{left_out}")
 
 
 def _run(wanted: str, timeout_s: float) -> tuple[int | None, str]:
@@ -71,8 +74,9 @@ def _run(wanted: str, timeout_s: float) -> tuple[int | None, str]:
 
 
 def _picture(path: Path, figure: go.Figure) -> dict[str, Any]:
-    size = {"width": WIDTH, "height": figure.layout.height or HEIGHT, "scale": SCALE}
-    return {"fig": json.loads(figure.to_json()), "path": str(path), "opts": {"format": "png", **size}}
+    kind = path.suffix.removeprefix(".")
+    size = {"width": WIDTH, "height": figure.layout.height or HEIGHT, "scale": SCALE if kind == "png" else 1}
+    return {"fig": json.loads(figure.to_json()), "path": str(path), "opts": {"format": kind, **size}}
 
 
 def _draw() -> int:

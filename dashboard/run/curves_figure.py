@@ -11,18 +11,21 @@ import plotly.graph_objects as go
 
 from dashboard.core.logarithmic import axis
 from dashboard.core.theme import AXIS, BLACK, GREY, INK, LAYOUT, Style, bars, style
+from dashboard.core.units import ticks_named
 from dashboard.run.curves import Curve, Curves, Point, Value
 from dashboard.run.theory import LAWS, TheoryLine
+from scenarios.plan import columns
 
 LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
 _TICK_WIDTH, _TICK_LINES = 24, 3
 KEY = {"text": "filled: median, bar: minimum to maximum<br>open: single trials", "font": {"size": 14}}
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
+WIDE_RATIO = 5  # the same for ratios, such as losses, which people step through in powers
 
 
 def curves_figure(built: Curves) -> go.Figure:
-    """The figure. The values of an x axis that begins at 0 and goes on in powers are evenly spaced. Where x has names,
-    nothing is between two of them, so no line joins their medians, and the series are side by side."""
+    """The figure. An x axis of values that differ by much is logarithmic, and has a place for 0 on its left. Where x
+    has names, nothing is between two of them, so no line joins their medians, and the series are side by side."""
     figure = go.Figure()
     for line in built.theory:
         _add_theory(figure, built, line)
@@ -54,12 +57,21 @@ def _add_theory(figure: go.Figure, built: Curves, line: TheoryLine) -> None:
     )
 
 
-def _categories(built: Curves) -> bool:
-    numbers = [value for value in built.x_values if not isinstance(value, str)]
-    if len(numbers) < len(built.x_values):
-        return True
-    positive = [value for value in numbers if value > 0]
-    return len(positive) < len(numbers) and max(positive) >= WIDE * min(positive)
+def _positive(built: Curves) -> list[float]:
+    return [value for value in built.x_values if not isinstance(value, str) and value > 0]
+
+
+def _wide(built: Curves) -> bool:
+    """Whether x is amounts that differ so much that their axis is logarithmic."""
+    found = _positive(built)
+    least = WIDE_RATIO if built.x.endswith("_ppb") else WIDE
+    return not _has_names(built) and len(found) > 1 and max(found) >= least * min(found)
+
+
+def _zero(built: Curves) -> float:
+    """The place of 0 on a logarithmic axis: as far on the left of the least value as that is from the next one."""
+    least, next_one, *_ = _positive(built)
+    return least * least / next_one
 
 
 def _has_names(built: Curves) -> bool:
@@ -74,7 +86,9 @@ def _tick(text: str) -> str:
 
 
 def _x(built: Curves, value: Value) -> Value:
-    return built.x_text(value) if _categories(built) else value
+    if _has_names(built):
+        return built.x_text(value)
+    return _zero(built) if _wide(built) and not value else value
 
 
 def _y(built: Curves, value: float) -> float:
@@ -170,7 +184,15 @@ def _lay_out(figure: go.Figure, built: Curves) -> None:
         "tickvals": texts,
         "ticktext": [_tick(escape(text)) for text in texts],
     }
-    ticks: dict[str, Any] = {"tickvals": list(built.x_values), "ticktext": texts}
+    title = columns.label(built.x)
+    title, labels = (title, texts) if _has_names(built) else ticks_named(title, texts)
+    ticks: dict[str, Any] = {"tickvals": [_x(built, value) for value in built.x_values], "ticktext": labels}
+    if _wide(built):
+        ticks["type"] = "log"
+        if 0 in built.x_values:
+            least = _positive(built)[0]
+            break_at = (least * _zero(built)) ** 0.5
+            figure.add_vline(x=break_at, line={"color": GREY, "width": 1, "dash": "dot"}, layer="below")
     legend: dict[str, Any] = {"x": 1.02, "y": 1, "font": {"size": 15}}
     if any(map(_repeated, built.curves)):
         legend["title"] = KEY
@@ -178,4 +200,4 @@ def _lay_out(figure: go.Figure, built: Curves) -> None:
     figure.update_layout(margin={"t": 40, "r": 20}, scattermode="group" if _has_names(built) else None)
     y_axis = axis(_y(built, value) for value in values) if wide else {"type": "linear", "rangemode": "tozero"}
     figure.update_yaxes(**AXIS, **y_axis, title_text=built.y_unit.title(built.y_name))
-    figure.update_xaxes(**AXIS, title_text=built.x_name, **(order if _categories(built) else ticks))
+    figure.update_xaxes(**AXIS, title_text=title, **(order if _has_names(built) else ticks))

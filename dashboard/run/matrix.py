@@ -69,12 +69,14 @@ class Matrix:
 
 
 def build(run: Run) -> Matrix | None:
-    """The grids of a run; None when its report asks for none, or when it has no two axes."""
+    """The grids of a run; None when its report asks for none, when it has no two axes, or while no trial is done."""
     wanted = asked(run)
     names = wanted.x, wanted.y
     if wanted.kind != "matrix" or {"", *NO_AXIS}.intersection(names) or wanted.x == wanted.y:
         return None
     placed = [row for row in listed(run.rows) if all(row.get(name) is not None for name in names)]
+    if not placed:
+        return None
     good = [row for row in placed if row.get("valid") and finite(row.get(wanted.value))]
     x, y = (Axis(name, heading(run, name), in_order([row[name] for row in placed])) for name in names)
     points = reference.rows(run)

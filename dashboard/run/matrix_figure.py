@@ -14,9 +14,11 @@ from plotly.subplots import make_subplots
 
 from dashboard.core.logarithmic import ticks
 from dashboard.core.theme import INK, LAYOUT
-from dashboard.run.matrix import Matrix, Panel
+from dashboard.core.units import ticks_named
+from dashboard.run.matrix import Axis, Matrix, Panel
 from netcommon import readable
 from netcommon.readable import Unit
+from scenarios.plan import columns
 
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
@@ -120,5 +122,15 @@ def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: U
             },
         },
     )
-    figure.update_xaxes(type="category", title_text=matrix.x.name, title_standoff=6)
-    figure.update_yaxes(type="category", title_text=matrix.y.name)
+    x_title, x_labels = _labels(matrix.x)
+    y_title, y_labels = _labels(matrix.y)
+    figure.update_xaxes(
+        type="category", title_text=x_title, title_standoff=6, tickvals=matrix.x.texts, ticktext=x_labels
+    )
+    figure.update_yaxes(type="category", title_text=y_title, tickvals=matrix.y.texts, ticktext=y_labels)
+
+
+def _labels(axis: Axis) -> tuple[str, list[str]]:
+    """The title of an axis, and the labels of its values."""
+    title, texts = columns.label(axis.column), [escape(text) for text in axis.texts]
+    return (title, texts) if any(isinstance(value, str) for value in axis.values) else ticks_named(title, texts)

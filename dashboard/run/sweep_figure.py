@@ -3,6 +3,7 @@ the path's limits (window ÷ RTT, line rate, path and queue full). Drawn in byte
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import Any
@@ -11,12 +12,12 @@ import numpy as np
 import plotly.graph_objects as go
 
 from dashboard.core.theme import AXIS, BLACK, GREY, INK, LAYOUT, PALE, Style, bars, style
-from dashboard.core.units import scale
+from dashboard.core.units import scale, ticks_named
 from dashboard.run.sweep import THROUGHPUT, WINDOW, Curve, Level, Observation, Sweep
 from netcommon import readable
 from netcommon.readable import Unit
 
-WINDOW_NAME = "transfer.window"
+WINDOW_NAME = "Window"
 TICKS = [2**power for power in range(10, 50)]  # bytes
 LEGEND_RANK = 1000  # plotly's default
 ENTRY_PX, AROUND_LEGEND_PX = 30, 240  # height of a legend's entry; of its title and the buttons under it
@@ -37,7 +38,7 @@ def sweep_figure(sweep: Sweep, *, log_x: bool = True, switch: bool = False) -> g
     _add_regions(figure, sweep, log_x, window)
     _lay_out(figure, sweep, log_x, window, rate)
     if switch:
-        _add_switch(figure, log_x, window)
+        _add_switch(figure, sweep, log_x, window)
     return figure
 
 
@@ -269,8 +270,7 @@ def _add_regions(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> 
 
 
 def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: Unit) -> None:
-    windows, top = _windows(sweep), _top_bps(sweep)
-    ticks = [tick for tick in TICKS if windows[0] <= tick <= 1.05 * windows[-1]]
+    ticks, top = _ticks(sweep), _top_bps(sweep)
     repeated = any(len(level.bps.trials) > 1 for curve in sweep.curves for level in curve.levels)
     entries = sum(trace.showlegend is not False for trace in figure.data)
     figure.update_layout(
@@ -284,20 +284,30 @@ def _lay_out(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit, rate: U
     figure.update_yaxes(**AXIS, title_text=rate.title("Throughput"), range=[0, 1.12 * top / rate.size])
     figure.update_xaxes(
         **AXIS,
-        title_text=_window_title(log_x, window),
+        title_text=_window_title(log_x, window, ticks),
         type="log" if log_x else "linear",
         tickmode="array" if log_x else "auto",  # the page's switch changes this; there are ticks for both kinds of axis
         tickvals=[tick / window.size for tick in ticks],
-        ticktext=[readable.size(tick) for tick in ticks],
+        ticktext=_tick_labels(ticks)[1],
     )
 
 
-def _window_title(log_x: bool, window: Unit) -> str:
-    """The title of the window axis. It has no unit if the axis is logarithmic, because each tick has its own."""
-    return WINDOW_NAME if log_x else window.title(WINDOW_NAME)
+def _tick_labels(ticks: Sequence[int]) -> tuple[str, list[str]]:
+    """The title of a logarithmic window axis, and the labels of its ticks."""
+    return ticks_named(WINDOW_NAME, [readable.size(tick) for tick in ticks])
 
 
-def _add_switch(figure: go.Figure, log_x: bool, window: Unit) -> None:
+def _window_title(log_x: bool, window: Unit, ticks: Sequence[int]) -> str:
+    return _tick_labels(ticks)[0] if log_x else window.title(WINDOW_NAME)
+
+
+def _ticks(sweep: Sweep) -> list[int]:
+    """The ticks of a logarithmic window axis, bytes."""
+    windows = _windows(sweep)
+    return [tick for tick in TICKS if windows[0] <= tick <= 1.05 * windows[-1]]
+
+
+def _add_switch(figure: go.Figure, sweep: Sweep, log_x: bool, window: Unit) -> None:
     """Adds buttons for the kind of axis. They move the regions' names too, whose positions are logarithms."""
     buttons = []
     for label, log in (("logarithmic window axis", True), ("linear window axis", False)):
@@ -305,7 +315,7 @@ def _add_switch(figure: go.Figure, log_x: bool, window: Unit) -> None:
             "xaxis.type": "log" if log else "linear",
             "xaxis.autorange": True,
             "xaxis.tickmode": "array" if log else "auto",
-            "xaxis.title.text": _window_title(log, window),
+            "xaxis.title.text": _window_title(log, window, _ticks(sweep)),
         }
         for number, note in enumerate(figure.layout.annotations):
             place = float(10**note.x if log_x else note.x)

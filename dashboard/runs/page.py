@@ -55,7 +55,9 @@ def page(runs: list[Run], *, read_only: bool = False) -> html.Div:
 
 def _table(rows: list[Row]) -> AgGrid:
     own: dict[str, dict[str, Any]] = {
-        "run": {"cellRenderer": "markdown", "linkTarget": "_self", "tooltipField": "id", "flex": 4},
+        "run": {"cellRenderer": "markdown", "linkTarget": "_self", "tooltipField": "id", "flex": 5},
+        "result": {"flex": 4},
+        "started": {"flex": 3, "minWidth": 135},
         "verdict": {"tooltipField": "why", "cellClassRules": CLASSES},
     }
     columns = [{"field": name, "headerName": head, **own.get(name, {})} for name, head in COLUMNS.items()]

@@ -6,17 +6,20 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 
+from dashboard.core.asked import main_result
 from dashboard.core.parts import when
 from dashboard.core.runs import Run
 from netcommon import readable
 
 COLUMNS = {
     "run": "Run",
-    "reproduces": "Reproduces",
-    "started": "Started",
-    "trials": "Trials",
-    "state": "State",
+    "result": "Main result",
     "verdict": "Verdict",
+    "started": "Started",
+    "time": "Time",
+    "seed": "Seed",
+    "build": "Build",
+    "trials": "Trials",
     "tags": "Tags",
 }
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]()<>#+.!|~-])")
@@ -38,16 +41,27 @@ def _rows(runs: Sequence[Run]) -> Iterator[dict[str, str]]:
 def _row(run: Run) -> dict[str, str]:
     row = {
         "id": run.name,
-        "run": f"[{_plain(run.title)}](/run/{run.name})",
-        "reproduces": run.paper or readable.NOTHING,
+        "run": f"[{_plain(run.title)}](/run/{run.name})  \n{_plain(run.name.partition('-20')[0])}",
+        "result": main_result(run),
+        "time": "virtual" if run.virtual else "real",
+        "seed": str(run.manifest.get("seed", readable.NOTHING)),
+        "build": str((run.manifest.get("commits") or {}).get("lfp") or readable.NOTHING),
         "started": when(run.manifest.get("started_realtime_ns")),
-        "trials": f"{len(run.trial_numbers())} of {run.manifest.get('plan') or '?'}",
+        "trials": f"{len(run.trial_numbers())} of {run.manifest.get('plan') or '?'}"
+        + ("" if run.state == "done" else f", {run.state}"),
         "state": run.state,
         "verdict": run.verdict.word,
         "tags": " ".join(run.tags),
         "why": "; ".join(run.verdict.reasons),
     }
-    said = (run.title, run.name, run.description, *(row[name] for name in COLUMNS if name != "run"))
+    said = (
+        run.title,
+        run.name,
+        run.description,
+        run.paper,
+        *run.state,
+        *(row[name] for name in COLUMNS if name != "run"),
+    )
     return row | {"words": " ".join(said).lower()}
 
 

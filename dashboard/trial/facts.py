@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dashboard.core.grouping import in_words, varied
+from dashboard.core.grouping import between_trials, in_words
 from dashboard.core.parts import Facts, known
 from dashboard.core.runs import Json, Run, Trial, behind_gateway
 from dashboard.timeline.timeline import Timeline
@@ -24,7 +24,7 @@ def trial_name(run: Run, trial: Trial) -> str:
     """`Trial 40: profile.name bsd-1995, transfer.window 256 KB, repeat 1`: the settings that tell the trial from the
     run's others. Where no setting does, the trial's profile and path. In a run without repeats the repeat is not
     named."""
-    names, row = varied(run), trial_row(run, trial.number) or trial.params
+    names, row = between_trials(run), trial_row(run, trial.number) or trial.params
     parts = in_words(run, names, row) if names else _usual_words(trial.params)
     if any(one.get("repeat") for one in (trial.params, *run.rows)):
         parts.append(f"repeat {trial.params.get('repeat')}")
@@ -32,8 +32,9 @@ def trial_name(run: Run, trial: Trial) -> str:
 
 
 def _usual_words(params: Json) -> list[str]:
-    """Case or profile, and the window. Where the kernel sizes the window, round-trip time and loss instead."""
-    names = ["case" if params.get("case") else "profile", "window_bytes"]
+    """Case or profile, congestion control, and the window. Where the kernel sizes the window, round-trip time and loss
+    instead."""
+    names = ["case" if params.get("case") else "profile", "congestion", "window_bytes"]
     parts = [f"{columns.spelling(name)} {readable.named(name, params[name])}" for name in names if params.get(name)]
     if not params.get("window_bytes") and params.get("rtt_ns"):
         parts += [f"RTT {readable.duration(params['rtt_ns'])}", f"path.loss {loss_text(params)}"]

@@ -18,6 +18,7 @@ from dashboard.trial.load import F64, Load
 
 POINTS = 4000  # of a line
 _HEIGHT = 230  # px of a panel
+_LEGEND: dict[str, Any] = {"x": 1.01, "yanchor": "top", "font": {"size": 14}}
 
 
 def load_figure(load: Load) -> go.Figure:
@@ -28,13 +29,17 @@ def load_figure(load: Load) -> go.Figure:
     figure = make_subplots(rows=len(panels), cols=1, shared_xaxes=True, vertical_spacing=0.04)
     for row, panel in enumerate(panels, start=1):
         traces, name, title = _PANELS[panel](load)
-        figure.add_traces(traces, rows=row, cols=1)
+        legend = "legend" if row == 1 else f"legend{row}"
+        figure.add_traces([trace | {"legend": legend, "showlegend": True} for trace in traces], rows=row, cols=1)
         unit = scale(figure.data[-len(traces) :], "y", name)
         figure.update_yaxes(**AXIS, title_text=unit.title(title), rangemode="tozero", row=row, col=1)
     for begin_s, end_s in load.outages_s:
         figure.add_vrect(x0=begin_s, x1=end_s, fillcolor=GREY, opacity=0.25, line_width=0)
     figure.update_layout(**LAYOUT, height=120 + _HEIGHT * len(panels), uirevision="load")
-    figure.update_layout(margin={"t": 30, "r": 20}, legend={"x": 1.01, "y": 1, "font": {"size": 14}})
+    figure.update_layout(margin={"t": 30, "r": 20})
+    for row in range(1, len(panels) + 1):  # each panel has its own, at its height
+        top = figure.get_subplot(row, 1).yaxis.domain[1]
+        figure.update_layout({"legend" if row == 1 else f"legend{row}": _LEGEND | {"y": top}})
     figure.update_xaxes(**AXIS)
     figure.update_xaxes(title_text="Time since the transfer began (s)", row=len(panels), col=1)
     return figure
@@ -66,9 +71,9 @@ _SOJOURN = {"sojourn_p50_ns": "median", "sojourn_p99_ns": "99 %"}
 _QUEUED = {"queued_mean_bytes": "mean", "queued_max_bytes": "largest"}
 _PANELS: dict[str, Callable[[Load], _Panel]] = {
     "latency": _latency,
-    "sojourn": lambda load: _queues(load, _SOJOURN, "x_ns", "At the bottleneck"),
+    "sojourn": lambda load: _queues(load, _SOJOURN, "x_ns", "Wait at the bottleneck"),
     "queued": lambda load: _queues(load, _QUEUED, "x_bytes", "Queue"),
-    "hit": lambda load: _queues(load, {"marked": "marked", "dropped": "dropped"}, "packets", "Packets"),
+    "hit": lambda load: _queues(load, {"marked": "marked", "dropped": "dropped"}, "packets", "Packets hit"),
 }
 
 

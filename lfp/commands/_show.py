@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from netcommon import readable, run_format
+from netcommon import readable, result_rows, run_format
 from scenarios.plan import cells
 from scenarios.plan.shared_settings import shared_settings
 from scenarios.run import compare, imported, results, runs
@@ -30,6 +30,17 @@ def as_json(run_dir: Path) -> Iterator[str]:
             first, *others = _flows(folder)
         flows = {"flows": [{"params": one["params"], "metrics": one["metrics"]} for one in others]}
         yield json.dumps(first | (flows if others else {}), ensure_ascii=False)
+
+
+def as_csv(run_dir: Path) -> bytes:
+    """The results: a row for each trial and flow, the run's name first."""
+    folders = runs.trial_folders(run_dir.resolve())
+    with _damage_named(run_dir, folders):
+        rows = [row for folder in folders for row in results.rows(folder)]
+        names = [name for name in results.SCHEMA.names if any(row.get(name) is not None for row in rows)]
+        return result_rows.csv(
+            [{"run": run_dir.resolve().name} | {name: row.get(name) for name in names} for row in rows]
+        )
 
 
 def view(run_dir: Path) -> list[Part]:

@@ -7,27 +7,34 @@ from pathlib import Path
 import click
 
 from lfp.commands._runs_dir import runs_dir_option
+from netcommon.errors import UsageError
 from scenarios.run import plain, runs, shown
 
 
 @click.command("show")
 @click.argument("run")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object for each trial.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print the results as CSV: a row for each trial and flow.")
 @click.option(
     "--summary",
     metavar="METRIC",
     help="Print a line for each setting: median of this measured column, its bootstrap interval, outliers.",
 )
 @runs_dir_option
-def command(run: str, as_json: bool, summary: str | None, runs_dir: Path) -> None:
+def command(run: str, as_json: bool, as_csv: bool, summary: str | None, runs_dir: Path) -> None:
     """Show the trials of RUN (path, name or 'last')."""
     run_dir = runs.find(run, runs_dir)
-    view = None if as_json or summary else shown.read(run_dir)
+    if sum(map(bool, (as_json, as_csv, summary))) > 1:
+        raise UsageError("--json, --csv and --summary: one of them at most")
+    view = None if as_json or as_csv or summary else shown.read(run_dir)
     if view is None:
         from lfp.commands import _show  # not on top: loading it takes longer than printing a kept view
 
         if summary:
             _show.print_summary(run_dir, summary)
+            return
+        if as_csv:
+            click.echo(_show.as_csv(run_dir), nl=False)
             return
         if as_json:
             for line in _show.as_json(run_dir):

@@ -426,7 +426,7 @@ def test_report_draws_without_any_network(page: Page, runs_dir: Path) -> None:
     page.wait_for_selector("#sweep .legendtext")
     page.wait_for_selector("#timeline-39 .annotation-text")
     assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
-    assert sorted(page.evaluate("Object.keys(Plotly.PlotSchema.get().traces)")) == ["heatmap", "scatter"]
+    assert sorted(page.evaluate("Object.keys(Plotly.PlotSchema.get().traces)")) == ["box", "heatmap", "scatter"]
     accessible(page)
     page.locator("#sweep .updatemenu-button").filter(has_text="linear window axis").click()
     page.wait_for_function("document.getElementById('sweep')._fullLayout.xaxis.type === 'linear'")
@@ -513,6 +513,21 @@ def test_the_class_page_is_accessible_before_its_first_transfer(page: Page, base
     page.wait_for_selector("#class-result p")
     accessible(page)
     page.goto("about:blank")
+
+
+@pytest.mark.parametrize("address", ["/", "/run/{run}", "/run/{run}/trial/0", "/history", "/class"])
+def test_pages_are_dark_where_the_system_is(page: Page, tmp_path: Path, address: str) -> None:
+    """As readable as in the light, and light on paper."""
+    with browsed(synthetic_run.seqack(tmp_path)) as (url, _), left(page):
+        page.emulate_media(color_scheme="dark")
+        page.goto(url.split("/run/")[0] + address.format(run=Path(url).name))
+        page.wait_for_selector("h1")
+        said = "getComputedStyle(document.body).backgroundColor"
+        assert page.evaluate(said) == "rgb(18, 24, 31)"
+        accessible(page)
+        page.emulate_media(color_scheme="dark", media="print")
+        assert page.evaluate(said) == "rgb(255, 255, 255)"
+        page.emulate_media(color_scheme="light", media="screen")
 
 
 def test_the_dossier_is_accessible(page: Page, tmp_path: Path) -> None:

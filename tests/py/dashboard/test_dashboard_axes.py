@@ -13,6 +13,7 @@ from support.synthetic_results import random_plan, rows
 
 from dashboard.core.asked import chosen_axes
 from dashboard.core.runs import Run, load_run
+from dashboard.core.units import ticks_named
 from dashboard.report.html import render
 from dashboard.run import curves, matrix, sweep
 from dashboard.run.curves_figure import curves_figure
@@ -44,8 +45,8 @@ def test_one_numeric_setting_is_the_axis_and_texts_are_lines(tmp_path: Path) -> 
     assert built is not None and matrix.build(run) is None
     assert (built.x_name, [curve.series for curve in built.curves]) == ("path.rate", CONTROLS)
     figure = curves_figure(built)
-    assert figure.layout.xaxis.title.text == "path.rate"
-    assert list(figure.layout.xaxis.ticktext) == ["10 Mbit/s", "20 Mbit/s", "45 Mbit/s"]
+    assert figure.layout.xaxis.title.text == "Rate of the bottleneck (Mbit/s)"
+    assert list(figure.layout.xaxis.ticktext) == ["10", "20", "45"]
 
 
 def test_two_numeric_settings_are_a_matrix_with_the_longer_one_across(tmp_path: Path) -> None:
@@ -56,7 +57,28 @@ def test_two_numeric_settings_are_a_matrix_with_the_longer_one_across(tmp_path: 
     assert [panel.series for panel in grids.panels] == CONTROLS
     assert all(len(panel.cells) <= 6 for panel in grids.panels)
     figure = matrix_figure(grids)
-    assert (figure.layout.xaxis.title.text, figure.layout.yaxis.title.text) == ("path.rate", "path.loss")
+    titles = figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
+    assert titles == ("Rate of the bottleneck (Mbit/s)", "Loss before the bottleneck (%)")
+    assert list(figure.layout.yaxis.ticktext) == ["0", "1"]
+
+
+def test_losses_have_a_logarithmic_axis_with_a_place_for_none(tmp_path: Path) -> None:
+    built = curves.build(unasked(tmp_path, {"path.loss": ["0", "0.01%", "0.1%", "1%"]}))
+    assert built is not None
+    figure = curves_figure(built)
+    axis, places = figure.layout.xaxis, list(figure.data[0].x)
+    assert axis.type == "log" and list(axis.ticktext) == ["0", "0.01", "0.1", "1"]
+    assert list(axis.tickvals) == places == sorted(places) and places[0] == pytest.approx(places[1] / 10)
+    (gap,) = [shape for shape in figure.layout.shapes if shape.type == "line"]
+    assert places[0] < gap.x0 == gap.x1 < places[1]
+
+
+def test_a_unit_that_all_ticks_share_is_in_the_title_once() -> None:
+    assert ticks_named("Loss", ["0 %", "0.1 %", "1 %"]) == ("Loss (%)", ["0", "0.1", "1"])
+    assert ticks_named("Window", ["64 KB", "1 MB"]) == ("Window", ["64 KB", "1 MB"])
+    assert ticks_named("Delay", ["0 ns", "500 µs", "2 ms"]) == ("Delay", ["0", "500 µs", "2 ms"])
+    assert ticks_named("Round-trip time", ["no delay", "2 ms"]) == ("Round-trip time (ms)", ["no delay", "2"])
+    assert ticks_named("Streams", ["1", "16"]) == ("Streams", ["1", "16"])
 
 
 def test_of_settings_with_as_many_values_the_first_swept_one_is_across(tmp_path: Path) -> None:

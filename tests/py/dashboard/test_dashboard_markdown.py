@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from support.waiting import wait_until
 from dashboard.cli import report
 from dashboard.core.runs import load_run
 from dashboard.report import pictures
-from dashboard.report.markdown import write_markdown
+from dashboard.report.markdown import write_figures, write_markdown
 from dashboard.timeline import timeline
 from dashboard.timeline.figure import timeline_figure
 from netcommon.errors import LfpError, MissingError, UsageError
@@ -31,7 +32,7 @@ def test_a_matrix_is_a_grid_for_each_series_with_the_papers_values(tmp_path: Pat
     assert write_markdown(synthetic_run.matrix(tmp_path), target, pictures=False) == [target]
     text = target.read_text()
     grid = text.split("### linux-2003\n\n")[1].split("\n\n")[0].splitlines()
-    assert grid[0].endswith(" | 0 ns | 20 ms | 200 ms |") and grid[1] == "| ---: | ---: | ---: | ---: |"
+    assert grid[0].endswith(" | no delay | 20 ms | 200 ms |") and grid[1] == "| ---: | ---: | ---: | ---: |"
     assert grid[2].startswith("| 0 % |") and "(40 Mbit/s)" in grid[2] and "(4 Mbit/s)" in grid[2]
     assert [line.count("|") for line in grid] == [5] * 6
     assert "1 trial failed, not valid or without a value: counted in no cell." in text
@@ -65,7 +66,7 @@ def test_a_browser_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(pictures, "START_S", 10.0)
     monkeypatch.setattr(pictures, "EACH_S", 0.0)
     with pytest.raises(LfpError, match=r"^--markdown: Chromium did not draw .*it took too long; --no-pictures"):
-        pictures.write_pictures([(tmp_path / "one.png", go.Figure())])
+        pictures.write_pictures([(tmp_path / "one.png", go.Figure())], "--markdown", "--no-pictures")
     line = Path(f"/proc/{noted.read_text().strip()}/cmdline")  # empty for a zombie
     wait_until(lambda: not line.exists() or not line.read_text(), "the browser's end")
     assert not (tmp_path / "one.png").exists()
@@ -81,6 +82,21 @@ def test_without_kaleido_no_file_is_left(tmp_path: Path, monkeypatch: pytest.Mon
 def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"--markdown .*/none/fig1\.md: No such file or directory; name a file"):
         write_markdown(synthetic_run.matrix(tmp_path), tmp_path / "none" / "fig1.md", pictures=False)
+
+
+def test_a_run_without_a_figure_is_named(tmp_path: Path) -> None:
+    run = synthetic_run.matrix(tmp_path)
+    (run / "results.parquet").unlink()
+    shutil.rmtree(run / "trials")
+    with pytest.raises(LfpError, match=r"^--figures: .* has nothing to draw"):
+        write_figures(run, tmp_path / "figures")
+    assert not (tmp_path / "figures").exists()
+
+
+def test_figures_are_asked_for_alone(tmp_path: Path) -> None:
+    run = synthetic_run.matrix(tmp_path)
+    done = CliRunner().invoke(report, [str(run), "--figures", str(tmp_path), "--markdown", str(tmp_path / "a.md")])
+    assert isinstance(done.exception, LfpError) and "--figures: alone" in str(done.exception)
 
 
 def test_no_pictures_needs_markdown(tmp_path: Path) -> None:

@@ -53,12 +53,16 @@ def test_the_list_has_what_a_reader_searches_for(runs_dir: Path) -> None:
     rows = run_rows(list_runs(runs_dir))
     assert len(rows) == 3 and {row["state"] for row in rows} == {"done"}
     row = next(row for row in rows if row["id"].startswith("comet-fig1-"))
-    assert (row["verdict"], row["trials"], row["reproduces"]) == ("not valid", "36 of 36", "comet-2004/fig1")
+    assert (row["verdict"], row["trials"], row["time"], row["seed"]) == ("not valid", "36 of 36", "real", "1")
+    assert row["result"].startswith("Short-term throughput ") and " to " in row["result"]
     assert synthetic_run.INVALID_REASON in row["why"]
-    assert all(word in row["words"] for word in ("plain tcp", "comet-fig1-2025", "not valid", "synthetic data"))
+    assert all(
+        word in row["words"]
+        for word in ("plain tcp", "comet-fig1-2025", "not valid", "synthetic data", "comet-2004/fig1")
+    )
     (table,) = [part for part in page_at(Runs(runs_dir), "/").children if isinstance(part, AgGrid)]
     shown = [one["field"] for one in table.columnDefs if not one.get("hide")]
-    assert shown == ["run", "reproduces", "started", "trials", "state", "verdict", "tags"]
+    assert shown == ["run", "result", "verdict", "started", "time", "seed", "build", "trials", "tags"]
 
 
 def test_a_title_is_text_and_no_markdown(runs_dir: Path) -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import tarfile
@@ -58,6 +59,10 @@ def test_show_report_legs_and_certify_open_it(run: Path, capsys: pytest.CaptureF
     assert status == 0 and [one["params"]["queue_bytes"] // 1024 for one in trials] == [15, 30, 15, 30]
     assert all(one["metrics"]["short_term_bps"] > 12e6 and one["verdict"]["valid"] for one in trials)
     assert command(capsys, "show", run, "--summary", "short_term_bps")[0] == 0
+    status, said = command(capsys, "show", run, "--csv")
+    rows = list(csv.DictReader(said.splitlines()))
+    assert status == 0 and [int(row["queue_bytes"]) // 1024 for row in rows] == [15, 30, 15, 30]
+    assert {row["run"] for row in rows} == {run.resolve().name} and all(row["valid"] == "true" for row in rows)
     assert command(capsys, "report", run, "--output", "report.html")[0] == 0
     assert "A small run of an earlier version" in Path("report.html").read_text()
     assert command(capsys, "report", run, "--markdown", "report.md", "--no-pictures")[0] == 0
