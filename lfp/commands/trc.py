@@ -100,7 +100,7 @@ class Trials:
         content["scenario"]["path"].pop("ab_rate", None)
         content["scenario"]["sweep"] = {KEY: [f"{rate_bps(rate, self.mtu)}bit" for rate in self.rates]}
         content["plan"] = len(self.rates)
-        manifest.write(self.run_dir, content)
+        runner.extend(self.run_dir, content)
         runner.resume(self.run_dir, Console(quiet=True))
         row: dict[str, Any] = results.row(folder_of(self.run_dir, len(self.rates) - 1))
         if row["short_term_bps"] is None:

@@ -93,6 +93,13 @@ def start(
     return run_dir
 
 
+def extend(run_dir: Path, content: dict[str, Any]) -> None:
+    """Gives a run a plan with more trials, which `resume` then measures. ``content``: its manifest, changed. LfpError
+    when a file has changed since the run's end."""
+    seal.open_again(run_dir)
+    manifest.write(run_dir, content)
+
+
 def resume(
     run_dir: Path,
     console: Console | None = None,

@@ -13,6 +13,7 @@ from rich.console import Console
 from support.scenario_runs import TINY, FakeTrials
 
 from bench.speed import virtual_speed
+from lfp.commands import trc
 from lfp.commands.show import command as show
 from netcommon.errors import LfpError, UsageError
 from scenarios.certify import seal
@@ -66,6 +67,14 @@ def test_resume_does_not_hash_a_changed_run_again(fake: FakeTrials, plan: Plan, 
     changed.write_text(changed.read_text() + " ")
     with pytest.raises(LfpError, match=r"trials/0001/transfer\.json: changed since the run's end"):
         runner.resume(run_dir, quiet())
+
+
+def test_trc_goes_on_with_a_run_whose_first_trial_has_ended(fake: FakeTrials, plan: Plan, tmp_path: Path) -> None:
+    run_dir = runner.start(plan, tmp_path / "runs")
+    trials = trc.Trials(run_dir, 1500)
+    assert trials.measure(1000) > 0 and trials.measure(2000) > 0
+    assert [row["trial"] for row in parquet.read_table(run_dir / "results.parquet").to_pylist()] == [0, 1]
+    assert "trials/0001/transfer.json" in seal.check(run_dir)
 
 
 def test_ctrl_c_keeps_finished_trials_and_resume_does_the_rest(fake: FakeTrials, plan: Plan, tmp_path: Path) -> None:
