@@ -36,12 +36,12 @@ _PPB = 1e9
 class Number(Figure):
     """A number of a paper. ``paper``: its value with its unit, such as ``40Mbit``. ``within``: the largest allowed
     deviation of the measured value, as a ratio; ``why``: the reason for it. ``sense``: whether the paper gives the
-    value itself, or a bound. Four fields change the measured value before it is compared. ``less`` is subtracted from
-    it. It is divided by the value at the settings ``against``, or by the value ``of_whole``. It is multiplied by
-    ``factor``, such as the part of the session in which a flow ran. ``scale``: the part of the paper's value that the
-    quick form has to show, because its path is smaller by this factor. ``input``: the setting that holds the number, if
-    the number is a setting and not a result. ``shows``: the evidence for why the number differs here:
-    ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
+    value itself, or a bound. Five fields change the measured value before it is compared. ``less`` and the value at the
+    settings ``minus`` are subtracted from it. It is divided by the value at the settings ``against``, or by the value
+    ``of_whole``. It is multiplied by ``factor``, such as the part of the session in which a flow ran. ``scale``: the
+    part of the paper's value that the quick form has to show, because its path is smaller by this factor. ``input``:
+    the setting that holds the number, if the number is a setting and not a result. ``shows``: the evidence for why the
+    number differs here: ``scenario:NAME``, ``test:NAME`` or a page from the project's folder."""
 
     scenario: str
     paper: str | int | float
@@ -49,6 +49,7 @@ class Number(Figure):
     why: str = ""
     sense: Literal["equal", "least", "most"] = "equal"
     less: str = ""
+    minus: Where | None = None
     against: Where | None = None
     of_whole: str = ""
     factor: float = 1

@@ -65,7 +65,12 @@ def _needed(scenario: str) -> list[str]:
     figures: list[Figure] = [
         number for claim in claims.load() for number in claim.numbers if number.scenario == scenario
     ]
-    wheres = [number.against or {} for number in figures if isinstance(number, claims.Number)]
+    wheres = [
+        where or {}
+        for number in figures
+        if isinstance(number, claims.Number)
+        for where in (number.against, number.minus)
+    ]
     figures += [figure for row in rows.load() if row.scenario == scenario for figure in row.figures]
     settings = {
         column

@@ -11,7 +11,7 @@ from statistics import median
 from typing import Any, Literal
 
 from scenarios.papers.claims import Claim, Number
-from scenarios.plan.expect import Expect
+from scenarios.plan.expect import Expect, Where
 
 Result = Mapping[str, Any]
 Name = Literal["reproduced", "deviates", "not reproduced", "input", "not measured"]
@@ -35,12 +35,18 @@ def measured(number: Number, results: Sequence[Result]) -> float | None:
     value = _median(number, results, number.picks)
     if value is None:
         return None
-    value = (value - number.subtracted) * number.factor
+    other = _at(number, number.minus, results) if number.minus else 0
+    if other is None:
+        return None
+    value = (value - number.subtracted - other) * number.factor
     if number.against is None:
         return value / number.divisor
-    other = Expect(say=number.say, of=number.of, against=number.against, min=0)
-    base = _median(number, results, other.compares_with)
+    base = _at(number, number.against, results)
     return value / base if base else None
+
+
+def _at(number: Number, settings: Where, results: Sequence[Result]) -> float | None:
+    return _median(number, results, Expect(say=number.say, of=number.of, against=settings, min=0).compares_with)
 
 
 def _median(number: Number, results: Sequence[Result], picks: Any) -> float | None:
