@@ -34,10 +34,9 @@ def command(run: str, as_json: bool, as_csv: bool, flent: Path | None, summary: 
     if sum(map(bool, (as_json, as_csv, flent, summary))) > 1:
         raise UsageError("--json, --csv, --flent and --summary: one of them at most")
     if flent:
-        from lfp.flent import write  # not on top: loading it takes longer than printing a kept view
-        from lfp.tables import Run
+        from scenarios.run.flent import write  # not on top: loading it takes longer than printing a kept view
 
-        for path in write(Run(run_dir.resolve()), flent):
+        for path in write(run_dir.resolve(), flent):
             click.echo(printable(str(path)))
         return
     view = None if as_json or as_csv or summary else shown.read(run_dir)

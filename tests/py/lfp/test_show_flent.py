@@ -47,7 +47,7 @@ def written(trial: Path) -> dict[str, Any]:
     done = CliRunner().invoke(command, [str(trial.parents[1]), "--flent", str(target)], catch_exceptions=False)
     (file,) = target.iterdir()
     assert done.output.split() == [str(file)] and file.name == "one-20260101T000000-abcdef-0000.flent.gz"
-    found: dict[str, Any] = json.loads(gzip.open(file, "rt").read())
+    found: dict[str, Any] = json.loads(gzip.decompress(file.read_bytes()))
     assert found["version"] == 4 and {len(values) for values in found["results"].values()} == {len(found["x_values"])}
     return found
 
