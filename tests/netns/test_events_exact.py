@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -95,3 +96,15 @@ def test_queue_management_and_order_change(tmp_path: Path) -> None:
     codel, _ = measured(tmp_path / "codel", "", "--set", 'path.change="1s aqm=codel reorder=1% reorder_by=2ms"')
     assert codel["valid"], codel["reasons"]
     assert codel["rtt_median_ns"] < 32 * MS < 40 * MS < still["rtt_median_ns"]
+
+
+def test_a_tunnel_finds_a_smaller_mtu_of_its_path_within_two_seconds(tmp_path: Path) -> None:
+    """Frames of the size in use vanish from 2 s on; time-outs and probes of that size took 3.2 s."""
+    row, trial = measured(tmp_path, LFT, "--set", "path.change=2s mtu=1280")
+    assert row["valid"], row["reasons"]
+    receiver = json.loads((trial / "transfer.json").read_text())["receiver"]
+    silent = longest = 0
+    for begin_ns, end_ns, octets in receiver["intervals"]:
+        silent = 0 if octets else silent + end_ns - begin_ns
+        longest = max(longest, silent)
+    assert 1000 * MS <= longest <= 2000 * MS

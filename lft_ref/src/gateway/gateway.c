@@ -16,15 +16,18 @@
 #include "nc_range.h"
 
 #define TICK_NS NC_NS_PER_S
+#define WATCH_NS (250 * NC_NS_PER_MS)
 #define SUSPENSION_LEAST_NS (100 * (int64_t)NC_NS_PER_MS)
 #define NOTED_AGAIN_NS (600 * NC_NS_PER_S)
 enum { BUSY_DATAGRAMS = 2 };
 
+/* Nothing wakes the loop for this: while frames are unacknowledged, their time-outs do. */
 static void watch_mtu(struct gateway *gateway, uint64_t now_ns)
 {
     struct lft_engine_state state;
-    if (!lft_link_ready(gateway->link))
+    if (now_ns < gateway->watch_ns || !lft_link_ready(gateway->link))
         return;
+    gateway->watch_ns = now_ns + WATCH_NS;
     lft_engine_state(lft_link_engine(gateway->link), now_ns, &state);
     pmtu_watch(&gateway->pmtu, &state, now_ns);
 }
@@ -37,7 +40,7 @@ static void search_mtu(struct gateway *gateway, unsigned events, uint64_t now_ns
         return;
     if ((events & LFT_LINK_EVENT_UP) || (io_was_too_big(gateway->io) && !gateway->pmtu.trying)) {
         lft_engine_state(engine, now_ns, &state);
-        pmtu_start(&gateway->pmtu, 2 * state.srtt_ns + 300 * NC_NS_PER_MS, now_ns);
+        pmtu_start(&gateway->pmtu, pmtu_wait_ns(&state), now_ns);
     }
     uint32_t answered = lft_engine_probe_reply(engine);
     if (answered)
@@ -146,6 +149,7 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
 {
     unsigned events = lft_link_events(gateway->link);
     note_events(events);
+    watch_mtu(gateway, now_ns);
     search_mtu(gateway, events, now_ns);
     check_health(gateway, now_ns);
     bool more = relay_turn(gateway->relay, now_ns);
@@ -154,7 +158,6 @@ static bool work(struct gateway *gateway, uint64_t now_ns)
     if (now_ns >= gateway->tick_ns) {
         note_suspension(gateway);
         relay_tick(gateway->relay, now_ns);
-        watch_mtu(gateway, now_ns);
         note_handshakes(gateway, now_ns);
         contention_note(&gateway->contention, gateway->link, now_ns);
         gateway->tick_ns = now_ns + TICK_NS;

@@ -41,7 +41,7 @@ struct gateway {
     struct contention_log contention;
     bool draining, busy;
     int64_t suspended_ns; /* by how much CLOCK_BOOTTIME was ahead of CLOCK_MONOTONIC */
-    uint64_t started_ns, tick_ns, drain_until_ns, seen_datagrams;
+    uint64_t started_ns, tick_ns, watch_ns, drain_until_ns, seen_datagrams;
 };
 
 /* contention.c */

@@ -35,6 +35,11 @@ static void begin(struct pmtu *pmtu, uint32_t bad, uint64_t now_ns)
     choose(pmtu, now_ns);
 }
 
+uint64_t pmtu_wait_ns(const struct lft_engine_state *state)
+{
+    return 2 * state->srtt_ns + 300 * NC_NS_PER_MS;
+}
+
 void pmtu_start(struct pmtu *pmtu, uint64_t wait_ns, uint64_t now_ns)
 {
     pmtu->wait_ns = wait_ns;
@@ -56,8 +61,9 @@ void pmtu_watch(struct pmtu *pmtu, const struct lft_engine_state *state, uint64_
     if (!state->unacknowledged_frames || state->oldest_number != pmtu->oldest) {
         pmtu->oldest = state->oldest_number;
         pmtu->oldest_since_ns = now_ns;
-    } else if (now_ns - pmtu->oldest_since_ns >= NC_NS_PER_S + 4 * state->srtt_ns)
-        pmtu_doubt(pmtu, now_ns);
+    } else if (now_ns - pmtu->oldest_since_ns >= NC_NS_PER_S + 4 * state->srtt_ns && !pmtu->trying &&
+               pmtu->good != pmtu->base)
+        pmtu_start(pmtu, pmtu_wait_ns(state), now_ns);
 }
 
 bool pmtu_answered(struct pmtu *pmtu, uint32_t payload, uint64_t now_ns)

@@ -59,8 +59,8 @@ static void test_a_doubted_size_is_confirmed_or_given_up(void)
     CHECK(pmtu.good <= 1238 && pmtu.good + 16 >= 1238);
 }
 
-/* Small frames are acknowledged while one of full size is not. After a second and four round trips the full size is
- * tested. */
+/* Small frames are acknowledged while one of full size is not. After a second and four round trips frames of the base
+ * size are sent, and the full size is tested. */
 static void test_a_stuck_frame_shows_among_small_ones(void)
 {
     struct pmtu pmtu;
@@ -82,7 +82,10 @@ static void test_a_stuck_frame_shows_among_small_ones(void)
             break;
     }
     CHECK_EQ(pmtu.trying, 1438);
+    CHECK_EQ(pmtu.good, 1136);
     CHECK(now_ns - stuck_ns <= 4 * NC_NS_PER_S);
+    CHECK_EQ(pmtu_poll(&pmtu, now_ns), 1438);
+    CHECK_EQ(pmtu_next_ns(&pmtu) - now_ns, 700 * NC_NS_PER_MS); /* by the round trip that is known by then */
 }
 
 /* The size in use is tested again every ten minutes, even if it is the largest that the device takes. So the gateway
