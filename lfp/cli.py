@@ -49,6 +49,7 @@ GROUPS = {
     },
     "Machine": {
         "doctor": "Is this machine ready, and what is it good for?",
+        "metrics": "Serve the metrics of running tools for Prometheus.",
         "bench": "Benches of the tools.",
         "clean": "Remove what crashed runs left behind.",
     },
