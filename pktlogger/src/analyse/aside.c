@@ -7,9 +7,10 @@ static int work_on(const struct pl_told *told)
 {
     switch (told->kind) {
     case PL_TELL_LIMITS_SEND:
-        return pl_limits_send(told->of.limits, &told->what.limits_send);
-    case PL_TELL_LIMITS_ACK:
-        return pl_limits_ack(told->of.limits, &told->what.limits_ack);
+        return pl_limits_send(told->of.limits, &told->what.limits_send.gap, &told->what.limits_send.sent);
+    case PL_TELL_LIMITS_END:
+        pl_limits_end(told->of.limits, &told->what.limits_send.gap);
+        return 0;
     case PL_TELL_RATES_SEND:
         return pl_rates_send(told->of.rates, &told->what.rates_send);
     case PL_TELL_RATES_ARRIVAL:

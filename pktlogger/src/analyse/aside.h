@@ -14,7 +14,7 @@
 
 enum pl_tell {
     PL_TELL_LIMITS_SEND,
-    PL_TELL_LIMITS_ACK,
+    PL_TELL_LIMITS_END,
     PL_TELL_RATES_SEND,
     PL_TELL_RATES_ARRIVAL,
     PL_TELL_RATES_ACK,
@@ -29,8 +29,10 @@ struct pl_told {
         void *ended;
     } of;
     union {
-        struct pl_limits_send limits_send;
-        struct pl_limits_ack limits_ack;
+        struct {
+            struct pl_gap gap;
+            struct pl_sent sent;
+        } limits_send; /* PL_TELL_LIMITS_END: `gap` alone */
         struct pl_rates_send rates_send;
         struct {
             int64_t t_ns;

@@ -104,24 +104,24 @@ static void explain_timeout(const struct pl_resume *resume, struct pl_stop *stop
 static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
 {
     char bytes[32];
-    int64_t length_ns = resume->t1_ns - resume->t0_ns;
+    const struct pl_gap *gap = resume->gap;
     uint64_t left = resume->una < resume->high ? resume->high - resume->una : 0;
-    stop->outstanding_bytes = resume->ended ? resume->flight : left;
+    stop->outstanding_bytes = resume->ended ? pl_gap_flight(gap) : left;
     grouped(stop->outstanding_bytes, bytes);
-    if (resume->closed_ns * 2 > length_ns) {
+    if (pl_gap_closed(gap, gap->t0_ns, resume->t1_ns)) {
         stop->cause = PL_CAUSE_ZERO_WINDOW;
-        stop->waited_ns = resume->closed_ns;
+        stop->waited_ns = pl_gap_shut_ns(gap, gap->t0_ns, resume->t1_ns);
         snprintf(stop->text, sizeof stop->text, "the receiver's window was closed for %.2f s",
                  (double)stop->waited_ns / 1e9);
-    } else if (resume->drained_ns * 2 > length_ns) {
+    } else if (pl_gap_empty(gap, resume->t1_ns)) {
         stop->cause = PL_CAUSE_IDLE;
-        stop->waited_ns = resume->drained_ns;
+        stop->waited_ns = pl_gap_empty_ns(gap, resume->t1_ns);
         snprintf(stop->text, sizeof stop->text, "the application had nothing to send for %.2f s",
                  (double)stop->waited_ns / 1e9);
     } else if (!resume->ended) {
         stop->cause = PL_UNFINISHED;
         snprintf(stop->text, sizeof stop->text, "the capture ends with %s bytes outstanding", bytes);
-    } else if (resume->window_limited) {
+    } else if (gap->full) {
         stop->cause = PL_CAUSE_RECEIVER_WINDOW;
         snprintf(stop->text, sizeof stop->text, "the receiver's window was full with %s bytes outstanding", bytes);
     } else if (resume->retransmission) {
@@ -137,7 +137,7 @@ static void explain_other(const struct pl_resume *resume, struct pl_stop *stop)
 
 int pl_add_stop(struct pl_transfer *t, const struct pl_resume *resume)
 {
-    struct pl_stop stop = {.t0_ns = resume->t0_ns, .t1_ns = resume->t1_ns};
+    struct pl_stop stop = {.t0_ns = resume->gap->t0_ns, .t1_ns = resume->t1_ns};
     if (resume->timeout)
         explain_timeout(resume, &stop);
     else

@@ -61,54 +61,46 @@ static int on_ack(struct pl_walk *s, const struct pl_row *packet, int64_t rtt_ns
     }
     bool same_window = s->window_known && s->window == packet->window;
     uint64_t una = s->una;
-    bool recovering = s->mode != PL_MODE_NORMAL;
+    enum pl_sender_mode mode = s->mode;
     bool duplicate = packet->ack == s->una && !packet->len && same_window && s->high > s->una;
     note_ack(s, packet);
     s->last_ack_ns = packet->t_ns;
-    if (!s->started)
+    if (!s->gap.started)
         return 0;
-    s->answered = s->answered || packet->len > 0;
     pl_marks_ack(&s->marks, s->t, packet, packet->ack > s->una ? packet->ack : s->una);
     if (packet->ack > s->high && !s->t->flow->side[s->t->dir].syn)
         s->high = packet->ack; /* the data may have been sent before the capture began in mid-connection */
     if (packet->ack > s->una) {
         s->una = packet->ack;
         s->hint = behind_holes(packet) > 0;
-        if (s->una >= s->high && s->drained_ns < 0) {
-            s->drained_ns = packet->t_ns;
-            s->drained_bare = packet->len == 0;
-        }
         if (s->mode != PL_MODE_NORMAL && (s->una >= s->recover || is_undone(s, packet)))
             end_recovery(s);
     } else if (behind_holes(packet) || (duplicate && !packet->sack_n))
         s->hint = true;
     s->t->duplicate_acks += duplicate && !(packet->flags & NC_TCP_FIN);
+    const struct pl_acked acked = {
+        .t_ns = packet->t_ns,
+        .una = s->una,
+        .high = s->high,
+        .window = s->t->scale_known || s->window == 0 ? s->window : UINT32_MAX,
+        .advanced = s->una > una,
+        .missed = s->una > s->high + 1, /* a FIN counts as a byte */
+        .answer = packet->len > 0,
+        .ended = s->mode == PL_MODE_NORMAL ? mode : PL_MODE_NORMAL,
+    };
+    pl_gap_ack(&s->gap, &acked);
     struct pl_told *told = pl_aside_next(s->aside, PL_TELL_RATES_ACK);
     told->of.rates = s->rates;
     told->what.rates_ack.t_ns = packet->t_ns;
     told->what.rates_ack.rtt_ns = rtt_ns;
     told->what.rates_ack.bytes = s->una - una;
     told->what.rates_ack.window = s->window;
-    if (pl_aside_tell(s->aside) < 0)
-        return -1;
-    told = pl_aside_next(s->aside, PL_TELL_LIMITS_ACK);
-    told->of.limits = s->explain.limits;
-    told->what.limits_ack = (struct pl_limits_ack){
-        .t_ns = packet->t_ns,
-        .una = s->una,
-        .high = s->high,
-        .window = s->t->scale_known || s->window == 0 ? s->window : UINT32_MAX,
-        .advanced = s->una > una,
-        .recovered = recovering && s->mode == PL_MODE_NORMAL,
-        .missed = s->una > s->high + 1, /* a FIN counts as a byte */
-        .answer = packet->len > 0,
-    };
     return pl_aside_tell(s->aside);
 }
 
 static int64_t silent_ns(const struct pl_walk *s, int64_t now_ns)
 {
-    return now_ns - (s->last_ack_ns > s->last_send_ns ? s->last_ack_ns : s->last_send_ns);
+    return now_ns - (s->last_ack_ns > s->gap.t0_ns ? s->last_ack_ns : s->gap.t0_ns);
 }
 
 static bool is_probe(const struct pl_walk *s, const struct pl_segment *first, int64_t now_ns)
@@ -162,7 +154,7 @@ static void enter_timeout(struct pl_walk *s, int64_t now_ns)
     pl_losses_forget(&s->losses, s->timeout_segment, s->una);
     pl_walk_event(s, PL_RTO,
                   (struct pl_event){
-                      .t0_ns = s->last_send_ns, .t1_ns = now_ns, .seq = s->una, .bytes = flight_of(s), .packets = 1});
+                      .t0_ns = s->gap.t0_ns, .t1_ns = now_ns, .seq = s->una, .bytes = flight_of(s), .packets = 1});
 }
 
 static void enter_fast(struct pl_walk *s, const struct pl_segment *first, uint32_t tsval)
@@ -194,29 +186,23 @@ static void set_kinds(struct pl_walk *s)
     }
 }
 
-/* Ends a stop. `next`: the segment that ends it, or NULL at the end of the capture. */
+/* Ends a gap that is a stop. `next`: the segment that ends it, or NULL at the end of the capture. */
 static int note_stop(struct pl_walk *s, int64_t now_ns, const struct pl_segment *next, bool timeout)
 {
-    struct pl_resume resume = {
-        .t0_ns = s->last_send_ns,
+    const struct pl_resume resume = {
+        .gap = &s->gap,
         .t1_ns = now_ns,
         .una = s->una,
         .high = s->high,
-        .flight = s->flight,
         .losses = &s->losses,
         .since = s->timeout_segment,
         .ended = next,
         .timeout = timeout,
-        .window_limited = s->limited_ns >= 0,
-        .closed_ns = s->closed_since_send_ns,
-        .drained_ns = s->drained_ns < 0 ? 0 : now_ns - s->drained_ns,
         .retransmission = next && next->transmission > 1,
         .probe = s->probe,
     };
-    if (s->closed_ns >= 0)
-        resume.closed_ns += now_ns - (s->closed_ns > s->last_send_ns ? s->closed_ns : s->last_send_ns);
-    if (resume.drained_ns * 2 > now_ns - s->last_send_ns)
-        pl_walk_event(s, PL_IDLE, (struct pl_event){.t0_ns = s->drained_ns, .t1_ns = now_ns, .seq = s->una});
+    if (pl_gap_empty(&s->gap, now_ns))
+        pl_walk_event(s, PL_IDLE, (struct pl_event){.t0_ns = s->gap.empty_ns, .t1_ns = now_ns, .seq = s->una});
     return pl_add_stop(s->t, &resume);
 }
 
@@ -233,9 +219,8 @@ static void note_scale(struct pl_walk *s)
 
 /* Counts each time that the window becomes full, and how often it is then far smaller than the buffer allows, which
  * shows a program that reads slowly. */
-static void note_full(struct pl_walk *s, int64_t now_ns)
+static void note_full(struct pl_walk *s)
 {
-    s->limited_ns = now_ns;
     s->t->signs.shut++;
     s->t->signs.shut_small += 100 * (uint64_t)s->window < PL_SMALL_PERCENT * (uint64_t)s->t->window_kept;
     s->t->signs.shut_largest += 100 * (uint64_t)s->window >= PL_LARGEST_PERCENT * (uint64_t)s->t->window_kept;
@@ -247,26 +232,25 @@ static void note_full(struct pl_walk *s, int64_t now_ns)
 static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
 {
     bool shorter = s->t->mss && packet->len < s->t->mss;
-    int64_t waited_ns = s->drained_ns - s->last_send_ns;
-    if (s->drained_ns < 0 || !s->drained_bare || !shorter || packet->t_ns - s->drained_ns > PL_NAGLE_PROMPT_NS ||
+    int64_t waited_ns = s->gap.empty_ns - s->gap.t0_ns;
+    if (s->gap.empty_ns < 0 || !s->gap.bare || !shorter || pl_gap_empty_ns(&s->gap, packet->t_ns) > PL_NAGLE_PROMPT_NS ||
         waited_ns < pl_transfer_rtt_ns(s->t, packet->t_ns) + PL_NAGLE_DELAYED_NS)
         return;
     s->t->signs.delayed++;
-    s->t->signs.delayed_ns += packet->t_ns - s->last_send_ns;
+    s->t->signs.delayed_ns += packet->t_ns - s->gap.t0_ns;
 }
 
 /* Counts sends before which the peer's data came and everything was acknowledged: the program may have waited for these
  * data. */
 static void note_answer(struct pl_walk *s, int64_t now_ns)
 {
-    if (s->answered && s->drained_ns >= 0) {
+    if (s->gap.answered && s->gap.empty_ns >= 0) {
         s->t->signs.answers++;
-        s->t->signs.answers_ns += now_ns - s->last_send_ns;
+        s->t->signs.answers_ns += now_ns - s->gap.t0_ns;
     }
-    s->answered = false;
 }
 
-static void after_send(struct pl_walk *s, int64_t now_ns)
+static void after_send(struct pl_walk *s)
 {
     for (size_t i = 0; i < s->parts.n; i++) {
         const struct pl_segment *segment = &s->parts.at[i].segment;
@@ -274,18 +258,10 @@ static void after_send(struct pl_walk *s, int64_t now_ns)
             s->high = segment->seq + segment->len;
     }
     s->segment += s->parts.n;
-    s->last_send_ns = now_ns;
-    s->closed_since_send_ns = 0;
-    s->flight = flight_of(s);
-    if (s->flight) {
-        s->drained_ns = -1;
-        if (s->flight > s->t->max_unacknowledged_bytes)
-            s->t->max_unacknowledged_bytes = s->flight;
-    }
-    uint64_t step = s->t->mss ? s->t->mss : 1;
+    uint64_t flight = flight_of(s);
+    if (flight > s->t->max_unacknowledged_bytes)
+        s->t->max_unacknowledged_bytes = flight;
     note_scale(s);
-    if (s->window_known && s->t->scale_known && s->una + s->window < s->high + step)
-        note_full(s, now_ns);
 }
 
 static int take_parts(struct pl_walk *s)
@@ -344,14 +320,13 @@ static bool note_reduction(struct pl_walk *s, const struct pl_row *packet)
 static int on_send(struct pl_walk *s, const struct pl_row *packet)
 {
     const struct pl_segment *first = &s->parts.at[0].segment;
-    if (!s->started) {
-        s->started = true;
+    if (!s->gap.started) {
         s->una = s->high = first->seq;
-        s->last_send_ns = s->last_ack_ns = packet->t_ns;
+        s->gap.t0_ns = s->last_ack_ns = packet->t_ns;
     }
     bool timeout = is_timeout(s, first, packet->t_ns);
     s->probe = !timeout && is_probe(s, first, packet->t_ns);
-    if (packet->t_ns - s->last_send_ns > pl_stop_threshold_ns(s->t, s->last_send_ns) &&
+    if (packet->t_ns - s->gap.t0_ns > pl_stop_threshold_ns(s->t, s->gap.t0_ns) &&
         note_stop(s, packet->t_ns, first, timeout) < 0)
         return -1;
     pl_walk_end_window_wait(s, packet->t_ns);
@@ -366,12 +341,14 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
     s->t->most_queue_ns = queue_ns > s->t->most_queue_ns ? queue_ns : s->t->most_queue_ns;
     if (take_parts(s) < 0)
         return -1;
-    after_send(s, packet->t_ns);
+    after_send(s);
     if (note_rates(s, packet) < 0)
         return -1;
     struct pl_told *told = pl_aside_next(s->aside, PL_TELL_LIMITS_SEND);
+    struct pl_sent *sent = &told->what.limits_send.sent;
     told->of.limits = s->explain.limits;
-    told->what.limits_send = (struct pl_limits_send){
+    told->what.limits_send.gap = s->gap;
+    *sent = (struct pl_sent){
         .t_ns = packet->t_ns,
         .queue_ns = queue_ns,
         .line_ns = line_ns,
@@ -388,6 +365,9 @@ static int on_send(struct pl_walk *s, const struct pl_row *packet)
         .reduced = reduced,
         .mode = s->mode,
     };
+    pl_gap_begin(&s->gap, sent);
+    if (s->gap.full)
+        note_full(s);
     return pl_aside_tell(s->aside);
 }
 
@@ -417,7 +397,7 @@ static struct pl_walk *begin(struct pl_transfer *t, struct pl_tables *tables, st
     walk->aside = aside;
     walk->marks = pl_marks_begin(t);
     walk->trips = pl_round_trips_begin(t->flow);
-    walk->limited_ns = walk->closed_ns = walk->drained_ns = -1;
+    walk->gap = pl_gap_none(t->mss);
     walk->rates = pl_rates_new(t, tables);
     if (!walk->rates || pl_explain_begin(&walk->explain, t, tables) < 0) {
         pl_explain_end(&walk->explain);
@@ -466,17 +446,12 @@ static int finish(struct pl_walk *s)
     int64_t now_ns = s->t->sender_last_ns;
     s->probe = false;
     end_recovery(s);
-    if (s->closed_ns >= 0)
-        pl_walk_open_window(s, now_ns > s->closed_ns ? now_ns : s->closed_ns);
-    if (s->limited.packets) {
-        s->limited_ns = -1;
-        pl_walk_end_window_wait(s, INT64_MAX / 2);
-    }
+    pl_walk_end_windows(s, now_ns);
     pl_losses_end(&s->losses, s->t, s->tables);
-    if (s->last_send_ns > s->t->last_ns) /* time stamps were out of order: now_ns did not go back */
-        s->t->last_ns = s->last_send_ns;
-    if (!s->started || s->reset || s->una >= s->high ||
-        now_ns - s->last_send_ns <= pl_stop_threshold_ns(s->t, s->last_send_ns))
+    if (s->gap.t0_ns > s->t->last_ns) /* time stamps were out of order: now_ns did not go back */
+        s->t->last_ns = s->gap.t0_ns;
+    if (!s->gap.started || s->reset || s->una >= s->high ||
+        now_ns - s->gap.t0_ns <= pl_stop_threshold_ns(s->t, s->gap.t0_ns))
         return 0;
     s->t->last_ns = now_ns;
     return note_stop(s, now_ns, NULL, false);
@@ -499,7 +474,12 @@ int pl_walk_end(struct pl_transfer *t, struct pl_tables *tables, struct pl_aside
     if (!t->walk && !(t->walk = begin(t, tables, aside)))
         return -1;
     int result = finish(t->walk);
-    struct pl_told *told = pl_aside_next(aside, PL_TELL_END);
+    struct pl_told *told = pl_aside_next(aside, PL_TELL_LIMITS_END);
+    told->of.limits = t->walk->explain.limits;
+    told->what.limits_send.gap = t->walk->gap;
+    if (pl_aside_tell(aside) < 0)
+        result = -1;
+    told = pl_aside_next(aside, PL_TELL_END);
     told->of.ended = t->walk;
     told->what.release = release;
     t->walk = NULL;

@@ -3,6 +3,7 @@
 #ifndef PL_WALK_H
 #define PL_WALK_H
 
+#include "gap.h"
 #include "tables.h"
 #include "transfer.h"
 
@@ -42,16 +43,14 @@ int pl_losses_add(struct pl_losses *losses, const struct pl_transfer *t, struct 
 void pl_losses_forget(struct pl_losses *losses, uint64_t since, uint64_t una);
 void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct pl_tables *tables);
 
-/* The state at the moment when sending resumed, from which stops.c finds the cause of the stop. */
+/* A gap that is a stop, and the state at its end, from which stops.c finds its cause. */
 struct pl_resume {
-    int64_t t0_ns, t1_ns;
-    uint64_t una, high;                                         /* first byte outstanding, end of the last byte sent */
-    uint64_t flight;                                            /* bytes outstanding at the beginning */
-    const struct pl_losses *losses;                             /* of parts sent since the previous time-out */
-    uint64_t since;                                             /* number of the first segment that the time-out sent,
-                                                                 * or 0 */
-    bool ended, timeout, retransmission, probe, window_limited; /* `ended`: by a segment */
-    int64_t closed_ns, drained_ns; /* how long the window was closed, and how long nothing was outstanding */
+    const struct pl_gap *gap;
+    int64_t t1_ns;
+    uint64_t una, high;                            /* first byte outstanding, end of the last byte sent */
+    const struct pl_losses *losses;                /* of parts sent since the previous time-out */
+    uint64_t since;                                /* number of the first segment that the time-out sent, or 0 */
+    bool ended, timeout, retransmission, probe;    /* `ended`: by a segment */
 };
 int pl_add_stop(struct pl_transfer *transfer, const struct pl_resume *resume);
 

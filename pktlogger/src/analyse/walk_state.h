@@ -32,37 +32,31 @@ struct pl_walk {
     int64_t timeout_ns;       /* when that was */
     bool reset;
     int64_t now_ns;     /* time of the latest packet */
-    bool started;       /* data has been sent */
     uint64_t una, high; /* first byte outstanding, end of the last byte sent */
     uint64_t acked;     /* the greatest acknowledgement number that has arrived */
-    uint64_t flight;    /* high - una after the last send */
-    int64_t last_send_ns, last_ack_ns;
+    struct pl_gap gap;  /* since the last send */
+    int64_t last_ack_ns;
     int64_t srtt_ns; /* the smoothed round-trip time (RFC 6298, 2.3); 0: no sample yet */
     bool hint;       /* a hint at a loss came since una last moved */
     bool window_known;
     uint32_t window;
     struct pl_offers offers;
     enum pl_sender_mode mode;
-    bool probe;                   /* the present packet is a tail-loss probe */
-    uint64_t recover;             /* the mode ends when una reaches this */
-    struct pl_event fast;         /* the present fast recovery */
-    uint64_t repaired;            /* end of the octets that fast recovery retransmitted */
-    uint32_t repair_tsval;        /* the time stamp of its first retransmission; 0: none */
-    struct pl_event limited;      /* the present span in which the receiver's window is the limit; packets 0: there is
-                                   * none */
-    int64_t limited_ns;           /* since when no segment fits into the window; -1: one fits */
-    int64_t closed_ns;            /* since when the window is 0; -1: it is not 0 */
-    int64_t closed_since_send_ns; /* time with window 0 since the last send */
-    bool answered;                /* since the last send, the peer's data came */
-    bool drained_bare;            /* the acknowledgement after which nothing was outstanding carried no data */
-    int64_t drained_ns;           /* since when nothing is outstanding; -1: something is */
+    bool probe;              /* the present packet is a tail-loss probe */
+    uint64_t recover;        /* the mode ends when una reaches this */
+    struct pl_event fast;    /* the present fast recovery */
+    uint64_t repaired;       /* end of the octets that fast recovery retransmitted */
+    uint32_t repair_tsval;   /* the time stamp of its first retransmission; 0: none */
+    struct pl_event limited; /* the present span in which the receiver's window is the limit; packets 0: there is none */
 };
 
 void pl_walk_event(struct pl_walk *s, enum pl_event_kind kind, struct pl_event event);
-/* Takes the window of an acknowledgement. pl_walk_open_window ends the time in which the window is 0, if it is. */
+/* Takes the window of an acknowledgement. */
 void pl_walk_note_window(struct pl_walk *s, const struct pl_row *packet);
-void pl_walk_open_window(struct pl_walk *s, int64_t now_ns);
-/* Ends a wait for the window by a send. Waits that are less than a round-trip time apart make one span. */
+/* Ends the present gap. If the window was full in it, it is part of a wait for the window. Waits that are less than a
+ * round-trip time apart make one span. */
 void pl_walk_end_window_wait(struct pl_walk *s, int64_t now_ns);
+/* Ends the spans of the window that are open when the capture ends. */
+void pl_walk_end_windows(struct pl_walk *s, int64_t now_ns);
 
 #endif

@@ -19,25 +19,16 @@ struct pl_limits {
     struct pl_round rounds_before[PL_STEADY_ROUNDS]; /* index: round number modulo PL_STEADY_ROUNDS */
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
-    uint64_t high;                                   /* end of the last byte sent */
     int64_t open_ns;                                 /* end of the last gap whose cause depends on its round */
-    bool started, full, roomy, missed, clocked;      /* full: the window has no room for a segment; roomy: it has;
-                                                      * neither: not known */
-    bool opens;      /* the program first waits for answers, and path.opening_bytes is exactly what it sends in that
-                      * phase */
-    bool held;       /* the receiver's window was full for the first part of this gap */
-    bool answered;   /* data of the peer came in this gap */
-    uint64_t probed; /* end of the data sent when a probe repaired a loss; 0: no repair by a probe is under way */
-    uint64_t shrinks, una; /* end of the data sent when marks last reduced the window; first byte outstanding when this
-                            * gap began */
+    bool clocked;          /* an acknowledgement triggered the packet at the beginning of the row */
+    bool opens;            /* the program first waits for answers, and path.opening_bytes is exactly what it sends in
+                            * that phase */
+    const struct pl_gap *gap; /* the gap that is judged */
+    bool full;             /* the window had no room at the beginning of its part that is judged, */
+    bool held;             /* or the receiver's window was full for the first part of it */
+    uint64_t shrinks;      /* end of the data sent when marks last reduced the window */
     enum pl_sender_mode mode;
-    struct pl_limit gap;              /* under way; its cause is open */
-    int64_t room_ns;                  /* time since which the window has room and data were acknowledged; -1: not yet */
-    int64_t closed_ns, closed_sum_ns; /* time since which the window is 0, or -1; how long it was 0 in this gap */
-    int64_t recovered_ns;             /* when a recovery ended in this gap; -1: none did */
-    enum pl_limit_cause recovered_cause;
-    int64_t last_ack_ns, ack_gap_ns;
-    int64_t waits_ns; /* since when an acknowledgement of new data has been awaited */
+    struct pl_limit row; /* under way; its cause is open */
     struct pl_send_buffer buffer;
     struct pl_samples_of round_samples; /* the samples that the present round has not used */
     size_t down_at, late_at, busy_at;   /* index of the first span of each that is not over */
@@ -87,7 +78,6 @@ struct pl_limits *pl_limits_new(const struct pl_limits_path *path)
         .filled = path->line_known,
     };
     l->last_cause = path->middle ? PL_LIMIT_CONGESTION_AVOIDANCE : PL_LIMIT_SLOW_START;
-    l->recovered_ns = l->room_ns = l->closed_ns = l->last_ack_ns = -1;
     return l;
 }
 
@@ -147,8 +137,8 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->program_holds = pl_program_holds(&known);
     round->spent = known.seen.spent * 2 > known.seen.n;
     round->idle =
-        (gave_none && may_be_idle(l, round->t0_ns, l->high)) || gave_no_more(l, &known, round->t0_ns, l->high);
-    round->may_starve = may_be_idle(l, round->t0_ns, l->high) && !pl_unsent(&known) && !pl_waits(&known);
+        (gave_none && may_be_idle(l, round->t0_ns, l->gap->high)) || gave_no_more(l, &known, round->t0_ns, l->gap->high);
+    round->may_starve = may_be_idle(l, round->t0_ns, l->gap->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
     /* True when the program does not pace its data either. */
@@ -160,7 +150,7 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->line_idle = at_line && line_was_idle(l, now_ns);
 }
 
-static void end_round(struct pl_limits *l, const struct pl_limits_send *sent)
+static void end_round(struct pl_limits *l, const struct pl_sent *sent)
 {
     struct pl_judged judged = {.cause = l->last_cause};
     know_round(l, sent->t_ns);
@@ -190,10 +180,10 @@ static void cut_round(struct pl_limits *l, int64_t now_ns)
 static void sum_up(struct pl_limits *l)
 {
     struct pl_round *round = &l->round;
-    double ns = (double)(l->gap.t1_ns - l->gap.t0_ns), bytes = (double)l->gap.bytes;
+    double ns = (double)(l->row.t1_ns - l->row.t0_ns), bytes = (double)l->row.bytes;
     if (bytes <= 0)
         return;
-    round->packets += l->gap.packets;
+    round->packets += l->row.packets;
     round->gaps++;
     round->time_ns += ns;
     round->bytes += bytes;
@@ -204,23 +194,23 @@ static void sum_up(struct pl_limits *l)
 /* Ends the gap at t_ns. `cause` may be OF_ROUND, SILENCE or IDLE. */
 static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
-    l->gap.t1_ns = t_ns;
-    l->gap.cause = (uint8_t)(cause < 0 ? 0 : cause);
+    l->row.t1_ns = t_ns;
+    l->row.cause = (uint8_t)(cause < 0 ? 0 : cause);
     if (cause < 0) {
         sum_up(l);
         l->open_ns = t_ns;
     }
     l->round.paused = l->round.paused || cause == PL_LIMIT_APPLICATION || cause == PL_LIMIT_PATH_DOWN;
-    const struct pl_span span = {.row = l->gap,
+    const struct pl_span span = {.row = l->row,
                                  .round = l->number,
                                  .open = cause < 0,
                                  .unpaced = cause == SILENCE ? PL_LIMIT_SEND_BUFFER
                                             : cause == IDLE  ? PL_LIMIT_APPLICATION
                                                              : PL_LIMIT_N,
                                  .woken = cause == PL_LIMIT_APPLICATION && l->buffer.woken};
-    l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
-    l->gap.window_bytes = span.row.window_bytes;
-    l->gap.flight_bytes = span.row.flight_bytes;
+    l->row = (struct pl_limit){.flow = l->path.flow, .t0_ns = t_ns, .queue_ns = -1};
+    l->row.window_bytes = span.row.window_bytes;
+    l->row.flight_bytes = span.row.flight_bytes;
     return pl_spans_add(&l->spans, &span);
 }
 
@@ -228,7 +218,7 @@ static int end_gap(struct pl_limits *l, int64_t t_ns, int cause)
  * had no room by then. */
 static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
 {
-    l->full = l->full && (l->room_ns < 0 || l->room_ns > t_ns);
+    l->full = l->full && (l->gap->room_ns < 0 || l->gap->room_ns > t_ns);
     return end_gap(l, t_ns, cause);
 }
 
@@ -236,7 +226,7 @@ static int divide_gap(struct pl_limits *l, int64_t t_ns, int cause)
  * between acknowledgements. */
 static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
 {
-    return l->last_ack_ns >= 0 && now_ns - l->last_ack_ns <= at_least(l->ack_gap_ns / part, PL_SOON_NS);
+    return l->gap->acked_ns >= 0 && now_ns - l->gap->acked_ns <= at_least(l->gap->between_acks_ns / part, PL_SOON_NS);
 }
 
 /* True when the silence, in a window with room, is long enough to show that the application had nothing to send. A
@@ -244,7 +234,7 @@ static bool at_once(const struct pl_limits *l, int64_t now_ns, int64_t part)
  * it. */
 static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
 {
-    int64_t silent_ns = now_ns - l->room_ns;
+    int64_t silent_ns = now_ns - l->gap->room_ns;
     bool woken = at_once(l, now_ns, PL_SOON_OF_GAP);
     return silent_ns >=
            at_least(l->path.min_rtt_ns / (woken ? PL_SILENCE_WOKEN_OF_RTT : PL_SILENCE_OF_RTT), PL_SILENCE_NS);
@@ -255,20 +245,14 @@ static bool had_nothing(const struct pl_limits *l, int64_t now_ns)
  * some, because Linux waits for room for a super-packet. So these are left out. */
 static bool was_short_of_room(const struct pl_limits *l, int64_t now_ns)
 {
-    return now_ns - l->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
+    return now_ns - l->gap->room_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS) &&
            at_once(l, now_ns, PL_SOON_OF_GAP) && !l->full && !l->path.samples.n && !l->rounds.reduced;
 }
 
-/* Whether data were outstanding before this packet was sent. */
-static bool outstanding(const struct pl_limits_send *sent)
-{
-    return sent->mode != PL_MODE_NORMAL || sent->probe || sent->una + sent->len < sent->high;
-}
-
 /* True when acknowledgements were overdue. Then neither the application nor the path's rate was the limit. */
-static bool unanswered(const struct pl_limits *l, const struct pl_limits_send *sent)
+static bool unanswered(const struct pl_limits *l, const struct pl_sent *sent)
 {
-    return outstanding(sent) && sent->t_ns - l->waits_ns > l->path.min_rtt_ns + PL_DELAYED_ACK_NS;
+    return pl_gap_outstanding(l->gap, sent) && sent->t_ns - l->gap->waits_ns > l->path.min_rtt_ns + PL_DELAYED_ACK_NS;
 }
 
 /* Whether the receiver's window held the sender up: the kernel says so, or the packets show no room and the kernel does
@@ -281,7 +265,7 @@ static bool window_held(const struct pl_limits *l, const struct pl_evidence *kno
 /* Whether the program's own rate limit explains the gap, alone or together with its round so far. */
 static bool gap_at_pace(const struct pl_limits *l, const struct pl_evidence *known, int64_t now_ns)
 {
-    double ns = (double)(now_ns - l->gap.t0_ns), bytes = (double)l->gap.bytes;
+    double ns = (double)(now_ns - l->row.t0_ns), bytes = (double)l->row.bytes;
     if (pl_filled(known))
         return false;
     return pl_at_pace(bytes, ns, known->seen.pace_bytes_per_s) ||
@@ -298,7 +282,7 @@ static enum pl_limit_cause window_cause(const struct pl_limits *l, bool full, en
     return pl_round_window(&l->rounds, slow);
 }
 
-static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *sent)
+static bool buffer_was_full(struct pl_limits *l, const struct pl_sent *sent)
 {
     uint64_t outstanding = sent->una + sent->len, left = sent->high > outstanding ? sent->high - outstanding : 0;
     if (!pl_send_buffer_silence(&l->buffer, left, at_once(l, sent->t_ns, PL_SOON_OF_GAP), sent->len, l->rounds.mss))
@@ -310,21 +294,21 @@ static bool buffer_was_full(struct pl_limits *l, const struct pl_limits_send *se
 /* Whether the flight had to shrink for ECN marks before this packet was sent. Either the window has just been reduced;
  * or data sent before the reduction were still outstanding when the gap began, and an acknowledgement released the
  * packet. */
-static bool shrank(const struct pl_limits *l, const struct pl_limits_send *sent, const struct pl_evidence *known)
+static bool shrank(const struct pl_limits *l, const struct pl_sent *sent, const struct pl_evidence *known)
 {
-    bool shrinks = l->una < l->shrinks && at_once(l, sent->t_ns, PL_SOON_OF_GAP) && !pl_idle(known);
-    return (sent->reduced || shrinks) && outstanding(sent);
+    bool shrinks = l->gap->una < l->shrinks && at_once(l, sent->t_ns, PL_SOON_OF_GAP) && !pl_idle(known);
+    return (sent->reduced || shrinks) && pl_gap_outstanding(l->gap, sent);
 }
 
 /* The cause of a silence although the window had room. Unsent data in the queue show whether the application had
  * written enough. Where there were none, the size of the queue, or the pattern of its silences, shows the send
  * buffer. */
-static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
+static int silence_cause(struct pl_limits *l, const struct pl_sent *sent)
 {
-    int64_t since_ns = l->room_ns > l->gap.t0_ns ? l->room_ns : l->gap.t0_ns;
+    int64_t since_ns = l->gap->room_ns > l->row.t0_ns ? l->gap->room_ns : l->row.t0_ns;
     struct pl_evidence known;
-    if (l->full && since_ns > l->gap.t0_ns) {
-        known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, since_ns, l->rounds.mss);
+    if (l->full && since_ns > l->row.t0_ns) {
+        known = pl_evidence_over(&l->path.samples, l->row.t0_ns, since_ns, l->rounds.mss);
         l->held = window_held(l, &known);
     }
     known = pl_evidence_over(&l->path.samples, since_ns, sent->t_ns, l->rounds.mss);
@@ -339,7 +323,7 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return PL_LIMIT_PACING;
     if (known.buffer != PL_YES && given) /* behind a full window Linux waits for room for a super-packet */
         return window_held(l, &known) ? PL_LIMIT_RECEIVER_WINDOW : OF_ROUND;
-    if (always && !sized && l->gap.queue_ns >= sent->t_ns - since_ns)
+    if (always && !sized && l->row.queue_ns >= sent->t_ns - since_ns)
         return OF_ROUND; /* all this time the line was busy with data sent before */
     if (known.buffer == PL_YES || (sized ? known.seen.full : !l->path.passes_on && buffer_was_full(l, sent)))
         return PL_LIMIT_SEND_BUFFER;
@@ -347,16 +331,16 @@ static int silence_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 }
 
 /* True when the peer's data came and everything sent is acknowledged: the next packet is a new message. */
-static bool answered(const struct pl_limits *l, const struct pl_limits_send *sent)
+static bool answered(const struct pl_limits *l, const struct pl_sent *sent)
 {
-    return l->answered && !outstanding(sent);
+    return l->gap->answered && !pl_gap_outstanding(l->gap, sent);
 }
 
 /* True when the program waited for its peer, as with request and response. */
-static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_send *sent,
+static bool awaited_answer(const struct pl_limits *l, const struct pl_sent *sent,
                            const struct pl_evidence *known)
 {
-    return answered(l, sent) && !never_idle(l, l->gap.t0_ns, sent->high - sent->len) &&
+    return answered(l, sent) && !never_idle(l, l->row.t0_ns, sent->high - sent->len) &&
            !(known->within && (pl_unsent(known) || pl_waits(known)));
 }
 
@@ -364,8 +348,8 @@ static bool awaited_answer(const struct pl_limits *l, const struct pl_limits_sen
  * write. Then the congestion window is not full. */
 static bool little_outstanding(const struct pl_limits *l, const struct pl_evidence *known)
 {
-    return l->gap.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->gap.t0_ns) &&
-           !never_idle(l, l->gap.t0_ns, l->high);
+    return l->row.flight_bytes < l->rounds.mss && !known->within && !finished(l, l->row.t0_ns) &&
+           !never_idle(l, l->row.t0_ns, l->gap->high);
 }
 
 /* The cause of a gap that is too short for a silence. If most samples in it say that the program had written all its
@@ -376,9 +360,9 @@ static int unsilent_cause(const struct pl_limits *l, const struct pl_evidence *k
         return PL_LIMIT_SEND_BUFFER;
     if (pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    bool idle = known->within && pl_idle(known) && may_be_idle(l, l->gap.t0_ns, l->high);
-    bool lasts = now_ns - l->gap.t0_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS);
-    return idle || (lasts && l->roomy && little_outstanding(l, known)) ? IDLE : OF_ROUND;
+    bool idle = known->within && pl_idle(known) && may_be_idle(l, l->row.t0_ns, l->gap->high);
+    bool lasts = now_ns - l->row.t0_ns >= at_least(l->path.min_rtt_ns / PL_SILENCE_OF_RTT, PL_SILENCE_NS);
+    return idle || (lasts && l->gap->roomy && little_outstanding(l, known)) ? IDLE : OF_ROUND;
 }
 
 /* The cause of a gap in which acknowledgements were overdue. */
@@ -387,53 +371,46 @@ static enum pl_limit_cause unanswered_cause(const struct pl_limits *l, const str
 {
     if (gap_at_pace(l, known, now_ns) || pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    if (!full && (little_outstanding(l, known) || (known->within && gave_no_more(l, known, l->gap.t0_ns, l->high))))
+    if (!full && (little_outstanding(l, known) || (known->within && gave_no_more(l, known, l->row.t0_ns, l->gap->high))))
         return PL_LIMIT_APPLICATION;
     return window_cause(l, full, known->slow);
-}
-
-static int64_t closed_time(const struct pl_limits *l, int64_t now_ns)
-{
-    int64_t since_ns = l->closed_ns > l->gap.t0_ns ? l->closed_ns : l->gap.t0_ns;
-    return l->closed_sum_ns + (l->closed_ns >= 0 ? now_ns - since_ns : 0);
 }
 
 /* Whether the spans cover more than half of the gap that ends now. */
 static bool covered(const struct pl_limits *l, const struct pl_time_spans *spans, size_t *at, int64_t now_ns)
 {
-    return spans && pl_time_spans_cover(spans, at, l->gap.t0_ns, now_ns) * 2 > now_ns - l->gap.t0_ns;
+    return spans && pl_time_spans_cover(spans, at, l->row.t0_ns, now_ns) * 2 > now_ns - l->row.t0_ns;
 }
 
 /* True when everything that the program ever wrote had been sent: only a retransmission could follow. */
 static bool all_was_sent(const struct pl_limits *l)
 {
-    return l->path.data_end && l->high >= l->path.data_end;
+    return l->path.data_end && l->gap->high >= l->path.data_end;
 }
 
 /* True when the sender waited for a retransmission and not for the program: everything that the program had written had
  * been sent. */
-static bool awaited_repair(const struct pl_limits *l, const struct pl_limits_send *sent,
+static bool awaited_repair(const struct pl_limits *l, const struct pl_sent *sent,
                            const struct pl_evidence *known)
 {
     return (all_was_sent(l) || pl_given(known)) && (sent->repair || sent->mode == PL_MODE_FAST);
 }
 
 /* The cause of the gap that a packet ends, or OF_ROUND, SILENCE or IDLE. */
-static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
+static int gap_cause(struct pl_limits *l, const struct pl_sent *sent)
 {
-    int64_t length_ns = sent->t_ns - l->gap.t0_ns;
     if (covered(l, l->path.down, &l->down_at, sent->t_ns))
         return PL_LIMIT_PATH_DOWN;
     if (sent->timeout || l->mode == PL_MODE_TIMEOUT)
         return PL_LIMIT_TIMEOUT;
-    if (l->mode == PL_MODE_FAST || l->probed)
+    if (l->mode == PL_MODE_FAST || l->gap->probed)
         return PL_LIMIT_FAST_RECOVERY;
-    if (l->missed)
+    if (l->gap->missed)
         return PL_LIMIT_CAPTURE_LOSS;
-    if (closed_time(l, sent->t_ns) * 2 > length_ns)
+    if (pl_gap_closed(l->gap, l->row.t0_ns, sent->t_ns))
         return PL_LIMIT_ZERO_WINDOW;
     bool late = covered(l, l->path.late, &l->late_at, sent->t_ns);
-    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, sent->t_ns, l->rounds.mss);
+    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->row.t0_ns, sent->t_ns, l->rounds.mss);
     if (!late && awaited_repair(l, sent, &known))
         return PL_LIMIT_FAST_RECOVERY;
     bool full = window_held(l, &known) && (known.window == PL_YES || !gap_at_pace(l, &known, sent->t_ns));
@@ -445,10 +422,10 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
         return unanswered_cause(l, &known, full, sent->t_ns);
     if (!late && awaited_answer(l, sent, &known))
         return PL_LIMIT_APPLICATION;
-    bool judged = sent->window_known || !outstanding(sent); /* otherwise it may have waited for the window */
-    if (judged && l->room_ns >= 0 && had_nothing(l, sent->t_ns))
+    bool judged = sent->window_known || !pl_gap_outstanding(l->gap, sent); /* otherwise it may have waited for the window */
+    if (judged && l->gap->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
-    if (judged && l->room_ns >= 0 && !late && was_short_of_room(l, sent->t_ns) && buffer_was_full(l, sent))
+    if (judged && l->gap->room_ns >= 0 && !late && was_short_of_room(l, sent->t_ns) && buffer_was_full(l, sent))
         return PL_LIMIT_SEND_BUFFER;
     if (late)
         return PL_LIMIT_EMULATOR_LATE;
@@ -459,7 +436,7 @@ static int gap_cause(struct pl_limits *l, const struct pl_limits_send *sent)
 static const struct pl_time_span *next_outage(const struct pl_limits *l)
 {
     size_t at = l->down_at, n = l->path.down ? l->path.down->list.n : 0;
-    while (at < n && l->path.down->list.at[at].t1_ns <= l->gap.t0_ns)
+    while (at < n && l->path.down->list.at[at].t1_ns <= l->row.t0_ns)
         at++;
     return at < n ? &l->path.down->list.at[at] : NULL;
 }
@@ -469,85 +446,90 @@ static const struct pl_time_span *next_outage(const struct pl_limits *l)
 static int end_of_outage(struct pl_limits *l, int64_t until_ns)
 {
     const struct pl_time_span *down = next_outage(l);
-    bool within = down && down->t0_ns <= l->gap.t0_ns && down->t1_ns < until_ns;
+    bool within = down && down->t0_ns <= l->row.t0_ns && down->t1_ns < until_ns;
     return within ? divide_gap(l, down->t1_ns, PL_LIMIT_PATH_DOWN) : 0;
 }
 
 /* Splits the gap where the path went down before the packet that ends the gap. */
-static int begin_of_outage(struct pl_limits *l, const struct pl_limits_send *sent)
+static int begin_of_outage(struct pl_limits *l, const struct pl_sent *sent)
 {
     const struct pl_time_span *down = next_outage(l);
-    if (!down || down->t0_ns <= l->gap.t0_ns || down->t0_ns >= sent->t_ns)
+    if (!down || down->t0_ns <= l->row.t0_ns || down->t0_ns >= sent->t_ns)
         return 0;
-    struct pl_limits_send before = *sent;
+    struct pl_sent before = *sent;
     before.t_ns = down->t0_ns;
     before.timeout = before.probe = before.repair = false;
     return divide_gap(l, down->t0_ns, gap_cause(l, &before));
+}
+
+static enum pl_limit_cause recovered_cause(const struct pl_gap *gap)
+{
+    return gap->recovered == PL_MODE_TIMEOUT ? PL_LIMIT_TIMEOUT : PL_LIMIT_FAST_RECOVERY;
 }
 
 /* Splits the gap where a recovery ended. The first half counts as an outage if the path was down, because
  * acknowledgements may have been lost. */
 static int end_of_recovery(struct pl_limits *l)
 {
-    if (l->recovered_ns <= l->gap.t0_ns)
+    if (l->gap->recovered_ns <= l->row.t0_ns)
         return 0;
-    if (end_of_outage(l, l->recovered_ns) < 0)
+    if (end_of_outage(l, l->gap->recovered_ns) < 0)
         return -1;
-    bool down = covered(l, l->path.down, &l->down_at, l->recovered_ns);
-    return divide_gap(l, l->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)l->recovered_cause);
+    bool down = covered(l, l->path.down, &l->down_at, l->gap->recovered_ns);
+    return divide_gap(l, l->gap->recovered_ns, down ? PL_LIMIT_PATH_DOWN : (int)recovered_cause(l->gap));
 }
 
 /* Splits a gap that a time-out or a probe ends. The wait for the retransmission begins at the last acknowledgement.
  * This holds only if the program had written nothing more until then. */
-static int begin_of_wait(struct pl_limits *l, const struct pl_limits_send *sent)
+static int begin_of_wait(struct pl_limits *l, const struct pl_sent *sent)
 {
-    bool waits = (sent->timeout || sent->repair) && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
-    if (!waits || l->waits_ns <= l->gap.t0_ns || covered(l, l->path.down, &l->down_at, l->waits_ns))
+    bool waits = (sent->timeout || sent->repair) && l->mode == PL_MODE_NORMAL && !l->gap->probed && !l->gap->missed;
+    if (!waits || l->gap->waits_ns <= l->row.t0_ns || covered(l, l->path.down, &l->down_at, l->gap->waits_ns))
         return 0;
-    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, l->waits_ns, l->rounds.mss);
-    if (window_held(l, &known) || !gave_no_more(l, &known, l->gap.t0_ns, l->high))
+    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->row.t0_ns, l->gap->waits_ns, l->rounds.mss);
+    if (window_held(l, &known) || !gave_no_more(l, &known, l->row.t0_ns, l->gap->high))
         return 0;
-    return divide_gap(l, l->waits_ns, IDLE);
+    return divide_gap(l, l->gap->waits_ns, IDLE);
 }
 
 /* Splits a gap that a fast retransmission ends, if the receiver's window was full first. From the moment when the
  * window had room, the sender waited for the retransmission: pacing or the congestion window delayed it. */
-static int end_of_window(struct pl_limits *l, const struct pl_limits_send *sent)
+static int end_of_window(struct pl_limits *l, const struct pl_sent *sent)
 {
-    bool repairs = sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL && !l->probed && !l->missed;
-    if (!repairs || !l->full || l->room_ns <= l->gap.t0_ns || covered(l, l->path.down, &l->down_at, l->room_ns))
+    bool repairs = sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL && !l->gap->probed && !l->gap->missed;
+    if (!repairs || !l->full || l->gap->room_ns <= l->row.t0_ns || covered(l, l->path.down, &l->down_at, l->gap->room_ns))
         return 0;
-    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->gap.t0_ns, l->room_ns, l->rounds.mss);
+    struct pl_evidence known = pl_evidence_over(&l->path.samples, l->row.t0_ns, l->gap->room_ns, l->rounds.mss);
     if (!window_held(l, &known))
         return 0;
-    if (divide_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
+    if (divide_gap(l, l->gap->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
         return -1;
     return end_gap(l, sent->t_ns, PL_LIMIT_FAST_RECOVERY);
 }
 
 /* Ends the gap before a packet. If the sender waited first for the window and then for the application, the gap is
  * split in two. */
-static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
+static int judge_gap(struct pl_limits *l, const struct pl_sent *sent)
 {
     int64_t from_ns;
     if (end_of_recovery(l) < 0)
         return -1;
     do { /* several outages may be within the gap */
-        from_ns = l->gap.t0_ns;
+        from_ns = l->row.t0_ns;
         if (begin_of_outage(l, sent) < 0 || end_of_outage(l, sent->t_ns) < 0)
             return -1;
-    } while (l->gap.t0_ns > from_ns);
+    } while (l->row.t0_ns > from_ns);
     if (begin_of_wait(l, sent) < 0 || end_of_window(l, sent) < 0)
         return -1;
-    if (l->gap.t0_ns >= sent->t_ns) /* nothing is left of it */
+    if (l->row.t0_ns >= sent->t_ns) /* nothing is left of it */
         return 0;
     l->buffer.woken = l->held = false; /* silence_cause sets these for this gap */
     int cause = gap_cause(l, sent);
     bool idle = cause == PL_LIMIT_APPLICATION;
     if ((idle || cause == SILENCE) && l->held && !answered(l, sent) &&
-        end_gap(l, l->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
+        end_gap(l, l->gap->room_ns, PL_LIMIT_RECEIVER_WINDOW) < 0)
         return -1;
-    if (idle && l->room_ns >= 0 && sent->t_ns - l->room_ns >= PL_IDLE_RESTART_NS + l->path.min_rtt_ns) {
+    if (idle && l->gap->room_ns >= 0 && sent->t_ns - l->gap->room_ns >= PL_IDLE_RESTART_NS + l->path.min_rtt_ns) {
         l->rounds.opening = true;
         l->rounds.last_flight = l->rounds.steady_n = 0;
     }
@@ -555,7 +537,7 @@ static int judge_gap(struct pl_limits *l, const struct pl_limits_send *sent)
 }
 
 /* Handles a reduction that ECN marks caused. In slow start it ends slow start and the round. */
-static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
+static void reduce(struct pl_limits *l, const struct pl_sent *sent)
 {
     if (l->rounds.opening)
         cut_round(l, sent->t_ns);
@@ -566,7 +548,7 @@ static void reduce(struct pl_limits *l, const struct pl_limits_send *sent)
         l->last_cause = pl_round_window(&l->rounds, PL_UNKNOWN);
 }
 
-static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
+static void enter_mode(struct pl_limits *l, const struct pl_sent *sent)
 {
     if (sent->mode != PL_MODE_NORMAL && l->mode == PL_MODE_NORMAL)
         cut_round(l, sent->t_ns);
@@ -577,44 +559,32 @@ static void enter_mode(struct pl_limits *l, const struct pl_limits_send *sent)
     if (sent->mode != PL_MODE_NORMAL) {
         l->rounds.reduced = true;
         l->rounds.marked = false;
-        l->probed = 0;
     } else if (sent->reduced)
         reduce(l, sent);
-    if (sent->repair)
-        l->probed = sent->high;
     l->mode = sent->mode;
 }
 
-/* Begins the gap after a packet, or continues it when packets are sent at the same time. */
-static void begin_gap(struct pl_limits *l, const struct pl_limits_send *sent)
+/* Begins the row after a packet, or continues it when packets are sent at the same time. */
+static void begin_row(struct pl_limits *l, const struct pl_sent *sent)
 {
     uint64_t flight = sent->high > sent->una ? sent->high - sent->una : 0;
-    if (!outstanding(sent))
-        l->waits_ns = sent->t_ns;
     enter_mode(l, sent);
-    l->high = sent->high;
-    l->una = sent->una;
-    l->gap.packets++;
-    l->gap.bytes += sent->len;
-    l->gap.window_bytes = sent->window;
-    l->gap.flight_bytes = flight;
-    l->gap.queue_ns = pl_least_queue(l->gap.queue_ns, sent->queue_ns);
-    l->full = sent->window_known && sent->una + sent->window < sent->high + l->rounds.mss;
-    l->roomy = sent->window_known && !l->full;
+    l->row.packets++;
+    l->row.bytes += sent->len;
+    l->row.window_bytes = sent->window;
+    l->row.flight_bytes = flight;
+    l->row.queue_ns = pl_least_queue(l->row.queue_ns, sent->queue_ns);
+    l->clocked = at_once(l, sent->t_ns, PL_CLOCKED_OF_GAP);
     l->round.blind |= !sent->window_known;
     l->round.shut |= sent->window_known && sent->una + sent->window < sent->high + sent->len;
-    l->clocked = at_once(l, sent->t_ns, PL_CLOCKED_OF_GAP);
     l->round.flight = flight > l->round.flight ? flight : l->round.flight;
     l->round.queue_ns = pl_least_queue(l->round.queue_ns, sent->queue_ns);
     l->round.line_ns = pl_least_queue(l->round.line_ns, sent->line_ns);
     l->round.work_ns += (double)l->path.segment_ns * sent->len / l->rounds.mss;
-    l->room_ns = l->recovered_ns = -1;
-    l->closed_sum_ns = 0;
-    l->missed = l->answered = false;
 }
 
 /* Takes the path's present times, because the path may have become longer or shorter, or its line faster or slower. */
-static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
+static void take_path(struct pl_limits *l, const struct pl_sent *sent)
 {
     if (sent->rtt_ns > 0)
         l->path.min_rtt_ns = sent->rtt_ns;
@@ -625,79 +595,63 @@ static void take_path(struct pl_limits *l, const struct pl_limits_send *sent)
 }
 
 /* Notes that nothing was outstanding before a packet, so the queue of this sender's packets was empty. */
-static void note_empty(struct pl_limits *l, const struct pl_limits_send *sent)
+static void note_empty(struct pl_limits *l, const struct pl_sent *sent)
 {
-    if (outstanding(sent) || l->last_ack_ns < l->gap.t0_ns)
+    if (pl_gap_outstanding(l->gap, sent) || l->gap->empty_ns < l->row.t0_ns)
         return;
-    l->round.empty_ns += sent->t_ns - l->last_ack_ns;
+    l->round.empty_ns += sent->t_ns - l->gap->empty_ns;
     l->rounds.hidden = l->rounds.hidden && sent->t_ns < l->path.shown_from_ns;
 }
 
-int pl_limits_send(struct pl_limits *l, const struct pl_limits_send *sent)
+/* Ends the recovery that ended in the gap. */
+static void note_recovered(struct pl_limits *l)
 {
+    if (l->gap->recovered_ns < 0)
+        return;
+    l->round.since_ns = l->gap->recovered_ns;
+    if (l->mode == PL_MODE_NORMAL) /* a probe repaired a loss */
+        return;
+    l->mode = PL_MODE_NORMAL;
+    l->rounds.last_flight = l->gap->recovered_flight;
+    l->rounds.steady_n = 0;
+    l->last_cause = l->rounds.opening ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
+}
+
+int pl_limits_send(struct pl_limits *l, const struct pl_gap *gap, const struct pl_sent *sent)
+{
+    l->gap = gap;
+    l->full = gap->full;
     take_path(l, sent);
-    note_empty(l, sent);
-    if (!l->started) {
-        l->started = true;
+    if (!gap->started) {
         l->first = sent->una;
-        l->gap = (struct pl_limit){.flow = l->path.flow, .t0_ns = sent->t_ns, .queue_ns = -1};
+        l->row = (struct pl_limit){.flow = l->path.flow, .t0_ns = sent->t_ns, .queue_ns = -1};
         l->round = fresh_round(sent->high, sent->t_ns);
-    } else if (sent->t_ns > l->gap.t0_ns && judge_gap(l, sent) < 0)
-        return -1;
+    } else {
+        note_recovered(l);
+        note_empty(l, sent);
+        if (sent->t_ns > l->row.t0_ns && judge_gap(l, sent) < 0)
+            return -1;
+    }
     if (sent->una >= l->round.end)
         end_round(l, sent);
-    begin_gap(l, sent);
+    begin_row(l, sent);
     return 0;
 }
 
-static void note_room(struct pl_limits *l, const struct pl_limits_ack *ack)
+void pl_limits_end(struct pl_limits *l, const struct pl_gap *gap)
 {
-    bool room = ack->una + ack->window >= ack->high + l->rounds.mss;
-    if (ack->window > 0 && l->closed_ns >= 0) {
-        l->closed_sum_ns = closed_time(l, ack->t_ns);
-        l->closed_ns = -1;
-    } else if (ack->window == 0 && l->closed_ns < 0)
-        l->closed_ns = ack->t_ns;
-    if (l->room_ns < 0 && room && (ack->advanced || l->full))
-        l->room_ns = ack->t_ns;
-}
-
-int pl_limits_ack(struct pl_limits *l, const struct pl_limits_ack *ack)
-{
-    if (!l->started)
-        return 0;
-    if (ack->advanced) {
-        l->ack_gap_ns = l->last_ack_ns < 0 ? 0 : ack->t_ns - l->last_ack_ns;
-        l->last_ack_ns = l->waits_ns = ack->t_ns;
-    }
-    l->missed = l->missed || ack->missed;
-    l->answered = l->answered || ack->answer;
-    if (ack->recovered && l->mode != PL_MODE_NORMAL) {
-        enum pl_limit_cause cause = l->mode == PL_MODE_FAST ? PL_LIMIT_FAST_RECOVERY : PL_LIMIT_TIMEOUT;
-        l->mode = PL_MODE_NORMAL;
-        l->rounds.last_flight = ack->high > ack->una ? ack->high - ack->una : 0;
-        l->rounds.steady_n = 0;
-        l->last_cause = l->rounds.opening ? PL_LIMIT_SLOW_START : PL_LIMIT_CONGESTION_AVOIDANCE;
-        l->recovered_ns = l->round.since_ns = ack->t_ns;
-        l->recovered_cause = cause;
-    }
-    if (l->probed && ack->una >= l->probed) { /* the probe repaired all that had been lost */
-        l->probed = 0;
-        l->recovered_ns = l->round.since_ns = ack->t_ns;
-        l->recovered_cause = PL_LIMIT_FAST_RECOVERY;
-    }
-    note_room(l, ack);
-    return 0;
+    l->gap = gap;
+    note_recovered(l);
+    if (l->mode == PL_MODE_NORMAL)
+        cut_round(l, l->row.t0_ns);
+    else
+        pl_spans_close(&l->spans, l->last_cause, pl_round_window(&l->rounds, l->round.slow), false);
+    pl_spans_end(&l->spans);
 }
 
 void pl_limits_free(struct pl_limits *l)
 {
-    if (!l)
-        return;
-    if (l->mode == PL_MODE_NORMAL)
-        cut_round(l, l->gap.t0_ns);
-    else
-        pl_spans_close(&l->spans, l->last_cause, pl_round_window(&l->rounds, l->round.slow), false);
-    pl_spans_end(&l->spans);
+    if (l)
+        pl_spans_free(&l->spans);
     free(l);
 }

@@ -7,6 +7,7 @@
 #define PL_LIMITS_H
 
 #include "evidence.h"
+#include "gap.h"
 #include "spans.h"
 #include "thresholds.h"
 #include "transfer.h"
@@ -35,40 +36,15 @@ struct pl_limits_path {
     void *context;
 };
 
-enum pl_sender_mode { PL_MODE_NORMAL, PL_MODE_FAST, PL_MODE_TIMEOUT };
-
-/* The sender after a data packet:
- * - queue_ns: how long its first part waited in queues; line_ns: in the box's queue, by its record. -1: not known.
- * - rtt_ns: the present round-trip time without queues; segment_ns: the line's present time for a full segment. 0: as
- *   at the first packet.
- * - `timeout`: a time-out sent the packet. `probe`: the packet is a tail-loss probe, which repeats outstanding data.
- *   `repair`: these data had been lost.
- * - `reduced`: ECN marks have reduced the congestion window since the previous packet. */
-struct pl_limits_send {
-    int64_t t_ns, queue_ns, line_ns, rtt_ns, segment_ns;
-    uint64_t una, high; /* first byte outstanding, end of the last byte sent */
-    uint32_t len, window;
-    bool window_known, timeout, probe, repair, reduced;
-    enum pl_sender_mode mode;
-};
-
-/* The sender after an acknowledgement. `advanced`: it acknowledges new data; `recovered`: it ends a recovery; `missed`:
- * it acknowledges data that the sender's capture lacks; `answer`: it carries data of the peer. */
-struct pl_limits_ack {
-    int64_t t_ns;
-    uint64_t una, high;
-    uint32_t window;
-    bool advanced, recovered, missed, answer;
-};
-
 struct pl_limits;
 
 /* Returns NULL without memory. */
 struct pl_limits *pl_limits_new(const struct pl_limits_path *path);
-/* Return 0, or -1 without memory. */
-int pl_limits_send(struct pl_limits *limits, const struct pl_limits_send *sent);
-int pl_limits_ack(struct pl_limits *limits, const struct pl_limits_ack *ack);
-/* Judges the open round and gap, and frees the object. NULL is allowed. */
+/* Takes a data packet and the gap that it ends. Returns 0, or -1 without memory. */
+int pl_limits_send(struct pl_limits *limits, const struct pl_gap *gap, const struct pl_sent *sent);
+/* Judges the open round. `gap`: the last one, which the end of the capture ends. */
+void pl_limits_end(struct pl_limits *limits, const struct pl_gap *gap);
+/* NULL is allowed. */
 void pl_limits_free(struct pl_limits *limits);
 
 /* "slow_start", …; and the words for people. */

@@ -101,5 +101,9 @@ void pl_spans_end(struct pl_spans *spans)
     let_go(spans, 0, true);
     if (spans->held.t1_ns >= spans->held.t0_ns)
         spans->sink(spans->context, &spans->held);
+}
+
+void pl_spans_free(struct pl_spans *spans)
+{
     free(spans->pending.at);
 }

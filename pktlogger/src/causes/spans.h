@@ -53,7 +53,8 @@ void pl_spans_were_woken(struct pl_spans *spans);
 /* Writes the closed spans of earlier rounds. */
 void pl_spans_let_go(struct pl_spans *spans, uint32_t round);
 
-/* Lets all go, and frees. */
+/* Writes all. */
 void pl_spans_end(struct pl_spans *spans);
+void pl_spans_free(struct pl_spans *spans);
 
 #endif

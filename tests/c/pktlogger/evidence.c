@@ -390,7 +390,7 @@ static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
             spans[i] = (struct pl_time_span){t_ns, t_ns + (1 + draw(&state, 40)) * MS};
             t_ns = spans[i].t1_ns;
         }
-        struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+        struct run run = {.gap = pl_gap_none(MSS), .una = 1, .high = 1, .window = OPEN_WINDOW};
         run.limits = pl_limits_new(&(struct pl_limits_path){.mss = MSS,
                                                             .min_rtt_ns = RTT_NS,
                                                             .segment_ns = MS,
@@ -409,6 +409,7 @@ static void the_paths_rate_is_never_the_limit_while_the_line_rests(void)
             if (run.high - run.una > 30 * MSS)
                 acknowledge(&run, draw(&state, 3) * MS, 1 + draw(&state, 3) * MSS, run.mode == PL_MODE_FAST);
         }
+        pl_limits_end(run.limits, &run.gap);
         pl_limits_free(run.limits);
         limited += sum.ns > 0 && !rests;
         if ((double)sum.worked_ns < 0.95 * (double)sum.ns - (double)MS)

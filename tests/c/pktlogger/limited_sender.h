@@ -13,6 +13,7 @@ enum { MSS = 1000, ROWS = 64 };
 /* A sender and the rows of its limits. */
 struct run {
     struct pl_limits *limits;
+    struct pl_gap gap;
     int64_t now_ns;
     uint64_t una, high;
     uint32_t window;
@@ -36,7 +37,7 @@ static inline void keep(void *context, const struct pl_limit *row)
 
 static inline void begin_as(struct run *run, struct pl_limits_path path)
 {
-    *run = (struct run){.una = 1, .high = 1, .window = OPEN_WINDOW};
+    *run = (struct run){.gap = pl_gap_none(MSS), .una = 1, .high = 1, .window = OPEN_WINDOW};
     path.mss = MSS;
     path.min_rtt_ns = RTT_NS;
     path.sink = keep;
@@ -61,7 +62,7 @@ static inline void send_as(struct run *run, int64_t after_ns, bool again, bool t
     run->now_ns += after_ns;
     if (!again)
         run->high += len;
-    const struct pl_limits_send sent = {.t_ns = run->now_ns,
+    const struct pl_sent sent = {.t_ns = run->now_ns,
                                         .queue_ns = run->queue_ns,
                                         .line_ns = run->line_ns,
                                         .una = run->una,
@@ -75,7 +76,8 @@ static inline void send_as(struct run *run, int64_t after_ns, bool again, bool t
                                         .reduced = run->reduced,
                                         .mode = run->mode};
     run->reduced = false;
-    CHECK_EQ(pl_limits_send(run->limits, &sent), 0);
+    CHECK_EQ(pl_limits_send(run->limits, &run->gap, &sent), 0);
+    pl_gap_begin(&run->gap, &sent);
 }
 
 static inline void send(struct run *run, int64_t after_ns, bool again)
@@ -93,16 +95,17 @@ static inline void acknowledge(struct run *run, int64_t after_ns, uint64_t bytes
 {
     run->now_ns += after_ns;
     run->una += bytes;
+    const struct pl_acked acked = {.t_ns = run->now_ns,
+                                   .una = run->una,
+                                   .high = run->high,
+                                   .window = run->window,
+                                   .advanced = bytes > 0,
+                                   .ended = recovered ? run->mode : PL_MODE_NORMAL,
+                                   .answer = run->answer};
     if (recovered)
         run->mode = PL_MODE_NORMAL;
-    const struct pl_limits_ack ack = {.t_ns = run->now_ns,
-                                      .una = run->una,
-                                      .high = run->high,
-                                      .window = run->window,
-                                      .advanced = bytes > 0,
-                                      .recovered = recovered,
-                                      .answer = run->answer};
-    CHECK_EQ(pl_limits_ack(run->limits, &ack), 0);
+    pl_gap_window(&run->gap, run->now_ns, run->window);
+    pl_gap_ack(&run->gap, &acked);
 }
 
 /* A round: `packets` at once, then silence until 40 ms have passed, and one acknowledgement of all. */
@@ -128,6 +131,7 @@ static inline void begin_with_a_queue(struct run *run)
 /* Ends the sender. Returns the total time of each cause in ms. */
 static inline void end(struct run *run, int64_t ms[PL_LIMIT_N])
 {
+    pl_limits_end(run->limits, &run->gap);
     pl_limits_free(run->limits);
     memset(ms, 0, PL_LIMIT_N * sizeof *ms);
     for (size_t i = 0; i < run->n; i++)

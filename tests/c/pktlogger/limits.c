@@ -229,7 +229,7 @@ static void silence_in_an_outage_is_neither_the_application_nor_the_paths_rate(v
  * path_down for this whole time, although the sender waits for its time-out. */
 static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
 {
-    struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+    struct run run = {.gap = pl_gap_none(MSS), .una = 1, .high = 1, .window = OPEN_WINDOW};
     int64_t ms[PL_LIMIT_N];
     struct pl_time_span span = {41 * MS, 441 * MS};
     const struct pl_time_spans down = {.list = {.at = &span, .n = 1}};
@@ -256,7 +256,7 @@ static void a_path_that_is_down_is_the_limit_until_a_packet_passes(void)
 /* The same, but the path is known to be up again at 241 ms. From then on the sender waits for its time-out. */
 static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
 {
-    struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+    struct run run = {.gap = pl_gap_none(MSS), .una = 1, .high = 1, .window = OPEN_WINDOW};
     int64_t ms[PL_LIMIT_N];
     struct pl_time_span span = {41 * MS, 241 * MS};
     const struct pl_time_spans down = {.list = {.at = &span, .n = 1}};
@@ -280,7 +280,7 @@ static void a_path_that_is_up_again_leaves_the_wait_for_the_time_out(void)
 static void a_path_that_takes_the_acknowledgement_of_a_time_out_is_down_still(void)
 {
     for (int known = 0; known < 2; known++) {
-        struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+        struct run run = {.gap = pl_gap_none(MSS), .una = 1, .high = 1, .window = OPEN_WINDOW};
         int64_t ms[PL_LIMIT_N];
         struct pl_time_span span = {41 * MS, (known ? 641 : 800) * MS};
         const struct pl_time_spans down = {.list = {.at = &span, .n = 1}};
@@ -499,7 +499,7 @@ static void a_probe_without_an_answer_ends_in_the_time_out(void)
  * Then it holds all acknowledgements back for 150 ms, until a packet is retransmitted. */
 static void a_box_that_was_late_for_most_of_a_gap_is_the_limit(void)
 {
-    struct run run = {.una = 1, .high = 1, .window = OPEN_WINDOW};
+    struct run run = {.gap = pl_gap_none(MSS), .una = 1, .high = 1, .window = OPEN_WINDOW};
     int64_t ms[PL_LIMIT_N];
     struct pl_time_span spans[] = {{5 * MS, 35 * MS}, {41 * MS, 46 * MS}, {125 * MS, 275 * MS}};
     const struct pl_time_spans late = {.list = {.at = spans, .n = 3}};
