@@ -152,9 +152,9 @@ static void enter_timeout(struct pl_walk *s, int64_t now_ns)
     s->timeout_ns = now_ns;
     s->t->timeouts++;
     pl_losses_forget(&s->losses, s->timeout_segment, s->una);
-    pl_walk_event(s, PL_RTO,
-                  (struct pl_event){
-                      .t0_ns = s->gap.t0_ns, .t1_ns = now_ns, .seq = s->una, .bytes = flight_of(s), .packets = 1});
+    pl_walk_event(
+        s, PL_RTO,
+        (struct pl_event){.t0_ns = s->gap.t0_ns, .t1_ns = now_ns, .seq = s->una, .bytes = flight_of(s), .packets = 1});
 }
 
 static void enter_fast(struct pl_walk *s, const struct pl_segment *first, uint32_t tsval)
@@ -233,7 +233,8 @@ static void note_held_back(struct pl_walk *s, const struct pl_row *packet)
 {
     bool shorter = s->t->mss && packet->len < s->t->mss;
     int64_t waited_ns = s->gap.empty_ns - s->gap.t0_ns;
-    if (s->gap.empty_ns < 0 || !s->gap.bare || !shorter || pl_gap_empty_ns(&s->gap, packet->t_ns) > PL_NAGLE_PROMPT_NS ||
+    if (s->gap.empty_ns < 0 || !s->gap.bare || !shorter ||
+        pl_gap_empty_ns(&s->gap, packet->t_ns) > PL_NAGLE_PROMPT_NS ||
         waited_ns < pl_transfer_rtt_ns(s->t, packet->t_ns) + PL_NAGLE_DELAYED_NS)
         return;
     s->t->signs.delayed++;

@@ -47,10 +47,10 @@ void pl_losses_end(struct pl_losses *losses, const struct pl_transfer *t, struct
 struct pl_resume {
     const struct pl_gap *gap;
     int64_t t1_ns;
-    uint64_t una, high;                            /* first byte outstanding, end of the last byte sent */
-    const struct pl_losses *losses;                /* of parts sent since the previous time-out */
-    uint64_t since;                                /* number of the first segment that the time-out sent, or 0 */
-    bool ended, timeout, retransmission, probe;    /* `ended`: by a segment */
+    uint64_t una, high;                         /* first byte outstanding, end of the last byte sent */
+    const struct pl_losses *losses;             /* of parts sent since the previous time-out */
+    uint64_t since;                             /* number of the first segment that the time-out sent, or 0 */
+    bool ended, timeout, retransmission, probe; /* `ended`: by a segment */
 };
 int pl_add_stop(struct pl_transfer *transfer, const struct pl_resume *resume);
 

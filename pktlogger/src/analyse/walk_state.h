@@ -42,12 +42,13 @@ struct pl_walk {
     uint32_t window;
     struct pl_offers offers;
     enum pl_sender_mode mode;
-    bool probe;              /* the present packet is a tail-loss probe */
-    uint64_t recover;        /* the mode ends when una reaches this */
-    struct pl_event fast;    /* the present fast recovery */
-    uint64_t repaired;       /* end of the octets that fast recovery retransmitted */
-    uint32_t repair_tsval;   /* the time stamp of its first retransmission; 0: none */
-    struct pl_event limited; /* the present span in which the receiver's window is the limit; packets 0: there is none */
+    bool probe;            /* the present packet is a tail-loss probe */
+    uint64_t recover;      /* the mode ends when una reaches this */
+    struct pl_event fast;  /* the present fast recovery */
+    uint64_t repaired;     /* end of the octets that fast recovery retransmitted */
+    uint32_t repair_tsval; /* the time stamp of its first retransmission; 0: none */
+    struct pl_event
+        limited; /* the present span in which the receiver's window is the limit; packets 0: there is none */
 };
 
 void pl_walk_event(struct pl_walk *s, enum pl_event_kind kind, struct pl_event event);

@@ -39,20 +39,20 @@ struct pl_acked {
 /* Times are -1 where there is none. */
 struct pl_gap {
     uint32_t mss;
-    int64_t t0_ns;         /* when its first packet was sent */
-    uint64_t una, high;    /* then: first byte outstanding, end of the last byte sent */
-    bool started;          /* there is such a packet */
-    bool full, roomy;      /* then: the window had no room for a segment; it had room. Neither: not known */
-    bool answered, missed; /* data of the peer came; data were acknowledged that the sender's capture lacks */
-    bool bare;             /* the acknowledgement after which nothing was outstanding carried no data */
-    int64_t empty_ns;      /* since when nothing has been outstanding */
-    int64_t room_ns;       /* since when the window has had room, and data were acknowledged */
-    int64_t shut_ns;       /* since when the window has been 0; it may have been so before the gap */
-    int64_t was_shut_ns;   /* for how long it was 0 before that, within the gap */
-    int64_t recovered_ns;  /* when a recovery ended in the gap, */
-    uint64_t recovered_flight;         /* how much was outstanding then, */
-    enum pl_sender_mode recovered;     /* and which it was. A repair by a probe counts as fast */
-    uint64_t probed;                   /* end of the data sent when a probe repaired a loss; 0: no repair is under way */
+    int64_t t0_ns;                 /* when its first packet was sent */
+    uint64_t una, high;            /* then: first byte outstanding, end of the last byte sent */
+    bool started;                  /* there is such a packet */
+    bool full, roomy;              /* then: the window had no room for a segment; it had room. Neither: not known */
+    bool answered, missed;         /* data of the peer came; data were acknowledged that the sender's capture lacks */
+    bool bare;                     /* the acknowledgement after which nothing was outstanding carried no data */
+    int64_t empty_ns;              /* since when nothing has been outstanding */
+    int64_t room_ns;               /* since when the window has had room, and data were acknowledged */
+    int64_t shut_ns;               /* since when the window has been 0; it may have been so before the gap */
+    int64_t was_shut_ns;           /* for how long it was 0 before that, within the gap */
+    int64_t recovered_ns;          /* when a recovery ended in the gap, */
+    uint64_t recovered_flight;     /* how much was outstanding then, */
+    enum pl_sender_mode recovered; /* and which it was. A repair by a probe counts as fast */
+    uint64_t probed;               /* end of the data sent when a probe repaired a loss; 0: no repair is under way */
     int64_t acked_ns, between_acks_ns; /* the last acknowledgement of new data; its time after the one before */
     int64_t waits_ns;                  /* since when an acknowledgement of new data has been awaited */
 };

@@ -20,13 +20,13 @@ struct pl_limits {
     uint32_t number;                                 /* of the round */
     uint64_t first;                                  /* where it began to send */
     int64_t open_ns;                                 /* end of the last gap whose cause depends on its round */
-    bool clocked;          /* an acknowledgement triggered the packet at the beginning of the row */
-    bool opens;            /* the program first waits for answers, and path.opening_bytes is exactly what it sends in
+    bool clocked;             /* an acknowledgement triggered the packet at the beginning of the row */
+    bool opens;               /* the program first waits for answers, and path.opening_bytes is exactly what it sends in
                             * that phase */
     const struct pl_gap *gap; /* the gap that is judged */
-    bool full;             /* the window had no room at the beginning of its part that is judged, */
-    bool held;             /* or the receiver's window was full for the first part of it */
-    uint64_t shrinks;      /* end of the data sent when marks last reduced the window */
+    bool full;                /* the window had no room at the beginning of its part that is judged, */
+    bool held;                /* or the receiver's window was full for the first part of it */
+    uint64_t shrinks;         /* end of the data sent when marks last reduced the window */
     enum pl_sender_mode mode;
     struct pl_limit row; /* under way; its cause is open */
     struct pl_send_buffer buffer;
@@ -136,8 +136,8 @@ static void know_round(struct pl_limits *l, int64_t now_ns)
     round->rate_holds = pl_rate_holds(&known);
     round->program_holds = pl_program_holds(&known);
     round->spent = known.seen.spent * 2 > known.seen.n;
-    round->idle =
-        (gave_none && may_be_idle(l, round->t0_ns, l->gap->high)) || gave_no_more(l, &known, round->t0_ns, l->gap->high);
+    round->idle = (gave_none && may_be_idle(l, round->t0_ns, l->gap->high)) ||
+                  gave_no_more(l, &known, round->t0_ns, l->gap->high);
     round->may_starve = may_be_idle(l, round->t0_ns, l->gap->high) && !pl_unsent(&known) && !pl_waits(&known);
     round->pace_bytes_per_s = known.seen.pace_bytes_per_s;
     round->kernel_pace_bytes_per_s = known.seen.kernel_pace_bytes_per_s;
@@ -337,8 +337,7 @@ static bool answered(const struct pl_limits *l, const struct pl_sent *sent)
 }
 
 /* True when the program waited for its peer, as with request and response. */
-static bool awaited_answer(const struct pl_limits *l, const struct pl_sent *sent,
-                           const struct pl_evidence *known)
+static bool awaited_answer(const struct pl_limits *l, const struct pl_sent *sent, const struct pl_evidence *known)
 {
     return answered(l, sent) && !never_idle(l, l->row.t0_ns, sent->high - sent->len) &&
            !(known->within && (pl_unsent(known) || pl_waits(known)));
@@ -371,7 +370,8 @@ static enum pl_limit_cause unanswered_cause(const struct pl_limits *l, const str
 {
     if (gap_at_pace(l, known, now_ns) || pl_keeps_pace(known))
         return PL_LIMIT_PACING;
-    if (!full && (little_outstanding(l, known) || (known->within && gave_no_more(l, known, l->row.t0_ns, l->gap->high))))
+    if (!full &&
+        (little_outstanding(l, known) || (known->within && gave_no_more(l, known, l->row.t0_ns, l->gap->high))))
         return PL_LIMIT_APPLICATION;
     return window_cause(l, full, known->slow);
 }
@@ -390,8 +390,7 @@ static bool all_was_sent(const struct pl_limits *l)
 
 /* True when the sender waited for a retransmission and not for the program: everything that the program had written had
  * been sent. */
-static bool awaited_repair(const struct pl_limits *l, const struct pl_sent *sent,
-                           const struct pl_evidence *known)
+static bool awaited_repair(const struct pl_limits *l, const struct pl_sent *sent, const struct pl_evidence *known)
 {
     return (all_was_sent(l) || pl_given(known)) && (sent->repair || sent->mode == PL_MODE_FAST);
 }
@@ -422,7 +421,8 @@ static int gap_cause(struct pl_limits *l, const struct pl_sent *sent)
         return unanswered_cause(l, &known, full, sent->t_ns);
     if (!late && awaited_answer(l, sent, &known))
         return PL_LIMIT_APPLICATION;
-    bool judged = sent->window_known || !pl_gap_outstanding(l->gap, sent); /* otherwise it may have waited for the window */
+    bool judged =
+        sent->window_known || !pl_gap_outstanding(l->gap, sent); /* otherwise it may have waited for the window */
     if (judged && l->gap->room_ns >= 0 && had_nothing(l, sent->t_ns))
         return silence_cause(l, sent);
     if (judged && l->gap->room_ns >= 0 && !late && was_short_of_room(l, sent->t_ns) && buffer_was_full(l, sent))
@@ -497,7 +497,8 @@ static int begin_of_wait(struct pl_limits *l, const struct pl_sent *sent)
 static int end_of_window(struct pl_limits *l, const struct pl_sent *sent)
 {
     bool repairs = sent->mode == PL_MODE_FAST && l->mode == PL_MODE_NORMAL && !l->gap->probed && !l->gap->missed;
-    if (!repairs || !l->full || l->gap->room_ns <= l->row.t0_ns || covered(l, l->path.down, &l->down_at, l->gap->room_ns))
+    if (!repairs || !l->full || l->gap->room_ns <= l->row.t0_ns ||
+        covered(l, l->path.down, &l->down_at, l->gap->room_ns))
         return 0;
     struct pl_evidence known = pl_evidence_over(&l->path.samples, l->row.t0_ns, l->gap->room_ns, l->rounds.mss);
     if (!window_held(l, &known))

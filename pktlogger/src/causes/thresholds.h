@@ -224,7 +224,7 @@ enum {
 #define PL_PROBE_DELAYED_ACK_NS (200 * PL_MS) /* ns: TLP.max_ack_delay of Linux and of most systems */
 #define PL_TIMER_TICKS_NS (20 * PL_MS)        /* ns: a kernel's timer may be late by two ticks of its clock */
 
-/* Stops (analyse/walk.c) */
+/* Stops: long gaps (gap.h, analyse/walk.c) */
 #define PL_STOP_NS (100 * PL_MS) /* ns: nobody notices shorter stops */
 enum { PL_STOP_TRIPS = 4 };      /* round trips: a recovery, which needs one or two, causes shorter stops */
 

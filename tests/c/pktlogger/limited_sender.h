@@ -63,18 +63,18 @@ static inline void send_as(struct run *run, int64_t after_ns, bool again, bool t
     if (!again)
         run->high += len;
     const struct pl_sent sent = {.t_ns = run->now_ns,
-                                        .queue_ns = run->queue_ns,
-                                        .line_ns = run->line_ns,
-                                        .una = run->una,
-                                        .high = run->high,
-                                        .len = len,
-                                        .window = run->window,
-                                        .window_known = true,
-                                        .timeout = timeout,
-                                        .probe = again && run->probe,
-                                        .repair = again && run->probe,
-                                        .reduced = run->reduced,
-                                        .mode = run->mode};
+                                 .queue_ns = run->queue_ns,
+                                 .line_ns = run->line_ns,
+                                 .una = run->una,
+                                 .high = run->high,
+                                 .len = len,
+                                 .window = run->window,
+                                 .window_known = true,
+                                 .timeout = timeout,
+                                 .probe = again && run->probe,
+                                 .repair = again && run->probe,
+                                 .reduced = run->reduced,
+                                 .mode = run->mode};
     run->reduced = false;
     CHECK_EQ(pl_limits_send(run->limits, &run->gap, &sent), 0);
     pl_gap_begin(&run->gap, &sent);
