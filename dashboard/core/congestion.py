@@ -21,7 +21,7 @@ from netcommon import readable, trial_tables
 from scenarios.plan import cells, columns
 
 F64 = NDArray[np.float64]
-WORDS = {"lfp_xys": ("x", "y", "s")}  # each counted in 1/65536 (rttcp/cc/kernel/tcp_lfp.c)
+WORDS = {"lfp_xys": ("x", "y", "s"), "lfp_prague": ("α",)}  # each counted in 1/65536 (rttcp/cc/kernel/tcp_lfp.c)
 TWINS = {"lfp_hstcp": "highspeed", "lfp_scalable": "scalable", "lfp_htcp": "htcp"}
 PAIR_WITHIN = 0.1  # a pair agrees if throughput and window differ by at most this
 _NO_THRESHOLD = 0x7FFFFFFF

@@ -2,7 +2,7 @@
 # to look for.
 # Without clang or libbpf rttcp is built without them, and says so when it is asked for one.
 set(CC_DIR ${CMAKE_CURRENT_SOURCE_DIR}/cc)
-set(CC_NAMES cpeak fast hstcp htcp scalable xys)
+set(CC_NAMES cpeak fast hstcp htcp scalable xys xys_tx_start)
 find_program(CC_CLANG NAMES clang clang-14 clang-15 clang-16 clang-17 clang-18 clang-19)
 find_program(CC_STRIP NAMES llvm-strip llvm-strip-14 llvm-strip-15 llvm-strip-16 llvm-strip-17 llvm-strip-18
              llvm-strip-19)
@@ -14,13 +14,18 @@ if(CC_CLANG AND CC_STRIP AND LIBBPF_FOUND)
   file(GLOB CC_HEADERS CONFIGURE_DEPENDS ${CC_DIR}/algo/*.h ${CC_DIR}/bpf/*.h ${CC_DIR}/tcp_glue.h)
   foreach(name ${CC_NAMES})
     set(object ${CMAKE_CURRENT_BINARY_DIR}/cc/lfp_${name}.o)
+    string(REPLACE _tx_start "" program ${name})
+    set(defines)
+    if(NOT program STREQUAL name) # for kernels that report a start of transmission by a callback of its own
+      set(defines -DLFP_HAS_TX_START=1)
+    endif()
     add_custom_command(OUTPUT ${object}
       COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_CURRENT_BINARY_DIR}/cc
       COMMAND ${CC_CLANG} -O2 -g -target bpf -mcpu=v3 -D__TARGET_ARCH_${CMAKE_SYSTEM_PROCESSOR}
-              -Wall -Wextra -Werror -Wno-unused-parameter ${LIBBPF_CFLAGS}
-              -c ${CC_DIR}/bpf/lfp_${name}.bpf.c -o ${object}
+              -Wall -Wextra -Werror -Wno-unused-parameter ${LIBBPF_CFLAGS} ${defines}
+              -c ${CC_DIR}/bpf/lfp_${program}.bpf.c -o ${object}
       COMMAND ${CC_STRIP} -g ${object}
-      DEPENDS ${CC_DIR}/bpf/lfp_${name}.bpf.c ${CC_HEADERS} COMMENT "BPF lfp_${name}" VERBATIM)
+      DEPENDS ${CC_DIR}/bpf/lfp_${program}.bpf.c ${CC_HEADERS} COMMENT "BPF lfp_${name}" VERBATIM)
     list(APPEND CC_OBJECTS ${object})
   endforeach()
   set_source_files_properties(cc/src/objects.S PROPERTIES OBJECT_DEPENDS "${CC_OBJECTS}"

@@ -79,11 +79,28 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
 
 /* The callbacks of lfp_xys only. Every ACK counts for s. A gap in which the connection was idle does not count: it ends
  * with a start of transmission while nothing is outstanding. The latter must be checked, because the kernel also
- * reports a retransmission after a time-out as a start. The includer defines the type of the event. */
+ * reports a retransmission after a time-out as a start. Linux reports a start by cwnd_event before 7.1, and by
+ * cwnd_event_tx_start since: LFP_HAS_TX_START says which. The includer defines the type of the event. */
 #ifndef LFP_EVENT
 #define LFP_EVENT enum tcp_ca_event
 #endif
-#define LFP_CALLBACK_XYS(on_ack, on_event)                                                                             \
+#if LFP_HAS_TX_START
+#define LFP_CALLBACK_START(name, started)                                                                              \
+    LFP_CALLBACK(void, name, struct sock *sk)                                                                          \
+    {                                                                                                                  \
+        started                                                                                                        \
+    }
+#define LFP_START_MEMBER cwnd_event_tx_start
+#else
+#define LFP_CALLBACK_START(name, started)                                                                              \
+    LFP_CALLBACK(void, name, struct sock *sk, LFP_EVENT event)                                                         \
+    {                                                                                                                  \
+        if (event == CA_EVENT_TX_START)                                                                                \
+            started                                                                                                    \
+    }
+#define LFP_START_MEMBER cwnd_event
+#endif
+#define LFP_CALLBACK_XYS(on_ack, on_start)                                                                             \
     LFP_CALLBACK(void, on_ack, struct sock *sk, u32 flags)                                                             \
     {                                                                                                                  \
         struct lfp_xys_params params = xys_params();                                                                   \
@@ -91,11 +108,10 @@ LFP_INLINE u32 lfp_window_is_used(struct tcp_sock *tp)
         (void)flags;                                                                                                   \
         lfp_xys_ack(LFP_STATE(lfp_xys, sk), &params, &w);                                                              \
     }                                                                                                                  \
-    LFP_CALLBACK(void, on_event, struct sock *sk, LFP_EVENT event)                                                     \
-    {                                                                                                                  \
+    LFP_CALLBACK_START(on_start, {                                                                                     \
         struct lfp_window w = lfp_window_of(LFP_TCP(sk));                                                              \
-        if (event == CA_EVENT_TX_START && !LFP_TCP(sk)->packets_out)                                                   \
+        if (!LFP_TCP(sk)->packets_out)                                                                                 \
             lfp_xys_restarted(LFP_STATE(lfp_xys, sk), &w);                                                             \
-    }
+    })
 
 #endif

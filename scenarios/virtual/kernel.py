@@ -35,6 +35,7 @@ CONFIG = FOLDER / "kernel.config"
 KERNEL_VARIABLE = "LFP_VIRTUAL_KERNEL"
 NEEDED = {"xz": "xz-utils"} | {name: name for name in ("flex", "bison", "bc", "make", "gcc", "patch")}
 _NOW_CALLED = {"CONFIG_PROC_SYSCTL=y": "CONFIG_SYSCTL=y"}  # names that later sources use for an option
+_SINCE_7 = ("CONFIG_NET_SCH_DUALPI2=y",)  # options that Linux 6 of Debian does not have; no trial needs them
 _NEWEST_MAJOR = 7
 _OBJECTS = 830  # approximate number of files that a build compiles, for the progress shown
 _REMEDY = "run 'lfp virtual --build' (about 3 minutes, once)"
@@ -149,12 +150,14 @@ def build(jobs: int) -> Path:
 def compiled(folder: Path, jobs: int, more: Iterable[Path] = (), options: Iterable[str] = ()) -> Path:
     """The source, unpacked into `folder` and compiled; the kernel is its file `linux`. ``more``: further patches.
     ``options``: further lines of the configuration, as CONFIG_SECCOMP=y."""
-    tree = _unpacked(source.find(), folder)
-    for patch in (*patches(source.major(source.find())), *more):
+    origin = source.find()
+    tree, major = _unpacked(origin, folder), source.major(origin)
+    for patch in (*patches(major), *more):
         _quietly(["patch", "-p1", "-s", "-i", str(patch)], tree)
     _add_congestion(tree)
-    box_source.add(tree, source.major(source.find()))
-    _configure(tree, [*CONFIG.read_text(encoding="utf-8").splitlines(), *options])
+    box_source.add(tree, major)
+    asked = CONFIG.read_text(encoding="utf-8").splitlines()
+    _configure(tree, [*(line for line in asked if major >= 7 or line not in _SINCE_7), *options])
     headers.prepare(tree)
     _compile_all(tree, jobs)
     return tree

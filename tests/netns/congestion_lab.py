@@ -7,8 +7,11 @@ source (rttcp/cc/algo). `columns` runs in either and returns what JSON can carry
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import subprocess
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +23,7 @@ import rttcp
 from netcommon.binaries import find
 
 MTU_PAYLOAD = 1448
+_TCP_CC_INFO = 26
 FIELDS = ("t_ns", "snd_cwnd", "snd_ssthresh", "delivered", "ca_state", "rtt_us", "min_rtt_us", "total_retrans")
 
 
@@ -74,6 +78,24 @@ def columns(
         _transfer(hosts, congestion, duration, sample, samples)
         rows = [json.loads(line) for line in samples.read_text().splitlines()]
     return {name: [row[name] for row in rows] for name in FIELDS}
+
+
+def stopped_share_of_a_sender_that_pauses(pause_s: float, pauses: int) -> float:
+    """What `lfp_xys` takes for s (the third word of TCP_CC_INFO) after a program has sent 64 KB over the loopback
+    interface (RTT 20 ms) and paused, several times."""
+    for command in ("ip link set lo up", "tc qdisc add dev lo root netem delay 10ms"):
+        subprocess.run(command.split(), check=True)
+    with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as sender:
+        sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, b"lfp_xys")
+        sender.connect(server.getsockname())
+        receiver, _ = server.accept()
+        with receiver:
+            for _ in range(pauses):
+                sender.sendall(bytes(65536))
+                receiver.recv(65536, socket.MSG_WAITALL)
+                time.sleep(pause_s)
+        words = sender.getsockopt(socket.IPPROTO_TCP, _TCP_CC_INFO, 12)
+    return float(struct.unpack("=3I", words)[2] / 65536)
 
 
 def _prepare(host: str, offload: bool) -> None:

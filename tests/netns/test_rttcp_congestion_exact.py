@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from congestion_lab import MTU_PAYLOAD, Curve, columns
+from congestion_lab import MTU_PAYLOAD, Curve, columns, stopped_share_of_a_sender_that_pauses
 from support.virtual import in_virtual_time, virtual
 
 pytestmark = [pytest.mark.netns, *virtual]
@@ -126,6 +126,11 @@ def test_xys_raises_x_with_every_epoch_that_mostly_stood_still() -> None:
         seen.append(f"{share:.3f}")
         assert curve.cwnd[before] < 4 * x or abs(share - 1 / x) < off, f"kept {seen}, x = {x}"
     assert x >= 8, f"kept {seen}"
+
+
+def test_xys_does_not_count_the_pauses_of_a_sender_without_data() -> None:
+    # With nothing to send for 0.5 s of 0.54 s, s would be 0.9 if those pauses counted.
+    assert in_virtual_time(stopped_share_of_a_sender_that_pauses, pause_s=0.5, pauses=12) < 0.05
 
 
 def test_fast_keeps_alpha_packets_in_the_queue() -> None:

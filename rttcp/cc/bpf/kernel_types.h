@@ -56,7 +56,11 @@ struct ack_sample {
 struct tcp_congestion_ops {
     u32 (*ssthresh)(struct sock *sk);
     void (*cong_avoid)(struct sock *sk, u32 ack, u32 acked);
+#if LFP_HAS_TX_START
+    void (*cwnd_event_tx_start)(struct sock *sk);
+#else
     void (*cwnd_event)(struct sock *sk, u32 event);
+#endif
     void (*in_ack_event)(struct sock *sk, u32 flags);
     void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
     u32 (*undo_cwnd)(struct sock *sk);

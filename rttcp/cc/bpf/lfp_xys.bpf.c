@@ -1,4 +1,5 @@
-/* lfp_xys as BPF; algo/lfp_xys.h says what it does. */
+/* lfp_xys as BPF; algo/lfp_xys.h says what it does. It is compiled twice, without and with LFP_HAS_TX_START; the loader
+ * takes the object that fits the kernel. */
 #include "world.h"
 
 #include "../algo/lfp_xys.h"
@@ -8,7 +9,7 @@ char _license[] SEC("license") = "GPL";
 
 LFP_PARAMETERS(xys, LFP_XYS_PARAMS)
 LFP_CALLBACKS(xys, lfp_xys_start(s, p, w))
-LFP_CALLBACK_XYS(xys_in_ack, xys_event)
+LFP_CALLBACK_XYS(xys_in_ack, xys_sending)
 
 SEC(".struct_ops")
 struct tcp_congestion_ops lfp_xys = {
@@ -17,6 +18,6 @@ struct tcp_congestion_ops lfp_xys = {
     .cong_avoid = (void *)xys_cong_avoid,
     .undo_cwnd = (void *)xys_undo,
     .in_ack_event = (void *)xys_in_ack,
-    .cwnd_event = (void *)xys_event,
+    .LFP_START_MEMBER = (void *)xys_sending,
     .name = "lfp_xys",
 };

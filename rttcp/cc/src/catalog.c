@@ -14,6 +14,7 @@ typedef uint64_t u64;
 #include "../algo/lfp_fast.h"
 #include "../algo/lfp_hstcp.h"
 #include "../algo/lfp_htcp.h"
+#include "../algo/lfp_prague.h"
 #include "../algo/lfp_scalable.h"
 #include "../algo/lfp_xys.h"
 
@@ -29,16 +30,19 @@ TABLE(cpeak, LFP_CPEAK_PARAMS);
 TABLE(fast, LFP_FAST_PARAMS);
 TABLE(hstcp, LFP_HSTCP_PARAMS);
 TABLE(htcp, LFP_HTCP_PARAMS);
+TABLE(prague, LFP_PRAGUE_PARAMS);
 TABLE(scalable, LFP_SCALABLE_PARAMS);
 TABLE(xys, LFP_XYS_PARAMS);
 
-#define ENTRY(name, source)                                                                                            \
-    {"lfp_" #name, ".rodata." #name, source, name##_table, sizeof name##_table / sizeof name##_table[0]}
+#define ENTRY_OF(name, section, source)                                                                                \
+    {"lfp_" #name, section, source, name##_table, sizeof name##_table / sizeof name##_table[0]}
+#define ENTRY(name, source) ENTRY_OF(name, ".rodata." #name, source)
 static const struct cc_entry catalog[] = {
     ENTRY(cpeak, "cpeak-1998: returns quickly to the last good window"),
     ENTRY(fast, "FAST TCP, Jin, Wei and Low, INFOCOM 2004"),
     ENTRY(hstcp, "HighSpeed TCP, RFC 3649"),
     ENTRY(htcp, "H-TCP, draft-leith-tcp-htcp-06"),
+    ENTRY_OF(prague, NULL, "TCP Prague of L4S, draft-briscoe-iccrg-prague-congestion-control"),
     ENTRY(scalable, "Scalable TCP, Kelly, CCR 2003"),
     ENTRY(xys, "lfp-1995: x, y and s"),
 };

@@ -17,7 +17,7 @@ struct cc_param {
 
 struct cc_entry {
     const char *name;    /* "lfp_xys" */
-    const char *section; /* section of its object that holds the parameters: ".rodata.xys" */
+    const char *section; /* section of its object that holds the parameters: ".rodata.xys"; NULL: no BPF program */
     const char *source;
     /* the parameters, in the order of the program's struct, where each is a u32 in Q16 */
     const struct cc_param *params;

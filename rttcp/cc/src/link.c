@@ -3,6 +3,7 @@
 #include "link.h"
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +31,18 @@ OBJECT(hstcp);
 OBJECT(htcp);
 OBJECT(scalable);
 OBJECT(xys);
+OBJECT(xys_tx_start);
 
-static const struct {
-    const char *name;
+/* Where there are two objects of an algorithm, the kernel takes the one whose `member` of tcp_congestion_ops it has; the
+ * first that fits is loaded. */
+static const struct object {
+    const char *name, *member;
     const unsigned char *start, *end;
 } objects[] = {
-#define ROW(name) {"lfp_" #name, lfp_##name##_object, lfp_##name##_object_end}
-    ROW(cpeak), ROW(fast), ROW(hstcp), ROW(htcp), ROW(scalable), ROW(xys),
+#define ROW(name) {"lfp_" #name, NULL, lfp_##name##_object, lfp_##name##_object_end}
+    ROW(cpeak), ROW(fast),     ROW(hstcp),
+    ROW(htcp),  ROW(scalable), {"lfp_xys", "cwnd_event_tx_start", lfp_xys_tx_start_object, lfp_xys_tx_start_object_end},
+    ROW(xys),
 };
 
 static int silent(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -180,23 +186,39 @@ static int object_attach(struct bpf_object *object, const struct cc_choice *choi
     return fd;
 }
 
+static bool kernel_has(const char *member)
+{
+    struct btf *kernel = btf__load_vmlinux_btf();
+    int id = kernel ? btf__find_by_name_kind(kernel, "tcp_congestion_ops", BTF_KIND_STRUCT) : -1;
+    const struct btf_type *type = id < 0 ? NULL : btf__type_by_id(kernel, (uint32_t)id);
+    bool found = false;
+    for (uint32_t i = 0; type && i < btf_vlen(type) && !found; i++)
+        found = strcmp(btf__name_by_offset(kernel, btf_members(type)[i].name_off), member) == 0;
+    btf__free(kernel);
+    return found;
+}
+
+static const struct object *object_of(const char *name)
+{
+    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++)
+        if (strcmp(objects[i].name, name) == 0 && (!objects[i].member || kernel_has(objects[i].member)))
+            return &objects[i];
+    return NULL;
+}
+
 static int link_make(const struct cc_choice *choice, struct nc_error *error)
 {
-    for (size_t i = 0; i < sizeof objects / sizeof objects[0]; i++) {
-        if (strcmp(objects[i].name, choice->entry->name) != 0)
-            continue;
-        LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = choice->entry->name);
-        struct bpf_object *object =
-            bpf_object__open_mem(objects[i].start, (size_t)(objects[i].end - objects[i].start), &options);
-        int fd = object ? object_attach(object, choice) : -1, why = errno;
-        bpf_object__close(object);
-        if (fd < 0)
-            return nc_fail(error, NC_EXIT_MISSING,
-                           "%s: the kernel does not take it (%s): see `rttcp cc load %s --verbose`",
-                           choice->entry->name, strerror(why), choice->entry->name);
-        return fd;
-    }
-    return nc_fail(error, NC_EXIT_MISSING, "%s: not in this build", choice->entry->name);
+    const struct object *found = object_of(choice->entry->name);
+    if (!found)
+        return nc_fail(error, NC_EXIT_MISSING, "%s: not in this build", choice->entry->name);
+    LIBBPF_OPTS(bpf_object_open_opts, options, .object_name = choice->entry->name);
+    struct bpf_object *object = bpf_object__open_mem(found->start, (size_t)(found->end - found->start), &options);
+    int fd = object ? object_attach(object, choice) : -1, why = errno;
+    bpf_object__close(object);
+    if (fd < 0)
+        return nc_fail(error, NC_EXIT_MISSING, "%s: the kernel does not take it (%s): see `rttcp cc load %s --verbose`",
+                       choice->entry->name, strerror(why), choice->entry->name);
+    return fd;
 }
 
 static int link_open_locked(const struct cc_choice *choice, struct nc_error *error)
@@ -220,6 +242,12 @@ int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *
 {
     if (possible(error) < 0)
         return -1;
+    if (!choice->entry->section)
+        return nc_fail(
+            error, NC_EXIT_MISSING,
+            "%s is in the kernel of virtual time only: a kernel has to send ECT(1) for it, which no Linux does "
+            "unpatched; use lfp run --time virtual",
+            choice->entry->name);
     libbpf_print_fn_t before = verbose ? NULL : libbpf_set_print(silent);
     mkdir("/run/lfp", 0700);
     /* when two processes load at once, one creates the link and the other finds it */

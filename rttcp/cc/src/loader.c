@@ -59,9 +59,9 @@ static void say(const struct cc_settings *settings, const char *event, const str
     bool present = cc_link_state(choice->entry, &loaded);
     size_t holders = cc_ledger_holders(choice->entry->name, pids, 1);
     if (!settings->human) {
-        json_t *fields =
-            json_pack("{s:s,s:s,s:b,s:I,s:o}", "name", choice->entry->name, "source", choice->entry->source, "loaded",
-                      present, "holders", (json_int_t)holders, "parameters", params_json(&loaded));
+        json_t *fields = json_pack("{s:s,s:s,s:b,s:b,s:I,s:o}", "name", choice->entry->name, "source",
+                                   choice->entry->source, "virtual_only", !choice->entry->section, "loaded", present,
+                                   "holders", (json_int_t)holders, "parameters", params_json(&loaded));
         if (holder > 0)
             json_object_set_new(fields, "pid", json_integer(holder));
         nc_jsonl_event(stdout, event, fields);

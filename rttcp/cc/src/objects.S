@@ -15,5 +15,6 @@ lfp_\name\()_object_end:
     object htcp
     object scalable
     object xys
+    object xys_tx_start
 
     .section .note.GNU-stack, "", %progbits
