@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bench import delay_accuracy, publish
-from bench.accuracy import numbered, theory
+from bench import delay_accuracy, delay_disciplines, publish
+from bench.accuracy import disciplines, numbered, theory
 from bench.accuracy import times as accuracy
 from bench.accuracy.arrivals import SNAP, Packets, read
 from bench.registry import Result, Row, load
@@ -50,8 +50,33 @@ def test_a_result_of_rows_has_the_share_within_bounds() -> None:
 
 
 def test_every_bench_of_the_delay_box_is_listed() -> None:
-    names = {"rtt20", "rtt498", "lsr", "offloads_off", "small_packets", "accuracy"}
+    names = {"rtt20", "rtt498", "lsr", "offloads_off", "small_packets", "accuracy", "disciplines"}
     assert {f"delay.{name}" for name in names} <= set(load())
+
+
+def test_disciplines_are_held_to_bounds_around_the_kernels_figures() -> None:
+    kernel = {
+        "sent": 1300,
+        "packets": {"a": 1000, "b": 5},
+        "marks": {"a": 0, "b": 200},
+        "wait_ms": {"50": 5.0, "99": 90.0},
+    }
+    ours = {
+        "sent": 1300,
+        "packets": {"a": 979, "b": 14},
+        "marks": {"a": 0, "b": 179},
+        "wait_ms": {"50": 4.2, "99": 98.0},
+    }
+    rows = {row.what: row for row in delay_disciplines.compared("codel", ours, kernel)}
+    assert [row.within for row in rows.values()] == [False, True, False, True, True]
+    assert "codel, marks of a" not in rows, "neither side marks there"
+    assert (rows["codel, packets of a"].low, rows["codel, packets of a"].high) == (980, 1020)
+
+
+def test_both_sides_of_a_discipline_get_the_same_arrivals() -> None:
+    (first, flows), (again, _) = disciplines.arrivals(2), disciplines.arrivals(2)
+    assert (first == again).all() and set(flows.tolist()) == {0, 1, 2}
+    assert first[-1] / 1e9 == pytest.approx(2, rel=0.1)
 
 
 def test_a_capture_is_read_as_an_array(tmp_path: Path) -> None:
