@@ -37,6 +37,17 @@ def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs:
     return _on_own_thread(f"netns-{netns}", enter_and_call)
 
 
+def call_in_new(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Calls ``function(*args)`` inside a new network namespace, which ends with the call. OSError when the kernel
+    refuses."""
+
+    def enter_and_call() -> T:
+        enter_new()
+        return function(*args, **kwargs)
+
+    return _on_own_thread("netns-new", enter_and_call)
+
+
 class Holder:
     """A process in new network and mount namespaces, with their /sys. It keeps them until `end`, or until this process
     ends. OSError when the kernel refuses."""

@@ -34,7 +34,9 @@ def require(plans: Sequence[Plan], *, virtual: bool) -> None:
     if existing and any(plan.base.topology.left for plan in existing) and os.geteuid() != 0:
         raise MissingError("topology.left: the delay box joins interfaces of this machine; run it as root")
     virtual = virtual or len(existing) == len(plans)  # no network is made, so no privilege is needed
-    checks.require(list(dict.fromkeys(name for plan in plans for name in manifest.tools(plan))), virtual=virtual)
+    settings = [trial.setting for plan in plans for trial in plan.trials]
+    tools = dict.fromkeys(name for plan in plans for name in manifest.tools(plan))
+    checks.require(list(tools), settings=settings, virtual=virtual)
     for plan in plans:
         if plan.base.run.precision is not None:
             extras.require("statistics", f"{plan.name}: run.precision")

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from netcommon import readable, unprivileged
 from scenarios.plan.plan import Plan
-from scenarios.run import fitness, fitness_measure, runner
+from scenarios.run import checks, fitness, fitness_measure, runner
 from scenarios.run.fitness import Fitness
 from scenarios.run.time_choice import Asked, TimeChoice, choose_time
 from scenarios.virtual import kernel
@@ -34,8 +34,12 @@ def choices(plans: Sequence[Plan], asked: Asked, out: Console) -> list[TimeChoic
         raise unprivileged.Outside  # before measuring: `lfp` starts again in a namespace and measures there
     measured = measure(out)
     no_virtual = (kernel.missing() or "").partition(";")[0] or None  # without the remedy, which becomes the advice
-    no_real = obstacle.what if obstacle else None
-    found = [choose_time([one.setting for one in plan.trials], measured, no_virtual, no_real) for plan in plans]
+    found = []
+    for plan in plans:
+        settings = [one.setting for one in plan.trials]
+        lacking = next((check for check in checks.hosts(settings) if check.state == "missing"), None)
+        no_real = obstacle.what if obstacle else f"{lacking.name}: {lacking.detail}" if lacking else None
+        found.append(choose_time(settings, measured, no_virtual, no_real))
     out.print(f"machine    good for {fitness.good_for(measured)}", markup=False)
     for plan, choice in zip(plans, found, strict=True):
         out.print(f"time       {plan.name}: {choice.chosen}: {choice.why}", markup=False)

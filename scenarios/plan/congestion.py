@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from netcommon import probe
 from netcommon.binaries import MissingBinary, find
@@ -20,23 +21,33 @@ LINUX = (
     "vegas", "veno", "westwood", "yeah",
 )  # fmt: skip
 _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
-_OURS = "lfp_"
+OURS = "lfp_"
+
+
+class _Own(NamedTuple):
+    parameters: tuple[str, ...]
+    virtual_only: bool
 
 
 def wrong(text: str) -> str | None:
     """What is wrong with ``NAME`` or ``NAME:KEY=VALUE,…``, or None. Values are checked by rttcp when it starts."""
     name, colon, assignments = text.partition(":")
     ours = _installed()
-    if ours is None and (colon or name.startswith(_OURS)):
+    if ours is None and (colon or name.startswith(OURS)):
         return None  # the run will report that the tool is missing
     own = ours or {}
     if name in own:
-        return _wrong_parameter(name, own[name], assignments.split(",") if colon else [])
+        return _wrong_parameter(name, own[name].parameters, assignments.split(",") if colon else [])
     known = sorted({*LINUX, *_loaded(), *own})
     if name not in known:
-        module = "" if name.startswith(_OURS) else f", or what a module of this kernel brings: modprobe tcp_{name}"
+        module = "" if name.startswith(OURS) else f", or what a module of this kernel brings: modprobe tcp_{name}"
         return f"unknown{suggest(name, known)} allowed is one of {', '.join(known)}{module}"
     return f"parameters only with {', '.join(own)}; want {name} alone" if colon else None
+
+
+def virtual_only() -> frozenset[str]:
+    """rttcp's congestion controls that only the kernel of virtual time has."""
+    return frozenset(name for name, row in (_installed() or {}).items() if row.virtual_only)
 
 
 def _wrong_parameter(name: str, parameters: tuple[str, ...], assignments: list[str]) -> str | None:
@@ -59,8 +70,8 @@ def _loaded() -> list[str]:
         return []
 
 
-def _installed() -> dict[str, tuple[str, ...]] | None:
-    """rttcp's own congestion controls, and the parameters of each; None without the tool."""
+def _installed() -> dict[str, _Own] | None:
+    """rttcp's own congestion controls by name; None without the tool."""
     try:
         binary = find("rttcp")
         return _listed(binary, binary.stat().st_mtime_ns)
@@ -69,9 +80,9 @@ def _installed() -> dict[str, tuple[str, ...]] | None:
 
 
 @cache
-def _listed(binary: Path, _built_ns: int) -> dict[str, tuple[str, ...]] | None:
+def _listed(binary: Path, _built_ns: int) -> dict[str, _Own] | None:
     try:
         rows = [json.loads(line) for line in probe.output([binary, "cc", "list", "--json"]).splitlines()]
-        return {row["name"]: tuple(row["parameters"]) for row in rows}
+        return {row["name"]: _Own(tuple(row["parameters"]), row["virtual_only"]) for row in rows}
     except (LfpError, ValueError, KeyError):
         return None

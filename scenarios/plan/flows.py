@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netcommon import quantity
+from scenarios.plan import profiles
 from scenarios.plan.document import EXCLUSIVE
 from scenarios.plan.gateway import Gateway
 from scenarios.plan.model import MOST_FLOWS, Flow, Pair, Scenario
@@ -44,6 +45,15 @@ def of(setting: Scenario) -> list[One]:
         One(number, name, pair_of(flow), flow.start if isinstance(flow, Flow) else 0, _alone(setting, flow))
         for number, (name, flow) in enumerate(flows.items())
     ]
+
+
+def controls(setting: Scenario) -> set[str]:
+    """The congestion controls of all flows, with their parameters."""
+    default = profiles.of(setting.profile).congestion
+    transfers = [one.setting.transfer for one in of(setting)]
+    return {
+        control for transfer in transfers for control in (transfer.congestion or default, transfer.second) if control
+    }
 
 
 def pair_of(flow: Transfer) -> int:

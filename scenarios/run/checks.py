@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import platform
 import shutil
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -16,7 +17,9 @@ from typing import Literal
 from netcommon import binaries, extras, netns, unprivileged
 from netcommon.errors import MissingError
 from scenarios.network import sysctls
-from scenarios.plan import profiles
+from scenarios.plan import congestion, flows, profiles
+from scenarios.plan.model import Scenario
+from scenarios.plan.profiles import Profile
 from scenarios.virtual import kernel
 
 State = Literal["ok", "note", "missing"]
@@ -36,6 +39,7 @@ USEFUL_PROGRAMS = {
     "mnexec": "mininet",
 }
 TOOLS = ("comet-delay", "rttcp", "pktlogger", "timer-witness")
+_VIRTUAL = "use --time virtual"
 PACKAGES = ("click", "numpy", "pyarrow", "pydantic", "pyroute2", "rich")
 LONG_FAT_BYTES = 2 * 10**9  # memory for data in flight at 10 Gbit/s × 498 ms, with the kernel's overhead
 
@@ -72,28 +76,66 @@ def privileges() -> Iterable[Check]:
 
 def kernel_features() -> Iterable[Check]:
     """Network namespaces, TAP devices, congestion controls and the profiles' sysctls."""
+    yield from _networks()
+    for name in profiles.names():
+        profile = profiles.load(name)
+        yield from _control(profile.congestion, "note")
+        yield _profile(profile, "note")
+
+
+def _networks() -> Iterable[Check]:
     for name, path, remedy in (
         ("network namespaces", "/proc/self/ns/net", "use a kernel with CONFIG_NET_NS"),
         ("TAP devices", "/dev/net/tun", "modprobe tun (kernel with CONFIG_TUN)"),
         ("IPv6", "/proc/sys/net/ipv6", "boot without ipv6.disable=1"),
     ):
         yield _check(name, Path(path).exists(), path, remedy)
-    available = sysctls.sysctl_path("net.ipv4.tcp_available_congestion_control").read_text(encoding="ascii").split()
-    for name in profiles.names():
-        profile = profiles.load(name)
-        wanted = profile.congestion
-        there = wanted in available
-        yield _check(f"congestion control {wanted}", there, " ".join(available), f"modprobe tcp_{wanted}")
-        yield _profile(profile)
 
 
-def _profile(profile: profiles.Profile) -> Check:
-    unknown = sysctls.unknown_sysctls(profile)
+def hosts(settings: Iterable[Scenario]) -> Iterable[Check]:
+    """What this kernel has to have for the hosts of these settings in real time: their profiles and congestion
+    controls. Hosts that exist already are left out."""
+    made = [setting for setting in settings if setting.topology.kind != "existing"]
+    used = {profile.name: profile for profile in (profiles.of(setting.profile) for setting in made)}
+    controls = {control.partition(":")[0] for setting in made for control in flows.controls(setting)}
+    for profile in used.values():
+        yield _profile(profile, "missing")
+    for control in sorted(controls & ({profile.congestion for profile in used.values()} | congestion.virtual_only())):
+        yield from _control(control, "missing")
+
+
+def _control(name: str, bad: State) -> Iterable[Check]:
+    if name in congestion.virtual_only():
+        detail = "only the kernel of virtual time has it"
+        yield Check(f"congestion control {name}", bad, detail, _VIRTUAL)
+    elif not name.startswith(congestion.OURS):
+        available = sysctls.sysctl_path("net.ipv4.tcp_available_congestion_control").read_text(encoding="ascii")
+        there = name in available.split()
+        yield _check(f"congestion control {name}", there, available.strip(), f"modprobe tcp_{name}", bad)
+
+
+def _profile(profile: Profile, refused: State) -> Check:
+    """``refused``: the state if this kernel refuses a value that the profile must have."""
+    name, unknown = f"profile {profile.name}", sysctls.unknown_sysctls(profile)
+    if why := _refused(profile):
+        return Check(name, refused, why, _VIRTUAL)
     state: State = "ok"
     if unknown:
         state = "missing" if profile.required.intersection(unknown) else "note"
     detail = f"{len(profile.sysctls)} settings" + (f"; this kernel lacks {', '.join(unknown)}" if unknown else "")
-    return Check(f"profile {profile.name}", state, detail, "use a newer kernel" if unknown else "")
+    return Check(name, state, detail, "use a newer kernel" if unknown else "")
+
+
+def _refused(profile: Profile) -> str:
+    """The first setting that the profile must have and that this kernel refuses, with what it takes; empty if there is
+    none, or if this user may not try."""
+    needed = {name: value for name, value in profile.sysctls.items() if name in profile.required}
+    try:
+        untaken = sysctls.untaken(needed)
+    except OSError:  # another check reports it
+        return ""
+    release = f"Linux {platform.release()}"
+    return next((f"{name} = {needed[name]}: {release} takes {taken}" for name, taken in untaken.items()), "")
 
 
 def tools(names: Iterable[str] = TOOLS) -> Iterable[Check]:
@@ -175,12 +217,19 @@ def everything() -> list[Check]:
     return [check for group in ALL for check in group()]
 
 
-def require(tool_names: Iterable[str], useful: Iterable[str] = (), *, virtual: bool = False) -> None:
+def require(
+    tool_names: Iterable[str],
+    useful: Iterable[str] = (),
+    *,
+    settings: Iterable[Scenario] = (),
+    virtual: bool = False,
+) -> None:
     """Checks the requirements of a run with these tools; MissingError with the first one that is missing. ``useful``:
-    programs of USEFUL_PROGRAMS that this run needs. For an ordinary user it raises `unprivileged.Outside` where a user
-    namespace is enough. ``virtual``: in virtual time, where every trial has privileges and a kernel of its own."""
+    programs of USEFUL_PROGRAMS that this run needs. ``settings``: its trials'. For an ordinary user it raises
+    `unprivileged.Outside` where a user namespace is enough. ``virtual``: in virtual time, where every trial has
+    privileges and a kernel of its own."""
     needed = {f"program {name}" for name in useful} | {"privileges"}
-    here: tuple[Iterable[Check], ...] = () if virtual else (privileges(), kernel_features(), namespaces())
+    here: tuple[Iterable[Check], ...] = () if virtual else (privileges(), _networks(), hosts(settings), namespaces())
     for checks in (*here[:1], tools(tool_names), programs(), *here[1:]):
         for check in checks:
             if check.state == "missing" or (check.state == "note" and check.name in needed):

@@ -53,7 +53,7 @@ _ECN_MODES = {0: NO_ECN, 1: RFC3168, 2: ACCECN}
 # What net.ipv4.tcp_ecn requests as a client, and accepts as a server (ip-sysctl.rst), as indices of _ECN_ORDER.
 _ECN_ORDER = (NO_ECN, RFC3168, ACCECN)
 _ECN_OUT, _ECN_IN = (0, 1, 0, 2, 1, 0), (0, 1, 1, 2, 2, 2)
-_NEEDS_ECN = frozenset({"dctcp"})
+_NEEDED_ECN = {"dctcp": 1, "lfp_prague": 2}  # by congestion control; indices of _ECN_ORDER
 _FALLBACK = "-reno"  # suffix of the name of a control that runs as Reno because there is no ECN
 _HEADERS = {"ipv4": 40, "ipv6": 60}
 _TIME_STAMP_BYTES = 12
@@ -171,9 +171,9 @@ def _negotiated(profile: Profile, control: str) -> dict[str, str]:
         for name, sysctl in _SYSCTLS.items()
         if f"net.ipv4.{sysctl}" in profile.sysctls
     }
-    needed, wanted = int(control in _NEEDS_ECN), profile.sysctls.get("net.ipv4.tcp_ecn")
+    needed, wanted = _NEEDED_ECN.get(control, 0), profile.sysctls.get("net.ipv4.tcp_ecn")
     if wanted is None and needed:
-        found[ECN] = RFC3168
+        found[ECN] = _ECN_ORDER[needed]
     elif wanted is not None and wanted.isdigit() and int(wanted) < len(_ECN_OUT):
         asks, takes = max(_ECN_OUT[int(wanted)], needed), max(_ECN_IN[int(wanted)], needed)
         found[ECN] = _ECN_ORDER[min(asks, takes)]

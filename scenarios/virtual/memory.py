@@ -52,7 +52,7 @@ def in_flight_bytes(setting: Scenario) -> int:
     smaller."""
     path = max(_held_bytes(setting, way) for way in _ways(setting))
     transfers = [one.setting.transfer for one in flows.of(setting)]
-    if "bbr" in _controls(setting):
+    if "bbr" in flows.controls(setting):
         path *= _BBR_GAIN
     windows = sum((transfer.window or 0) * transfer.parallel for transfer in transfers)
     return min(path, windows) if all(transfer.window for transfer in transfers) else path
@@ -61,15 +61,6 @@ def in_flight_bytes(setting: Scenario) -> int:
 def _ways(setting: Scenario) -> tuple[Way, ...]:
     """The directions that carry data."""
     return ("ab", "ba") if any(one.setting.transfer.bidir for one in flows.of(setting)) else ("ab",)
-
-
-def _controls(setting: Scenario) -> set[str]:
-    """The congestion controls of all flows."""
-    default = profiles.of(setting.profile).congestion
-    transfers = [one.setting.transfer for one in flows.of(setting)]
-    return {
-        control for transfer in transfers for control in (transfer.congestion or default, transfer.second) if control
-    }
 
 
 def _held_bytes(setting: Scenario, way: Way) -> int:
@@ -88,7 +79,7 @@ def _line_bytes(setting: Scenario, line: Direction, rtt_ns: int) -> int:
     rate = min(rates, default=_FASTEST_BPS)
     queue = int(line.values["queue"]) or int(line.values["queue_packets"]) * setting.path.mtu
     held = rate * rtt_ns // (8 * 10**9)
-    if queue or not rates or _controls(setting) == {"bbr"}:  # BBR leaves a standing queue of at most _BBR_GAIN
+    if queue or not rates or flows.controls(setting) == {"bbr"}:  # BBR leaves a standing queue of at most _BBR_GAIN
         return held + int(line.values["channels"]) * queue
     if line.values["aqm"] != "none":
         return 2 * held + rate * _AQM_NS // (8 * 10**9)
@@ -106,7 +97,7 @@ def _given_bytes(setting: Scenario, rate_bps: int) -> int:
 def _grown_bytes(setting: Scenario) -> int:
     """How far CUBIC's windows grow once there is a standing queue, which ends its slow start (HyStart). Other controls
     know no such bound."""
-    if _controls(setting) != {"cubic"}:
+    if flows.controls(setting) != {"cubic"}:
         return sys.maxsize
     transfers = [one.setting.transfer for one in flows.of(setting)]
     streams, lasting_s = sum(one.parallel for one in transfers), estimate.transfer_s(setting)

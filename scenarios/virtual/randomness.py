@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from scenarios.plan import flows, profiles
+from scenarios.plan import flows
 from scenarios.plan.model import Scenario
 from scenarios.plan.path import STILL_AQM, Direction
 from scenarios.plan.plan import Plan, Trial
@@ -26,7 +26,7 @@ def is_drawn(setting: Scenario) -> bool:
     """Whether results of this setting depend on anything that is drawn at random."""
     ways = [phase for path in flows.paths(setting) for phase in path.phases("ab") + path.phases("ba")]
     return (
-        not DRAWING_CONTROLS.isdisjoint(_controls(setting))
+        not DRAWING_CONTROLS.isdisjoint(control.partition(":")[0] for control in flows.controls(setting))
         or any(flows.gateway_of(setting, pair).kind == "command" for pair in flows.pairs(setting))
         or any(_drawn_in(way) or _spread_by_flow(way) for way in ways)
     )
@@ -36,15 +36,6 @@ def _spread_by_flow(direction: Direction) -> bool:
     """Whether a connection's channel depends on its ports, which the kernel draws. A transfer has at least two
     connections, and its control connection may have another channel than the data."""
     return int(direction.values["channels"]) > 1 and direction.values["balance"] == "flow"
-
-
-def _controls(setting: Scenario) -> Iterator[str]:
-    """The names of all flows' congestion controls, without their parameters."""
-    default = profiles.of(setting.profile).congestion
-    for one in flows.of(setting):
-        for named in (one.setting.transfer.congestion or default, one.setting.transfer.second):
-            if named:
-                yield named.partition(":")[0]
 
 
 def guest_seed(trial: Trial) -> int:

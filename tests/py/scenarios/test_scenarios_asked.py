@@ -119,7 +119,7 @@ def test_a_silent_fallback_to_reno_is_one_reason_that_says_what_helps(
 @pytest.mark.parametrize(
     ("tcp_ecn", "control", "mode"),
     [(0, "cubic", 0), (1, "cubic", 1), (2, "cubic", 0), (3, "cubic", 2), (4, "cubic", 1), (5, "cubic", 0),
-     (0, "dctcp", 1), (2, "dctcp", 1), (3, "dctcp", 2)],
+     (0, "dctcp", 1), (2, "dctcp", 1), (3, "dctcp", 2), (0, "lfp_prague", 2), (3, "lfp_prague", 2)],
 )  # fmt: skip
 def test_two_hosts_agree_on_what_one_asks_for_and_the_other_takes(
     tmp_path: Path, tcp_ecn: int, control: str, mode: int
