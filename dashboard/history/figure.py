@@ -20,6 +20,8 @@ from netcommon import readable
 from scenarios.plan import cells, columns
 from scenarios.run.history import Entry
 
+HEIGHT_PX, AROUND_PX, ENTRY_PX = 520, 190, 24  # least height; around the legend; an entry of it, which never scrolls
+
 
 @dataclass(frozen=True)
 class Panel:
@@ -51,7 +53,11 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
         found = [entry for entry in panel.entries if cells.key(entry.setting, told) == key]
         _add(figure, metric, unit.size, name or "all trials", found, number)
     labels = _ticks(panel.entries)
-    figure.update_layout(**LAYOUT, height=520, title_text=f"{escape(panel.scenario)}, {panel.time} time")
+    figure.update_layout(
+        **LAYOUT,
+        height=max(HEIGHT_PX, AROUND_PX + ENTRY_PX * len(names)),
+        title_text=f"{escape(panel.scenario)}, {panel.time} time",
+    )
     figure.update_xaxes(
         **AXIS,
         title_text="Run, by the build of its gateway",
@@ -73,7 +79,7 @@ def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence
         y=[entry.median / size for entry in found],
         name=escape(name),
         mode="lines+markers",
-        line={"color": look.colour},
+        line={"color": look.colour, "dash": look.dash},
         marker={"color": look.colour, "size": 9, "symbol": look.symbol},
         error_y=bars(
             [(entry.most - entry.median) / size for entry in found],

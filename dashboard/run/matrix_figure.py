@@ -5,6 +5,7 @@ has none; the hover text says the same."""
 
 from __future__ import annotations
 
+import textwrap
 from html import escape
 from typing import Any
 
@@ -22,6 +23,7 @@ from scenarios.plan import columns
 
 COLOURS = "Viridis"
 PANEL_PX, MARGIN_PX = 300, 110
+TITLE_WIDTH = 20  # letters in a line of an upright title, which is as high as its panel
 MOST_TEXTS = 20  # a panel with more rows or columns has no texts, which are 14 px high
 
 
@@ -127,7 +129,12 @@ def _lay_out(figure: go.Figure, matrix: Matrix, low: float, high: float, unit: U
     figure.update_xaxes(
         type="category", title_text=x_title, title_standoff=6, tickvals=matrix.x.texts, ticktext=x_labels
     )
-    figure.update_yaxes(type="category", title_text=y_title, tickvals=matrix.y.texts, ticktext=y_labels)
+    figure.update_yaxes(
+        type="category",
+        title_text="<br>".join(textwrap.wrap(y_title, TITLE_WIDTH)),
+        tickvals=matrix.y.texts,
+        ticktext=y_labels,
+    )
 
 
 def _labels(axis: Axis) -> tuple[str, list[str]]:

@@ -58,7 +58,7 @@ def test_two_numeric_settings_are_a_matrix_with_the_longer_one_across(tmp_path: 
     assert all(len(panel.cells) <= 6 for panel in grids.panels)
     figure = matrix_figure(grids)
     titles = figure.layout.xaxis.title.text, figure.layout.yaxis.title.text
-    assert titles == ("Rate of the bottleneck (Mbit/s)", "Loss before the bottleneck (%)")
+    assert titles == ("Rate of the bottleneck (Mbit/s)", "Loss before the<br>bottleneck (%)")
     assert list(figure.layout.yaxis.ticktext) == ["0", "1"]
 
 
