@@ -185,7 +185,8 @@ def test_one_parser_reads_iperf3s_document_and_ours(receiver: Receiver) -> None:
         server.wait()
     for document, mine in ((ours, True), (theirs, False)):
         parsed = rttcp.iperf3.parse(json.dumps(document))
-        assert parsed.end.sum_received.bytes > 0 and len(parsed.end.streams) == 2 and parsed.peak_bps > 0
+        assert parsed.end.sum_received.bytes > 0 and len(parsed.end.streams) == 2
+        assert any(interval.sum.bits_per_second > 0 for interval in parsed.intervals)
         assert parsed.end.sum_sent.bytes == sum(s.sender.bytes for s in parsed.end.streams)
         assert len(parsed.intervals) >= 1 and (parsed.rttcp is not None) == mine
     for key in ("start", "end"):
