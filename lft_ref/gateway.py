@@ -49,7 +49,7 @@ class Settings:
         """The command line. ``program`` replaces the installed program and may begin with an environment; empty: the
         installed one."""
         words = [str(word) for word in program] or [str(find("lft-gateway"))]
-        own = {
+        options = {
             "parent_death": True,
             "psk_file": self.psk,
             "listen": self.listen,
@@ -60,7 +60,7 @@ class Settings:
             "router": bool(self.lan),
             "host": self.host,
         }
-        words += ["run", *command_words(own)]
+        words += ["run", *command_words(options)]
         words += [word for name in self.lan for word in ("--lan", name)]
         words += [word for pair in self.forwards for word in ("--forward", pair)]
         return words + list(self.options)

@@ -36,13 +36,13 @@ def legs(analyses: Sequence[Analysis], flow: int | None = None) -> dict[str, Any
         if pair is None:
             raise ValueError(f"leg {len(flows) + 1} has no connection that carries the bytes of leg {len(flows)}")
         flows.append(pair["far_flow"])
-    told = first["flows"][flow]
+    flow_summary = first["flows"][flow]
     begin_ns = pc.min(_of(analyses[0].segments, flow)["t_sent_ns"]).as_py()
     return {
         "v": 1,
-        "sender": told["sender"],
-        "receiver": told["receiver"],
-        "bytes": told["bytes"],
+        "sender": flow_summary["sender"],
+        "receiver": flow_summary["receiver"],
+        "bytes": flow_summary["bytes"],
         "elapsed_ns": pc.max(_of(analyses[-1].segments, flows[-1])["t_received_ns"]).as_py() - begin_ns,
         "legs": [_leg(one, number) for one, number in zip(analyses, flows, strict=True)],
         "gateways": [_gateway(one, number) for one, number in zip(joined, flows, strict=False)],
@@ -72,20 +72,20 @@ def _of(table: pa.Table, flow: int) -> pa.Table:
 
 
 def _leg(analysis: Analysis, flow: int) -> dict[str, Any]:
-    told, segments = analysis.summary["flows"][flow], _of(analysis.segments, flow)
+    flow_summary, segments = analysis.summary["flows"][flow], _of(analysis.segments, flow)
     sent_ns, received_ns = (segments[name].to_numpy() for name in ("t_sent_ns", "t_received_ns"))
     came, captures = received_ns >= 0, analysis.summary.get("captures", {})
     return {
         "cut": [end for end in ("sender", "receiver") if (captures.get(end) or {}).get("truncated")],
         "packets": segments.num_rows,
-        "sent_again": told["retransmitted"],
-        "lost": told["lost"],
-        "missed_by_capture": told.get("unseen", 0),
+        "sent_again": flow_summary["retransmitted"],
+        "lost": flow_summary["lost"],
+        "missed_by_capture": flow_summary.get("unseen", 0),
         "delay_ns": spread((received_ns - sent_ns)[came]),
         "losses": _losses(analysis, segments, flow),
         "ruled_out": analysis.summary.get("ruled_out", []),
         "box": _box(analysis, segments),
-        "verdict": (told.get("verdict") or {}).get("text"),
+        "verdict": (flow_summary.get("verdict") or {}).get("text"),
     }
 
 
@@ -133,8 +133,8 @@ def _place(fate: int | None, fates: Sequence[str] | None) -> str | None:
 
 
 def _gateway(joined: Through, flow: int) -> dict[str, Any]:
-    (told,) = (one for one in joined.flows if one["flow"] == flow)
-    return {name: told[name] for name in ("dwell_ns", "held_bytes_max", "never_left_bytes")}
+    (joined_flow,) = (one for one in joined.flows if one["flow"] == flow)
+    return {name: joined_flow[name] for name in ("dwell_ns", "held_bytes_max", "never_left_bytes")}
 
 
 def _whole_delay(analyses: Sequence[Analysis], flows: Sequence[int]) -> dict[str, int] | None:

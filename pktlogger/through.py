@@ -145,12 +145,12 @@ def _with_data(near: Analysis, flow: int) -> tuple[I64, I64]:
     by earlier versions do not say which acknowledgements had data; there an acknowledgement that acknowledged nothing
     new is assumed to have had data.
     """
-    told = near.acks.num_columns and "len" in near.acks.column_names
-    ack, came_ns, length = _rows(near.acks, flow, "ack", "t_received_ns", "len" if told else "ack")
+    has_len = near.acks.num_columns and "len" in near.acks.column_names
+    ack, came_ns, length = _rows(near.acks, flow, "ack", "t_received_ns", "len" if has_len else "ack")
     turn = np.argsort(came_ns, kind="stable")
     turn = turn[came_ns[turn] >= 0]
     upto, came_ns = np.maximum.accumulate(ack[turn]), came_ns[turn]
-    with_data = length[turn] > 0 if told else np.diff(upto, prepend=-1) == 0
+    with_data = length[turn] > 0 if has_len else np.diff(upto, prepend=-1) == 0
     return upto[with_data], came_ns[with_data]
 
 
@@ -171,27 +171,27 @@ def _limits(
     borders = borders[borders >= began_ns[0]] if began_ns.size else borders[:0]
     borders = borders if borders.size > 1 else borders[:0]  # no time passed
     start = borders[:-1]
-    found, beyond = _cause_at(start, *near_limits), _cause_at(start, *far_limits)
+    causes, beyond = _cause_at(start, *near_limits), _cause_at(start, *far_limits)
     gateway = names.index(GATEWAY)
     beyond[(beyond < 0) | np.isin(beyond, _numbers(names, _SENDERS))] = gateway
-    waits = (found < 0) | np.isin(found, _numbers(names, _WAITS))
-    waits |= np.isin(found, _numbers(names, _ANSWERS)) & (_cause_at(start, *answered, np.zeros_like(answered[0])) >= 0)
-    found = np.where(waits, beyond, found)
+    waits = (causes < 0) | np.isin(causes, _numbers(names, _WAITS))
+    waits |= np.isin(causes, _numbers(names, _ANSWERS)) & (_cause_at(start, *answered, np.zeros_like(answered[0])) >= 0)
+    causes = np.where(waits, beyond, causes)
     verdict_ns: Counter[str] = Counter()
     for side, flow, here in ((near, client, ~waits), (far, server, waits)):
-        told = side.summary["flows"][flow].get("limits_as") or {}  # earlier versions of `analyse` wrote none
-        for cause in np.unique(found[here]).tolist():
-            lasted_ns = int(np.diff(borders)[here & (found == cause)].sum())
-            verdict_ns[told.get(names[cause], names[cause])] += lasted_ns
+        limits_as = side.summary["flows"][flow].get("limits_as") or {}  # earlier versions of `analyse` wrote none
+        for cause in np.unique(causes[here]).tolist():
+            lasted_ns = int(np.diff(borders)[here & (causes == cause)].sum())
+            verdict_ns[limits_as.get(names[cause], names[cause])] += lasted_ns
     new = np.ones(start.size, bool)
-    new[1:] = found[1:] != found[:-1]
+    new[1:] = causes[1:] != causes[:-1]
     stops = np.append(start[new][1:], borders[-1:])
     return pa.table(
         {
             "flow": np.full(stops.size, client, np.uint32),
             "t0_ns": start[new],
             "t1_ns": stops,
-            "cause": found[new].astype(np.uint8),
+            "cause": causes[new].astype(np.uint8),
         }
     ), dict(verdict_ns)
 

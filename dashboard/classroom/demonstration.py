@@ -176,18 +176,18 @@ class Demonstrations:
         """Waits for the end of a demonstration and records its result."""
         said = process.communicate()[1].strip()
         file.unlink(missing_ok=True)
-        found = next((path.name for path in self._runs_dir.glob(f"{name}-*") if path.is_dir()), None)
+        run_name = next((path.name for path in self._runs_dir.glob(f"{name}-*") if path.is_dir()), None)
         with self._lock:
             cancelled, setting = self._cancelled, self._running
             assert setting is not None
-            if found and not cancelled and any((self._runs_dir / found / "trials").glob("[0-9]*")):
-                self._runs.append(found)
+            if run_name and not cancelled and any((self._runs_dir / run_name / "trials").glob("[0-9]*")):
+                self._runs.append(run_name)
                 self._took_s[setting.time] = time.monotonic() - self._started_s
             elif not cancelled:
                 self._error = said.splitlines()[-1] if said else f"lfp run ended with status {process.returncode}"
             self._process = self._running = None
-        if cancelled and found and (self._runs_dir / found / "manifest.json").is_file():
-            delete_run(self._runs_dir, found)
+        if cancelled and run_name and (self._runs_dir / run_name / "manifest.json").is_file():
+            delete_run(self._runs_dir, run_name)
 
 
 class OfferedDemonstrations(Protocol):

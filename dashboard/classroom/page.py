@@ -21,7 +21,7 @@ from dashboard.classroom import demonstration
 from dashboard.classroom.curve_figure import FONT_PX, demonstration_figure
 from dashboard.classroom.demonstrated import Demonstrated, demonstrated
 from dashboard.classroom.demonstration import CHOICES, DURATION_S, OfferedDemonstrations, Setting, setting_of
-from dashboard.classroom.words import STEPS, explained, languages, told, words
+from dashboard.classroom.words import STEPS, explained, languages, setting_texts, words
 from dashboard.core.controls import select, slider
 from dashboard.core.elements import graph
 from dashboard.core.messages import Messages
@@ -108,7 +108,7 @@ def _lesson(text: Messages, read_only: bool) -> list[Any]:
     """The steps: a question, an answer that is hidden until it is asked for, and a button that sets the controls."""
     steps: list[Any] = [html.H2(text("lesson")), html.P(text("lesson.hint"), className="lead")]
     for number, setting in enumerate(STEPS, start=1):
-        values = told(setting)
+        values = setting_texts(setting)
         question, answer = (text(f"step.{number}.{part}", **values) for part in ("question", "answer"))
         button = html.Button(text("set"), id=f"class-step-{number}", className="go", hidden=read_only)
         shown = html.Details([html.Summary(text("answer")), html.P(answer)])
@@ -129,7 +129,7 @@ def result(text: Messages, shown: list[Demonstrated], run: Run) -> list[Any]:
         plots.append(html.Div([html.H2(text("timeline")), _graph("class-timeline", figure, text("timeline.says"))]))
     return [
         html.H2(text("result")),
-        html.P(text("last_setting", **told(last.setting)), id="class-last"),
+        html.P(text("last_setting", **setting_texts(last.setting)), id="class-last"),
         html.Ul([html.Li(said) for said in explained(text, last)], id="class-why"),
         html.Div(plots, className="side-by-side"),
         html.P(dcc.Link(text("details"), href=f"/run/{run.name}/trial/0")),
@@ -173,7 +173,7 @@ def said_of(text: Messages, state: demonstration.State) -> str:
     """The line under the buttons: ready, or the running transfer and its remaining time, or why there was no result."""
     if state.running is not None:
         left = readable.duration(round(state.left_s or 0) * 1e9)
-        return text("running", left=left, **told(state.running))
+        return text("running", left=left, **setting_texts(state.running))
     return text("failed", error=state.error) if state.error else text("idle")
 
 

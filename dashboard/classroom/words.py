@@ -28,7 +28,7 @@ def words(language: str) -> Messages:
     return TEXTS.get(language, TEXTS[DEFAULT])
 
 
-def told(setting: Setting) -> dict[str, str]:
+def setting_texts(setting: Setting) -> dict[str, str]:
     """A setting and its theoretical limits, as texts for placeholders."""
     allowed = limits(setting)
     return {
@@ -46,7 +46,7 @@ def told(setting: Setting) -> dict[str, str]:
 
 def explained(text: Messages, shown: Demonstrated) -> list[str]:
     """What is seen in a demonstration and why, a sentence or two each, from its figures."""
-    values = told(shown.setting) | {
+    values = setting_texts(shown.setting) | {
         "measured": readable.rate(shown.bps),
         "share": readable.share(shown.stopped_share, 3),
         "retransmits": readable.count(shown.retransmits),

@@ -57,7 +57,7 @@ def _sentence(line: str) -> str:
     return f"{line[:1].upper()}{line[1:]}."
 
 
-def _sides(found: compare.Comparison) -> Sides | None:
+def _sides(comparison: compare.Comparison) -> Sides | None:
     points = [
         SidePoint(
             0,
@@ -66,8 +66,12 @@ def _sides(found: compare.Comparison) -> Sides | None:
             cell.ratio - 1 if math.isfinite(cell.ratio) else None,
             (cell.interval[0] - 1, cell.interval[1] - 1) if cell.interval else None,
         )
-        for cell in found.cells
+        for cell in comparison.cells
     ]
     return sides(
-        found.varied, [cell.setting for cell in found.cells], points, found.metric, columns.label(found.metric)
+        comparison.varied,
+        [cell.setting for cell in comparison.cells],
+        points,
+        comparison.metric,
+        columns.label(comparison.metric),
     )

@@ -54,14 +54,14 @@ def asked(run: Run) -> Asked:
     axis = "y" if kind == "matrix" else ""
     found = {name: _column(run, name, report.get(name), name in ("x", axis), notes) for name in _FALLBACK}
     series = tuple(columns.find(str(report.get("series") or ""))) if found["series"] else ()
-    told = tuple(dict.fromkeys(notes))
+    distinct_notes = tuple(dict.fromkeys(notes))
     if kind == "sweep" and report.get("x") in _UNNAMED and (axes := chosen_axes(run, series)):
         if len(axes) == 2:
-            return Asked("matrix", axes[0], axes[1], found["y"], series, told)
-        return Asked(kind, axes[0], found["y"], found["value"], series, told)
+            return Asked("matrix", axes[0], axes[1], found["y"], series, distinct_notes)
+        return Asked(kind, axes[0], found["y"], found["value"], series, distinct_notes)
     if kind == "matrix" and (axis := _only_axis(run, found["x"], found["y"])):
-        return Asked("sweep", axis, found["value"], found["value"], series, told)
-    return Asked(kind, found["x"], found["y"], found["value"], series, told)
+        return Asked("sweep", axis, found["value"], found["value"], series, distinct_notes)
+    return Asked(kind, found["x"], found["y"], found["value"], series, distinct_notes)
 
 
 def main_result(run: Run) -> str:

@@ -37,8 +37,8 @@ class Choice:
     def search(self) -> str:
         """The part of an address that says this; empty when nothing is chosen."""
         said = {"x": self.x, "by": self.by, "value": self.value, "series": self.series}
-        told = said | {"hide": ",".join(sorted(self.hide)), "across": ",".join(self.across)}
-        text = urlencode({name: value for name, value in told.items() if value}, safe=",")
+        fields = said | {"hide": ",".join(sorted(self.hide)), "across": ",".join(self.across)}
+        text = urlencode({name: value for name, value in fields.items() if value}, safe=",")
         return f"?{text}" if text else ""
 
 
@@ -81,8 +81,8 @@ def effective(run: Run, choice: Choice = NO_CHOICE) -> Choice:
 def of_controls(run: Run, x: str, by: str, value: str, series: str, shown: Iterable[str]) -> Choice:
     """The choice of the page's controls. What the run's report asks for anyway is left out of the address."""
     usual = effective(run)
-    told = {"x": x, "by": by, "value": value, "series": series}
-    chosen = {name: text for name, text in told.items() if text and text != getattr(usual, name)}
+    fields = {"x": x, "by": by, "value": value, "series": series}
+    chosen = {name: text for name, text in fields.items() if text and text != getattr(usual, name)}
     return Choice(**chosen, hide=frozenset({THEORY, PAPER}) - set(shown), across=())
 
 

@@ -46,7 +46,7 @@ def guides(groups: Sequence[Group]) -> tuple[tuple[Guide, ...], tuple[str, ...]]
     """All limits, and sentences about those that cannot be drawn. Senders behind a gateway do not see the path's round
     trip, so they have no limit."""
     plain = [Group(group.name, own) for group in groups if (own := tuple(_plain(group.rows)))]
-    found: list[Guide] = []
+    guide_lines: list[Guide] = []
     notes: list[str] = []
     for kind, made_of in MADE_OF.items():
         rows = tuple(row for group in plain for row in group.rows)
@@ -55,8 +55,8 @@ def guides(groups: Sequence[Group]) -> tuple[tuple[Guide, ...], tuple[str, ...]]
             if not shared and len(cells.groups(group.rows, made_of)) > 1:
                 notes.append(f"{group.name}: no line for {NAMES[kind]}, its windows have different paths.")
             elif (value := _VALUE[kind](group.rows)) is not None:
-                found.append(Guide(kind, group.name, value))
-    return tuple(found), tuple(notes)
+                guide_lines.append(Guide(kind, group.name, value))
+    return tuple(guide_lines), tuple(notes)
 
 
 def measured(groups: Sequence[Group], lines: Sequence[Guide]) -> tuple[Measured, ...]:

@@ -45,12 +45,12 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
     """The figure of a panel."""
     figure = go.Figure()
     settings = [entry.setting for entry in panel.entries]
-    told = cells.telling(settings)
-    names = cells.texts(settings, told)
+    factors = cells.telling(settings)
+    names = cells.texts(settings, factors)
     unit = readable.unit(metric, max((abs(entry.most) for entry in panel.entries), default=0.0))
     runs = list(dict.fromkeys(entry.run for entry in panel.entries))
     for number, (key, name) in enumerate(names.items()):
-        found = [entry for entry in panel.entries if cells.key(entry.setting, told) == key]
+        found = [entry for entry in panel.entries if cells.key(entry.setting, factors) == key]
         _add(figure, metric, unit.size, name or "all trials", found, number)
     labels = _ticks(panel.entries)
     figure.update_layout(
@@ -72,18 +72,18 @@ def panel_figure(panel: Panel, metric: str) -> go.Figure:
     return figure
 
 
-def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence[Entry], number: int) -> None:
+def _add(figure: go.Figure, metric: str, size: float, name: str, entries: Sequence[Entry], number: int) -> None:
     look = style(number)
     figure.add_scatter(
-        x=[entry.run.name for entry in found],
-        y=[entry.median / size for entry in found],
+        x=[entry.run.name for entry in entries],
+        y=[entry.median / size for entry in entries],
         name=escape(name),
         mode="lines+markers",
         line={"color": look.colour, "dash": look.dash},
         marker={"color": look.colour, "size": 9, "symbol": look.symbol},
         error_y=bars(
-            [(entry.most - entry.median) / size for entry in found],
-            [(entry.median - entry.least) / size for entry in found],
+            [(entry.most - entry.median) / size for entry in entries],
+            [(entry.median - entry.least) / size for entry in entries],
         ),
         customdata=[
             [
@@ -94,7 +94,7 @@ def _add(figure: go.Figure, metric: str, size: float, name: str, found: Sequence
                 _ratio(entry),
                 escape(entry.run.name),
             ]
-            for entry in found
+            for entry in entries
         ],
         hovertemplate=f"<b>{escape(name)}</b><br>%{{customdata[5]}}, %{{customdata[3]}}<br>build %{{customdata[2]}}<br>"
         "median %{customdata[0]} of %{customdata[1]}%{customdata[4]}<extra></extra>",

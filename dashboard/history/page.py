@@ -53,9 +53,9 @@ def _controls(asked: Asked, names: list[str]) -> list[html.Div]:
 
 def _panel(panel: Panel, asked: Asked, number: int, runs_dir: Path) -> list[Any]:
     heading = f"{panel.scenario}, {panel.time} time"
-    found = history.history_table(panel.entries, asked.metric)
-    place = len(found.head) - 1 - history.RUN_AT
-    rows: list[list[Any]] = [list(row) for row in found.rows]
+    table = history.history_table(panel.entries, asked.metric)
+    place = len(table.head) - 1 - history.RUN_AT
+    rows: list[list[Any]] = [list(row) for row in table.rows]
     for row in rows:
         if (runs_dir / row[place] / "manifest.json").is_file():  # a run in a subfolder has no page
             row[place] = dcc.Link(row[place], href=f"/run/{row[place]}")
@@ -64,7 +64,7 @@ def _panel(panel: Panel, asked: Asked, number: int, runs_dir: Path) -> list[Any]
     return [
         html.H2(heading),
         graph(f"history-{number}", figure, says),
-        scrolled(heading, rich_table(found.head, rows, found.numeric), dense=True),
+        scrolled(heading, rich_table(table.head, rows, table.numeric), dense=True),
     ]
 
 

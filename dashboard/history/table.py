@@ -69,12 +69,12 @@ def found(runs_dir: Path, asked: Asked) -> list[Entry]:
 def history_table(entries: Sequence[Entry], metric: str) -> Table:
     """The entries of one scenario and kind of time, cell by cell, each from its oldest run to its newest."""
     settings = [entry.setting for entry in entries]
-    told = cells.telling(settings)
-    texts = cells.texts_by_column(settings, told)
-    order = {key: place for place, key in enumerate(cells.groups(settings, told))}
-    rows = sorted(entries, key=lambda entry: order[cells.key(entry.setting, told)])
+    factors = cells.telling(settings)
+    texts = cells.texts_by_column(settings, factors)
+    order = {key: place for place, key in enumerate(cells.groups(settings, factors))}
+    rows = sorted(entries, key=lambda entry: order[cells.key(entry.setting, factors)])
     head = (
-        *(cells.heading(name) for name in told),
+        *(cells.heading(name) for name in factors),
         "Started (UTC)",
         "lfp",
         "Gateway",
@@ -84,10 +84,12 @@ def history_table(entries: Sequence[Entry], metric: str) -> Table:
         "Least to greatest",
         "Ratio to previous run",
     )
-    numeric = frozenset({*range(len(told)), len(told) + 3, *range(len(told) + 5, len(head))})
+    numeric = frozenset({*range(len(factors)), len(factors) + 3, *range(len(factors) + 5, len(head))})
     return Table(
         head,
-        tuple((*(texts[name][entry.setting.get(name)] for name in told), *_figures(entry, metric)) for entry in rows),
+        tuple(
+            (*(texts[name][entry.setting.get(name)] for name in factors), *_figures(entry, metric)) for entry in rows
+        ),
         numeric,
     )
 

@@ -51,57 +51,57 @@ def growing_figure(connections: Sequence[Grown]) -> dict[str, Any]:
     return {"data": traces, "layout": layout}
 
 
-def _lines(one: Grown, panel: int, colour: str) -> Iterator[dict[str, Any]]:
+def _lines(grown: Grown, panel: int, colour: str) -> Iterator[dict[str, Any]]:
     """The lines of a connection in a panel."""
-    figures = one.figures
+    figures = grown.figures
     if panel == 1:
-        yield _line(one, "sent", figures["sent_bytes"], panel, colour, "dot")
-        yield _line(one, "acknowledged", figures["acked_bytes"], panel, colour)
-        yield _marks(one)
+        yield _line(grown, "sent", figures["sent_bytes"], panel, colour, "dot")
+        yield _line(grown, "acknowledged", figures["acked_bytes"], panel, colour)
+        yield _marks(grown)
     elif panel == 2:
-        yield _line(one, "goodput", one.goodput_bps(), panel, colour)
+        yield _line(grown, "goodput", grown.goodput_bps(), panel, colour)
     elif panel == 3:
-        yield _line(one, "unacknowledged", figures["sent_bytes"] - figures["acked_bytes"], panel, colour)
-        yield _line(one, "cwnd", figures["cwnd_bytes"], panel, colour, "dot")
+        yield _line(grown, "unacknowledged", figures["sent_bytes"] - figures["acked_bytes"], panel, colour)
+        yield _line(grown, "cwnd", figures["cwnd_bytes"], panel, colour, "dot")
     else:
-        yield _line(one, "RTT", figures["rtt_ns"], panel, colour)
+        yield _line(grown, "RTT", figures["rtt_ns"], panel, colour)
 
 
-def _marks(one: Grown) -> dict[str, Any]:
+def _marks(grown: Grown) -> dict[str, Any]:
     """A mark at each sample that has more retransmissions than the sample before."""
-    again = np.diff(one.figures["retransmits"], prepend=one.figures["retransmits"][:1])
+    again = np.diff(grown.figures["retransmits"], prepend=grown.figures["retransmits"][:1])
     rows = np.flatnonzero(again > 0)
-    rows = rows[thin((one.t_s[rows] * 1e9).astype(np.int64), again[rows], 0, 1 << 62, MARKS)]
+    rows = rows[thin((grown.t_s[rows] * 1e9).astype(np.int64), again[rows], 0, 1 << 62, MARKS)]
     return scatter(
-        x=one.t_s[rows],
-        y=one.figures["acked_bytes"][rows],
+        x=grown.t_s[rows],
+        y=grown.figures["acked_bytes"][rows],
         mode="markers",
-        legendgroup=one.name,
+        legendgroup=grown.name,
         showlegend=False,
         xaxis="x",
         yaxis="y",
-        name=escape(one.name),
+        name=escape(grown.name),
         marker={"color": BLACK, "size": 9, "symbol": "x-thin-open"},
         customdata=[readable.count(count) for count in again[rows].astype(int).tolist()],
-        hovertemplate=f"<b>{escape(one.name)}</b><br>sent again: %{{customdata}} at %{{x:.2f}} s<extra></extra>",
+        hovertemplate=f"<b>{escape(grown.name)}</b><br>sent again: %{{customdata}} at %{{x:.2f}} s<extra></extra>",
     )
 
 
-def _line(one: Grown, what: str, values: F64, panel: int, colour: str, dash: str = "solid") -> dict[str, Any]:
+def _line(grown: Grown, what: str, values: F64, panel: int, colour: str, dash: str = "solid") -> dict[str, Any]:
     known = np.flatnonzero(np.isfinite(values))
-    t_ns = (one.t_s[known] * 1e9).astype(np.int64)
+    t_ns = (grown.t_s[known] * 1e9).astype(np.int64)
     rows = known[thin(t_ns, values[known], int(t_ns[0]), int(t_ns[-1]), POINTS)] if known.size else known
     unit = {1: "x_bytes", 2: "x_bps", 3: "x_bytes", 4: "x_ns"}[panel]
     return scatter(
-        x=one.t_s[rows],
+        x=grown.t_s[rows],
         y=values[rows],
         mode="lines",
-        name=escape(one.name),
-        legendgroup=one.name,
+        name=escape(grown.name),
+        legendgroup=grown.name,
         showlegend=what == "acknowledged",
         yaxis=f"y{panel if panel > 1 else ''}",
         xaxis="x",
         line={"color": colour, "width": 3 if dash == "solid" else 2, "dash": dash},
         customdata=said(unit, values[rows]),
-        hovertemplate=f"<b>{escape(one.name)}</b><br>{what} %{{customdata}} at %{{x:.2f}} s<extra></extra>",
+        hovertemplate=f"<b>{escape(grown.name)}</b><br>{what} %{{customdata}} at %{{x:.2f}} s<extra></extra>",
     )

@@ -82,7 +82,7 @@ def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit, number: int)
     x, y = matrix.x.texts, matrix.y.texts
     if max(len(x), len(y)) > MOST_TEXTS:
         return notes
-    place = str(number) if number > 1 else ""
+    suffix = str(number) if number > 1 else ""
     for (row, column), cell in panel.cells.items():
         text = _short(cell.median, unit)
         if (row, column) in panel.paper:
@@ -92,8 +92,8 @@ def _notes(matrix: Matrix, panel: Panel, middle: float, unit: Unit, number: int)
             {
                 "x": x[column],
                 "y": y[row],
-                "xref": f"x{place}",
-                "yref": f"y{place}",
+                "xref": f"x{suffix}",
+                "yref": f"y{suffix}",
                 "text": text,
                 "showarrow": False,
                 "font": {"size": 14, "color": "white" if light else INK},

@@ -145,18 +145,18 @@ def _add_guides(figure: go.Figure, sweep: Sweep, log_x: bool) -> None:
             _add_rate(figure, sweep, guide.value, style)
         else:
             _add_knee(figure, sweep, guide.value, style)
-    for number, own in enumerate(sweep.measured):
-        style = _guide_style(sweep, own.series if len(sweep.curves) > 1 else "")
+    for number, measured in enumerate(sweep.measured):
+        style = _guide_style(sweep, measured.series if len(sweep.curves) > 1 else "")
         figure.add_scatter(
-            x=[window for window, _ in own.points],
-            y=[bps for _, bps in own.points],
+            x=[window for window, _ in measured.points],
+            y=[bps for _, bps in measured.points],
             mode="markers",
             name="window ÷ measured RTT",
             showlegend=number == 0,
             legendgroup=style.group,
             legendrank=style.rank,
             marker={"symbol": "line-ew-open", "size": 18, "color": style.colour, "line": {"width": 2}},
-            customdata=[_place_text(*point) for point in own.points],
+            customdata=[_place_text(*point) for point in measured.points],
             hovertemplate=f"window ÷ measured RTT{style.of}<br>%{{customdata}}<extra></extra>",
         )
 

@@ -134,10 +134,10 @@ def _plus_minus(value: Interval | None, base: str) -> str:
 
 def pair_table(pairs: Sequence[Pair]) -> Table:
     """Our congestion controls compared with the kernel's own of the same algorithm at the same settings."""
-    told = any(pair.setting for pair in pairs)
+    has_settings = any(pair.setting for pair in pairs)
     rows = [
         (
-            *([pair.setting] if told else []),
+            *([pair.setting] if has_settings else []),
             pair.kernel.name,
             readable.rate(pair.kernel_bps),
             pair.ours.name,
@@ -149,7 +149,7 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
         for pair in pairs
     ]
     head = (
-        *(["Setting"] if told else []),
+        *(["Setting"] if has_settings else []),
         "Kernel's own",
         "Throughput",
         "Ours",
@@ -158,7 +158,7 @@ def pair_table(pairs: Sequence[Pair]) -> Table:
         "Largest difference of cwnd",
         f"Within {readable.share(PAIR_WITHIN)}",
     )
-    return Table(head, tuple(rows), frozenset(number + told for number in (1, 3, 4, 5)))
+    return Table(head, tuple(rows), frozenset(number + has_settings for number in (1, 3, 4, 5)))
 
 
 def matrix_table(matrix: Matrix) -> Table:

@@ -35,17 +35,17 @@ class TheoryLine:
 
 def lines(groups: Sequence[Group], x: str, y: str, values: Sequence[Value]) -> tuple[TheoryLine, ...]:
     """The lines over column `x` for the result `y`; `values`: the values on the axis in order."""
-    found: list[TheoryLine] = []
+    lines_found: list[TheoryLine] = []
     for law, (holds, value) in LAWS.items():
         if not holds(x, y):
             continue
         own = {group.name: _points(group.rows, x, values, value) for group in groups}
-        told = {name: points for name, points in own.items() if points}
-        if told and _agree(list(told.values())):
-            every = {place: bps for points in told.values() for place, bps in points}
-            told = {"": tuple((place, every[place]) for place in values if place in every)}
-        found += [TheoryLine(law, name, points) for name, points in told.items() if len(points) > 1]
-    return tuple(found)
+        curves = {name: points for name, points in own.items() if points}
+        if curves and _agree(list(curves.values())):
+            every = {place: bps for points in curves.values() for place, bps in points}
+            curves = {"": tuple((place, every[place]) for place in values if place in every)}
+        lines_found += [TheoryLine(law, name, points) for name, points in curves.items() if len(points) > 1]
+    return tuple(lines_found)
 
 
 def _points(

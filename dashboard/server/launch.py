@@ -90,19 +90,19 @@ def _keeper(shown: Shown) -> tuple[dict[str, int], int | None]:
 def _folders(choice: Choice) -> tuple[Path, Path]:
     """The folders that the server may write: timelines of long transfers, and answers that do not fit into memory. The
     rest of the user's cache has programs in it, which the server must not reach."""
-    own = cache_directory()
+    cache = cache_directory()
     if choice.other:
-        own = own / "dashboard" if "XDG_CACHE_HOME" in os.environ else ROOTS_CACHE
-    folders = own / "timelines", own / "dashboard-temporary"
+        cache = cache / "dashboard" if "XDG_CACHE_HOME" in os.environ else ROOTS_CACHE
+    folders = cache / "timelines", cache / "dashboard-temporary"
     try:
-        own.mkdir(parents=True, exist_ok=True)
+        cache.mkdir(parents=True, exist_ok=True)
         for folder in folders:
             folder.mkdir(mode=0o700, exist_ok=True)
             if choice.other:
                 os.chown(folder, choice.other.pw_uid, choice.other.pw_gid, follow_symlinks=False)
     except OSError as error:
         raise LfpError(
-            f"{own}: no folder for the dashboard's cache: {error.strerror}; set XDG_CACHE_HOME", 2
+            f"{cache}: no folder for the dashboard's cache: {error.strerror}; set XDG_CACHE_HOME", 2
         ) from error
     return folders
 

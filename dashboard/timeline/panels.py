@@ -146,30 +146,30 @@ def add_throughput(figure: Sheet, view: View, row: int) -> None:
 def add_tunnel(figure: Sheet, view: View, row: int) -> None:
     """Draws the frames between the gateways: the rate of all classes at either gateway's interface, headers included,
     and a mark for each frame that the path dropped."""
-    found = view.timeline.tunnel
-    if found is None:
+    tunnel = view.timeline.tunnel
+    if tunnel is None:
         return
     for (point, way), colour in TUNNEL_COLOURS.items():
-        stream, dash = found.streams[point, way], "dot" if way == BACK else None
+        stream, dash = tunnel.streams[point, way], "dot" if way == BACK else None
         sent = (point == NEAR) == (way == FORTH)
         key = f"tunnel.{'near' if point == NEAR else 'far'}.{'sent' if sent else 'got'}"
         _add_rate(figure, view, row, key, stream, colour, dash)
     _add_level(figure, view, row, "tunnel.limit", float(view.timeline.params.get("gateway_rate_bps") or 0))
-    for fate in np.unique(found.drop_fate):
-        _add_drops(figure, view, row, found, str(fate))
+    for fate in np.unique(tunnel.drop_fate):
+        _add_drops(figure, view, row, tunnel, str(fate))
 
 
-def _add_drops(figure: Sheet, view: View, row: int, found: Tunnel, fate: str) -> None:
-    own = np.flatnonzero(found.drop_fate == fate)
-    rows, counts = view.marks(own, found.drop_ns[own])
+def _add_drops(figure: Sheet, view: View, row: int, tunnel: Tunnel, fate: str) -> None:
+    own = np.flatnonzero(tunnel.drop_fate == fate)
+    rows, counts = view.marks(own, tunnel.drop_ns[own])
     if not rows.size:
         return
     say, cause = view.say, fate_words(view.say, fate)
-    ways = np.where(found.drop_way[rows] == FORTH, say("tunnel.forth"), say("tunnel.back"))
+    ways = np.where(tunnel.drop_way[rows] == FORTH, say("tunnel.forth"), say("tunnel.back"))
     hover = say("tunnel.lost.hover", cause=cause, way="%{customdata[0]}", at=AT)
     figure.add_trace(
         scatter(
-            x=seconds(found.drop_ns[rows]),
+            x=seconds(tunnel.drop_ns[rows]),
             y=np.zeros(rows.size),
             mode="markers",
             name=tally(say, say("tunnel.lost", cause=cause), counts),

@@ -25,15 +25,15 @@ OF_GATEWAYS = ("inside_gateways", "through_gateways")
 
 def prepare(trial: Trial, flow: int) -> None:
     """Makes the files of one flow, unless they are there."""
-    own, far = stores_of(trial, flow)
-    if own.done:
+    store, far = stores_of(trial, flow)
+    if store.done:
         return
     for old in kept_files.folder(trial.path).glob(f"{flow}-*"):  # unfinished, or of other tables
         shutil.rmtree(old)
     kept_files.make_room(trial.path)
     far.folder.mkdir(parents=True)
     read = joined(trial, flow, read_leg)
-    _put(own, read)
+    _put(store, read)
     if isinstance(read.server, Timeline):
         _put(far, read.server)
     del read
@@ -43,7 +43,7 @@ def prepare(trial: Trial, flow: int) -> None:
             for name in KEPT:
                 if (leg.box or name not in OF_BOX) and (leg.server or name not in OF_GATEWAYS):
                     getattr(leg, name)
-    own.finish()
+    store.finish()
 
 
 def _put(store: Store, leg: Timeline) -> None:

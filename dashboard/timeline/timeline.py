@@ -228,7 +228,7 @@ def _of(
     client: Timeline | None,
     origin: int,
     columns: Json,
-    found: Box | None,
+    stored: Box | None,
     never: LostAcks | None,
 ) -> Timeline:
     """A connection from these columns and its small files."""
@@ -239,7 +239,7 @@ def _of(
         ends=ends, origin_ns=origin, params=trial.params, summary=own, back=trial.back, **columns,
         events=_events(summary, folder / "events.parquet", flow, origin),
         stops=tuple(_stop(entry, origin) for entry in own.get("stops") or ()),
-        cwnd=NO_SERIES, box=found, lost_acks=never,
+        cwnd=NO_SERIES, box=stored, lost_acks=never,
         limits=limits.load(folder / "limits.parquet", flow, _names(summary, "limit_causes"), origin),
         losses=happened.load_losses(folder / "losses.parquet", flow, _names(summary, "loss_causes"), origin,
                                     _names(summary, "ruled_out")),
@@ -336,8 +336,8 @@ def _sampled(trial: Trial, flow: int, origin_ns: int) -> tuple[Series, Series, t
         return NO_SERIES, NO_SERIES, (_NO_CLOCK,)
     own = [("stream", "==", stream)] if stream is not None and "stream" in names else None
     table = trial_tables.read(path, wanted, memory_map=True, filters=own)
-    told = {name: _numpy(table.column(name)) for name in wanted}
-    t = told["t_ns"] + (trial.realtime_offset_ns - origin_ns)
-    rtt, least = (told.get(name, np.zeros(t.size, np.int64)) for name in ("rtt_us", "min_rtt_us"))
+    samples = {name: _numpy(table.column(name)) for name in wanted}
+    t = samples["t_ns"] + (trial.realtime_offset_ns - origin_ns)
+    rtt, least = (samples.get(name, np.zeros(t.size, np.int64)) for name in ("rtt_us", "min_rtt_us"))
     measured = (rtt > 0) | ((least > 0) & (least < _NO_RTT_US))  # a measured RTT can be 0, too
-    return Series(t, told["snd_cwnd"] * told["snd_mss"]), Series(t[measured], rtt[measured] * 1000), ()
+    return Series(t, samples["snd_cwnd"] * samples["snd_mss"]), Series(t[measured], rtt[measured] * 1000), ()

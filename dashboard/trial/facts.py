@@ -58,8 +58,8 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
     """The measured numbers, then the settings that they belong to. Numbers from the capture describe [transfer]'s flow:
     counts cover all of its streams, everything else the stream with the most data."""
     row, params = trial_row(run, trial.number), trial.params
-    own = [trial.flow_summary(number) for number in trial.own_flows]
-    flow = own[0] if own else {}
+    summaries = [trial.flow_summary(number) for number in trial.own_flows]
+    flow = summaries[0] if summaries else {}
     exchanging = bool(row.get("exchanges_per_s"))
     stopped = row.get("stopped_share") if exchanging else flow.get("stopped_share", row.get("stopped_share"))
     whose = "RTT to the near gateway" if behind_gateway(params) else "RTT of the sender's TCP"
@@ -68,9 +68,9 @@ def trial_facts(run: Run, trial: Trial) -> Facts:
         ("Throughput of the requests" if exchanging else "Throughput", readable.rate(row.get("short_term_bps"))),
         ("Peak", readable.rate(row.get("peak_bps"))),
         ("Sending stopped", f"s = {readable.share(stopped)} of the time" if stopped is not None else "not captured"),
-        ("Retransmissions", readable.count(_sum(own, "retransmitted", row.get("retransmits")))),
-        ("Lost segments", readable.count(_sum(own, "lost"))),
-        ("Time-outs", readable.count(_sum(own, "timeouts", row.get("timeouts")))),
+        ("Retransmissions", readable.count(_sum(summaries, "retransmitted", row.get("retransmits")))),
+        ("Lost segments", readable.count(_sum(summaries, "lost"))),
+        ("Time-outs", readable.count(_sum(summaries, "timeouts", row.get("timeouts")))),
         ("ECN marks: in the box, arrived", _marks(row, flow)),
         ("ECN: reported to the sender", _reported(flow)),
         (f"{whose}: least, median", _both(row.get("rtt_min_ns"), row.get("rtt_median_ns"))),

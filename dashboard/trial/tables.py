@@ -56,10 +56,10 @@ def limits_of_responses(row: Json) -> list[str]:
     if row.get("limits_direction") != "responses":
         return []
     most = sorted((name for name in shares if shares[name]), key=lambda name: -shares[name])
-    told = ", ".join(f"{limit_words(name)} {readable.share(shares[name], 2)}" for name in most)
+    shares_text = ", ".join(f"{limit_words(name)} {readable.share(shares[name], 2)}" for name in most)
     return [
         "Timeline and table are of the requests, whose program waits for responses. What limited the responses, "
-        f"which carry the data: {told}. There the application is the limit while a request is under way."
+        f"which carry the data: {shares_text}. There the application is the limit while a request is under way."
     ]
 
 

@@ -136,23 +136,23 @@ def _view(run_dir: Path, trials: list[dict[str, Any]], count: int) -> Iterator[P
     settings = [trial["params"] for trial in trials]
     if common := shared_settings(settings, sweep):
         yield "line", "  ".join(f"{name} {text}" for name, text in common)
-    told = cells.telling(settings, (), cells.preferred(sweep))
+    factors = cells.telling(settings, (), cells.preferred(sweep))
     captured = any(_limited(trial["metrics"]) for trial in trials)
     several = any(trial["params"].get("beside") or trial["metrics"].get("flows_common_ns") for trial in trials)
     headings = (
         "trial",
-        *(cells.heading(name, sweep) for name in told),
+        *(cells.heading(name, sweep) for name in factors),
         "sender's RTT",
         "s",
         *(["most limited by"] if captured else []),
         *(["share while all run"] if several else []),
         "exchanges, verdict" if trials and all(map(_exchanging, trials)) else "short-term average, verdict",
     )
-    texts = cells.texts_by_column(settings, told)
+    texts = cells.texts_by_column(settings, factors)
     rows = [
         (
             str(trial["trial"]),
-            *(texts[name][trial["params"].get(name)] for name in told),
+            *(texts[name][trial["params"].get(name)] for name in factors),
             *_measured(trial, captured, several),
         )
         for trial in trials

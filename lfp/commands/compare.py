@@ -57,20 +57,22 @@ def command(
     paths, most = [runs.find(name, runs_dir) for name in names], share(margin)
     if by is None:
         base, run = paths
-        found = compare.compare(base, run, metric=metric, margin=most, lower_is_better=lower_is_better, across=across)
+        comparison = compare.compare(
+            base, run, metric=metric, margin=most, lower_is_better=lower_is_better, across=across
+        )
     else:
-        found = compare_within.compare_within(
+        comparison = compare_within.compare_within(
             paths[0], by=by, metric=metric, margin=most, lower_is_better=lower_is_better
         )
     if as_json:
-        for cell in found.cells:
-            click.echo(json.dumps(_as_json(found, cell), ensure_ascii=False))
+        for cell in comparison.cells:
+            click.echo(json.dumps(_as_json(comparison, cell), ensure_ascii=False))
     else:
-        _print(found)
+        _print(comparison)
     passing = {"same"} if agree else {"same", "better", "not worse"}
     if allow_undecided:
         passing |= {"undecided", "not worse"}
-    return 0 if {cell.verdict for cell in found.cells} <= passing else EXIT_FAILED
+    return 0 if {cell.verdict for cell in comparison.cells} <= passing else EXIT_FAILED
 
 
 def _check_usage(names: Sequence[str], by: str | None, across: Sequence[str]) -> None:
@@ -93,13 +95,13 @@ def _print(found: compare.Comparison) -> None:
         out.print(line, markup=False)
 
 
-def _as_json(found: compare.Comparison, cell: judgement.Cell) -> dict[str, object]:
+def _as_json(comparison: compare.Comparison, cell: judgement.Cell) -> dict[str, object]:
     """``base`` and ``run`` have one value for each trial. ``base_distinct`` and ``run_distinct``: how many of the
     trials are not copies. ``p``: corrected for all cells by Holm's method."""
     distinct = {"base_distinct": len(cell.base.distinct), "run_distinct": len(cell.run.distinct)}
-    by = dict(zip(("setting", "base", "run"), found.by, strict=True)) if found.by else None
+    by = dict(zip(("setting", "base", "run"), comparison.by, strict=True)) if comparison.by else None
     values = {"setting": cell.setting, "base": cell.base.values, "run": cell.run.values, **distinct}
-    tested = sum(one.p is not None for one in found.cells)
+    tested = sum(one.p is not None for one in comparison.cells)
     judged = {
         "ratio": cell.ratio,
         "interval": cell.interval,
@@ -109,10 +111,10 @@ def _as_json(found: compare.Comparison, cell: judgement.Cell) -> dict[str, objec
     }
     return {
         "v": 2,
-        "metric": found.metric,
+        "metric": comparison.metric,
         "by": by,
         **values,
-        "margin": found.margin,
+        "margin": comparison.margin,
         **judged,
         "verdict": cell.verdict,
     }

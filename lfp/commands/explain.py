@@ -82,14 +82,14 @@ def _print(plan: Plan, found: Forecast, clock: str, runs_dir: Path, box: str) ->
     rows = [params.of(trial) for trial in trials]
     out.print(f"{plan.name}  {plan.base.scenario.title}".rstrip(), markup=False)
     out.print("  ".join(f"{name} {text}" for name, text in shared_settings(rows, plan.sweep)), markup=False)
-    told = cells.telling(rows, (), cells.preferred(plan.sweep))
-    texts = cells.texts_by_column(rows, told)
-    names = (cells.heading(name, plan.sweep) for name in told)
+    factors = cells.telling(rows, (), cells.preferred(plan.sweep))
+    texts = cells.texts_by_column(rows, factors)
+    names = (cells.heading(name, plan.sweep) for name in factors)
     print_table(
         out,
         (*names, "transfer", "wall time of a trial", "memory", "disk"),
         [
-            (*(texts[name][row.get(name)] for name in told), *_figures(trial, takes))
+            (*(texts[name][row.get(name)] for name in factors), *_figures(trial, takes))
             for trial, row, takes in zip(trials, rows, found.settings, strict=True)
         ],
     )

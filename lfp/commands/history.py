@@ -64,15 +64,15 @@ def command(
 def _print(entries: Sequence[Entry], metric: str) -> None:
     """The table of one scenario: cells one after the other, each from its oldest run to its newest."""
     settings = [entry.setting | {"time": entry.time} for entry in entries]
-    told = cells.telling(settings, given=("time",))
-    texts = cells.texts_by_column(settings, told)
-    order = {key: place for place, key in enumerate(cells.groups(settings, ("time", *told)))}
-    pairs = sorted(zip(settings, entries, strict=True), key=lambda pair: order[cells.key(pair[0], ("time", *told))])
-    names = (*(cells.heading(name) for name in told), "time", "started (UTC)", "lfp", "gateway", "run", "trials")
+    factors = cells.telling(settings, given=("time",))
+    texts = cells.texts_by_column(settings, factors)
+    order = {key: place for place, key in enumerate(cells.groups(settings, ("time", *factors)))}
+    pairs = sorted(zip(settings, entries, strict=True), key=lambda pair: order[cells.key(pair[0], ("time", *factors))])
+    names = (*(cells.heading(name) for name in factors), "time", "started (UTC)", "lfp", "gateway", "run", "trials")
     print_table(
         console(),
         (*names, "median", "least", "most", "ratio to previous run"),
-        [(*(texts[name][setting.get(name)] for name in told), *_figures(entry, metric)) for setting, entry in pairs],
+        [(*(texts[name][setting.get(name)] for name in factors), *_figures(entry, metric)) for setting, entry in pairs],
     )
 
 

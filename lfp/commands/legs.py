@@ -63,24 +63,24 @@ def _folder(run: str | None, trial: int | None, runs_dir: Path) -> Path:
     return folders[trial]
 
 
-def _lines(found: dict[str, Any]) -> Iterator[str]:
+def _lines(report: dict[str, Any]) -> Iterator[str]:
     """The account as text: a paragraph for each leg and each gateway, and one for the whole path."""
-    ends = ["{address} port {port}".format_map(found[side]) for side in ("sender", "receiver")]
-    seconds = found["elapsed_ns"] / 1e9
-    speed = readable.rate(8 * found["bytes"] / seconds) if seconds > 0 else readable.NOTHING
-    one = f", the one with the most data of {found['streams']} streams" if found["streams"] > 1 else ""
-    yield f"{ends[0]} to {ends[1]}: {readable.size(found['bytes'])} in {readable.number(seconds)} s, {speed}{one}"
-    for number, leg in enumerate(found["legs"]):
-        before = found["legs"][number - 1]["to"] if number else leg["from"]
+    ends = ["{address} port {port}".format_map(report[side]) for side in ("sender", "receiver")]
+    seconds = report["elapsed_ns"] / 1e9
+    speed = readable.rate(8 * report["bytes"] / seconds) if seconds > 0 else readable.NOTHING
+    one = f", the one with the most data of {report['streams']} streams" if report["streams"] > 1 else ""
+    yield f"{ends[0]} to {ends[1]}: {readable.size(report['bytes'])} in {readable.number(seconds)} s, {speed}{one}"
+    for number, leg in enumerate(report["legs"]):
+        before = report["legs"][number - 1]["to"] if number else leg["from"]
         if before != leg["from"]:  # a point between two legs of one connection is not a gateway
-            yield from _gateway(before, leg["from"], found["gateways"][number - 1])
-            yield from _tunnel(found["tunnel"]) if found["tunnel"] else ()
+            yield from _gateway(before, leg["from"], report["gateways"][number - 1])
+            yield from _tunnel(report["tunnel"]) if report["tunnel"] else ()
         yield from _leg_lines(leg)
-    if len(found["legs"]) > 1:
-        yield f"{found['legs'][0]['from']} to {found['legs'][-1]['to']}, the whole way: {_spread(found['delay_ns'])}"
-    if found["alone"]:
-        yield f"of this connection alone, and not of the whole way: {found['alone']}"
-    limits = found["limits_ns"] or {}
+    if len(report["legs"]) > 1:
+        yield f"{report['legs'][0]['from']} to {report['legs'][-1]['to']}, the whole way: {_spread(report['delay_ns'])}"
+    if report["alone"]:
+        yield f"of this connection alone, and not of the whole way: {report['alone']}"
+    limits = report["limits_ns"] or {}
     for cause, time_ns in sorted(limits.items(), key=lambda item: -item[1]):
         share = readable.share(time_ns / sum(limits.values()), 2)
         yield f"  limited for {readable.duration(time_ns)} ({share}) by: {_words(cause)}"

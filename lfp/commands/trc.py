@@ -235,16 +235,16 @@ def paper(references: tuple[str, ...], mtu: int) -> list[dict[str, Any]]:
     return found
 
 
-def _show(found: dict[str, Any]) -> None:
+def _show(result: dict[str, Any]) -> None:
     out = console()
-    for point in found["curve"]:
+    for point in result["curve"]:
         share, rate = point["of_best"], readable.rate(point["short_term_bps"])
         bar = "#" * round(40 * min(share, 1.5))
         out.print(f"{point['packets_per_s']:>9} packets/s  {rate:>12}  {readable.share(share):>7}  {bar}", markup=False)
-    best = found["best_packets_per_s"]
-    out.print(f"best {best} packets/s: {readable.rate(found['best_short_term_bps'])}", markup=False)
-    for theirs in found["paper"]:
+    best = result["best_packets_per_s"]
+    out.print(f"best {best} packets/s: {readable.rate(result['best_short_term_bps'])}", markup=False)
+    for theirs in result["paper"]:
         pps, rate = round(theirs["packets_per_s"]), readable.rate(theirs["short_term_bps"])
         ratio = readable.number(best / pps)
         out.print(f"paper {theirs['name']}: {pps} packets/s, {rate}; ours are {ratio} of that", markup=False)
-    out.print(f"run  {found['run']}  (the picture: lfp report {found['run']})", markup=False)
+    out.print(f"run  {result['run']}  (the picture: lfp report {result['run']})", markup=False)

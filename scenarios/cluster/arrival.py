@@ -52,5 +52,5 @@ def failed(run_dir: Path, one: Trial, why: str) -> dict[str, Any]:
     return status
 
 
-def _identity(told: dict[str, Any] | None) -> tuple[Any, ...]:
-    return tuple((told or {}).get(key) for key in ("trial", "repeat", "seed"))
+def _identity(status: dict[str, Any] | None) -> tuple[Any, ...]:
+    return tuple((status or {}).get(key) for key in ("trial", "repeat", "seed"))

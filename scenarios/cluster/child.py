@@ -68,9 +68,9 @@ def _virtual(trial: Trial, folder: Path, box: str) -> dict[str, Any]:
 def _real(one: Trial, folder: Path) -> dict[str, Any]:
     with runner.owned() as (ledger, scratch), _alone(), Topology.of(one.setting, ledger) as net:
         profile = profiles.of(one.setting.profile)
-        told = {"offloads": net.offloads(), "sysctls": {profile.name: net.apply(profile)}}
+        state = {"offloads": net.offloads(), "sysctls": {profile.name: net.apply(profile)}}
         trial.run_trial(net, one, folder, scratch, ledger)
-    return told
+    return state
 
 
 @contextlib.contextmanager

@@ -77,9 +77,9 @@ def page(claims: Sequence[Claim], rows: Sequence[Row], kept: Kept, about: Sequen
     lines = ["# The reproduction book", "", INTRODUCTION]
     lines += [f"- {line}" for line in about] + ["", *_counts(claims, states, judged)]
     for paper in PAPERS.values():
-        told = [claim for claim in claims if claim.paper == paper]
-        if told:
-            lines += _paper(paper, told, [row for row in rows if row.paper == paper], kept, judged, states, root)
+        own_claims = [claim for claim in claims if claim.paper == paper]
+        if own_claims:
+            lines += _paper(paper, own_claims, [row for row in rows if row.paper == paper], kept, judged, states, root)
     return "\n".join([*lines, *_ours(kept, root)]) + "\n"
 
 

@@ -206,9 +206,9 @@ def _wrong_flows(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
 def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
     topology, existing = setting.topology, setting.topology.kind == "existing"
     for number in pairs(setting):
-        own = setting.pair.get(str(number))
+        keys = setting.pair.get(str(number))
         for end in ("sender", "receiver"):
-            host = getattr(own, end) if own else None
+            host = getattr(keys, end) if keys else None
             if host and not existing:
                 yield (
                     ("pair", str(number), end),
@@ -216,10 +216,10 @@ def _wrong_pairs(setting: Scenario) -> Iterator[tuple[tuple[str, ...], str]]:
                 )
             if existing and not host:
                 yield ("topology", "kind"), f"pair {number} has no {end}; write [pair.{number}.{end}] with its address"
-        if own and own.path and existing:
+        if keys and keys.path and existing:
             yield ("pair", str(number), "path"), "not between hosts that exist; leave it out"
         behind = [one for one in pairs(setting) if shares_gateway(setting, one)]
-        if own and own.path and number in behind and len(behind) > 1 and gateway_of(setting, number).has_nodes:
+        if keys and keys.path and number in behind and len(behind) > 1 and gateway_of(setting, number).has_nodes:
             yield (
                 ("pair", str(number), "path"),
                 (

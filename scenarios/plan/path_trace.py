@@ -31,7 +31,7 @@ def changes(file: Path) -> str:
     names = [name.strip() for name in next(table, [])]
     if _TIME not in names or len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"{file}: columns {', '.join(names) or 'none'}; want {_TIME} and keys of [path], each once")
-    found: dict[int, dict[str, str]] = {}
+    by_time: dict[int, dict[str, str]] = {}
     loss, lost_until_ns = "0%", 0
     for (number, _), row in zip(numbered[1:], table, strict=True):
         where = f"{file}:{number}"
@@ -43,15 +43,15 @@ def changes(file: Path) -> str:
             outage_ns = quantity.parse_duration_ns(cells.pop(_OUTAGE, "0"))
         except ValueError as error:
             raise ValueError(f"{where}: {error}") from None
-        if found and at_ns < max(max(found), lost_until_ns):
+        if by_time and at_ns < max(max(by_time), lost_until_ns):
             raise ValueError(f"{where}: before the row above or its outage has ended; want rising times")
         loss = cells.get(_LOSS, loss)
         if outage_ns:
             lost_until_ns = at_ns + outage_ns
             cells[_LOSS] = _ALL
-            found[lost_until_ns] = {_LOSS: loss}
-        found[at_ns] = found.get(at_ns, {}) | cells
-    return "; ".join(_texts(found)) or "none"
+            by_time[lost_until_ns] = {_LOSS: loss}
+        by_time[at_ns] = by_time.get(at_ns, {}) | cells
+    return "; ".join(_texts(by_time)) or "none"
 
 
 def _texts(found: dict[int, dict[str, str]]) -> Iterator[str]:

@@ -81,7 +81,7 @@ def parsed(text: str) -> dict[str, str]:
     sysctls. ValueError for any other text, and for sysctls that a network namespace does not have of its own."""
     if text == "none":
         return {}
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for part in text.split(";"):
         name, _, value = (" ".join(one.split()) for one in part.partition("="))
         if not _NAME.fullmatch(name) or not value:
@@ -91,7 +91,7 @@ def parsed(text: str) -> dict[str, str]:
                 "of them between semicolons, for example "
                 "'net.ipv4.tcp_wmem=4096 16384 262144; net.ipv4.tcp_ecn=1'"
             )
-        if name in found:
+        if name in values:
             raise ValueError(f"'{name}' is given twice; name each sysctl once")
         if name == "net.ipv4.tcp_mem":
             raise ValueError(
@@ -100,8 +100,8 @@ def parsed(text: str) -> dict[str, str]:
             )
         if name == "net.ipv4.tcp_congestion_control":
             raise ValueError(f"'{name}': the transfer tool asks for it at its socket; use transfer.congestion")
-        found[name] = value
-    return found
+        values[name] = value
+    return values
 
 
 _NAME = re.compile(r"net\.(ipv4|ipv6|core|mptcp)(\.\w+)+", re.ASCII)

@@ -38,7 +38,7 @@ def schema() -> dict[str, Any]:
     }
     layer: dict[str, Any] = {"type": "object", "additionalProperties": False}
     definitions |= {"Sweep": sweep, "Layer": layer}
-    own = {
+    properties = {
         "sweep": {"$ref": "#/$defs/Sweep"},
         "case": {
             "type": "object",
@@ -46,13 +46,13 @@ def schema() -> dict[str, Any]:
             "description": "Settings that go together, under a name.",
         },
     }
-    layer["properties"] = {**tables, **own}
-    own["quick"] = {"$ref": "#/$defs/Layer", "description": "What --quick puts on top."}
+    layer["properties"] = {**tables, **properties}
+    properties["quick"] = {"$ref": "#/$defs/Layer", "description": "What --quick puts on top."}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Scenario of lfp",
         **{key: value for key, value in made.items() if key != "title"},
-        "properties": {**tables, **own},
+        "properties": {**tables, **properties},
     }
 
 

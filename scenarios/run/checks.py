@@ -61,17 +61,17 @@ def _check(name: str, good: bool, detail: str, remedy: str, bad: State = "missin
 def privileges() -> Iterable[Check]:
     """Whether this user may build networks in real time: as root, or in a user namespace. Virtual time needs
     neither."""
-    own = f"user id {unprivileged.user()}"
+    user = f"user id {unprivileged.user()}"
     if os.geteuid() == 0:
         inside = f", in namespaces of its own: without {unprivileged.LOST}" if unprivileged.is_inside() else ""
-        yield Check("privileges", "ok", own + inside)
+        yield Check("privileges", "ok", user + inside)
     elif why := unprivileged.obstacle():
         root = f"as root '{why.remedy}', or " if why.remedy else ""
         remedy = f"use --time virtual, which needs no privilege, or {root}run it as root"
         state: State = "missing" if kernel.missing() else "note"
-        yield Check("privileges", state, f"{own}: no real time, for {why.what}", remedy)
+        yield Check("privileges", state, f"{user}: no real time, for {why.what}", remedy)
     else:
-        yield Check("privileges", "ok", f"{own}: real time in namespaces of its own, without {unprivileged.LOST}")
+        yield Check("privileges", "ok", f"{user}: real time in namespaces of its own, without {unprivileged.LOST}")
 
 
 def kernel_features() -> Iterable[Check]:

@@ -56,11 +56,11 @@ class Forecast:
 def forecast(plan: Plan, runs_dir: Path, *, virtual: bool, box: str = "auto", jobs: int | None = None) -> Forecast:
     """What ``plan`` takes in the given kind of time. ``jobs``: trials at a time, in virtual time only; None: one for
     each processor, if memory allows."""
-    found = speed.measured(runs_dir, virtual=virtual)
+    speeds = speed.measured(runs_dir, virtual=virtual)
     repeat = plan.base.run.repeat
     settings = tuple(
         OfTrial(
-            found.factor * (cost.wall_s(trial, box) if virtual else estimate.trial_s(trial.setting)),
+            speeds.factor * (cost.wall_s(trial, box) if virtual else estimate.trial_s(trial.setting)),
             memory_bytes(trial, virtual=virtual, box=box),
             disk_bytes(trial.setting),
         )
@@ -72,7 +72,7 @@ def forecast(plan: Plan, runs_dir: Path, *, virtual: bool, box: str = "auto", jo
     return Forecast(
         settings,
         seconds / min(at_a_time, os.cpu_count() or 1),
-        found,
+        speeds,
         at_a_time,
         at_a_time * largest,
         free,

@@ -136,9 +136,9 @@ def _manifests(runs_dir: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
         for file in sorted(runs_dir.glob(pattern)):
             with contextlib.suppress(OSError, LfpError):
                 content = None if file.is_symlink() else read_json(file)
-                told = content if isinstance(content, dict) else {}
-                if isinstance(told.get("name"), str) and isinstance(told.get("started_realtime_ns"), int):
-                    yield file.parent, told
+                manifest = content if isinstance(content, dict) else {}
+                if isinstance(manifest.get("name"), str) and isinstance(manifest.get("started_realtime_ns"), int):
+                    yield file.parent, manifest
 
 
 def _counts(run: Path, content: dict[str, Any], scenario: str | None, metric: str) -> bool:

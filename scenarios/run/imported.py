@@ -13,17 +13,17 @@ STDIN = "-"  # as a file's name: standard input
 
 def facts(content: Mapping[str, Any]) -> list[tuple[str, str]]:
     """A description of the captures of a run, in words; empty for any other run. ``content``: its manifest."""
-    own = content.get(points.IMPORTED)
-    if not isinstance(own, dict):
+    imported = content.get(points.IMPORTED)
+    if not isinstance(imported, dict):
         return []
-    said = [(f"Capture {one.get('point')}", _file_words(one)) for one in own.get("files") or ()]
-    said += [(f"Clock of {one.get('to')}", clock_words(one)) for one in own.get("clocks") or ()]
+    said = [(f"Capture {one.get('point')}", _file_words(one)) for one in imported.get("files") or ()]
+    said += [(f"Clock of {one.get('to')}", clock_words(one)) for one in imported.get("clocks") or ()]
     said += [
         (f"{one.get('from')} and {one.get('to')}", f"no connection in common: {one.get('why')}")
-        for one in own.get("apart") or ()
+        for one in imported.get("apart") or ()
     ]
-    said += [("Note", str(note)) for note in own.get("notes") or ()]
-    if own.get("anonymised"):
+    said += [("Note", str(note)) for note in imported.get("notes") or ()]
+    if imported.get("anonymised"):
         said.append(
             (
                 "Anonymised",

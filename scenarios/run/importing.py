@@ -60,18 +60,18 @@ def make(wanted: Wanted, runs_dir: Path) -> Path:
     run_dir = runs.named(runs_dir, wanted.name)
     began_ns = time.time_ns()
     with runner.owned() as (ledger, scratch), _whole(run_dir, ledger) as folder:
-        own = trial.folder_of(folder, 0)
-        (own / "capture").mkdir(parents=True)
-        (own / "log").mkdir()
-        told = ["--clock", wanted.clock, *(["--tunnels"] if wanted.tunnels else [])]
-        captures, files = _taken(wanted, own / "capture", scratch, ledger)
-        found = points.digest(own, captures, told if len(captures) > 1 else told[2:], ledger)
+        trial_folder = trial.folder_of(folder, 0)
+        (trial_folder / "capture").mkdir(parents=True)
+        (trial_folder / "log").mkdir()
+        options = ["--clock", wanted.clock, *(["--tunnels"] if wanted.tunnels else [])]
+        captures, files = _taken(wanted, trial_folder / "capture", scratch, ledger)
+        found = points.digest(trial_folder, captures, options if len(captures) > 1 else options[2:], ledger)
         if not wanted.keep:
-            shutil.rmtree(own / "capture")
-        (own / "log").rmdir()
-        status = _write_trial(own, [point.name for point in captures], found, began_ns)
-        results.write(folder, results.rows(own))
-        manifest.write(folder, _manifest(wanted, files, found, own, status))
+            shutil.rmtree(trial_folder / "capture")
+        (trial_folder / "log").rmdir()
+        status = _write_trial(trial_folder, [point.name for point in captures], found, began_ns)
+        results.write(folder, results.rows(trial_folder))
+        manifest.write(folder, _manifest(wanted, files, found, trial_folder, status))
         seal.write(folder)
     return run_dir
 
@@ -253,7 +253,7 @@ def _reasons(folder: Path) -> Iterator[Reason]:
         yield Reason("incomplete", text, "capture lacks packets")
 
 
-def _manifest(wanted: Wanted, files: list[Json], found: Found, folder: Path, status: Json) -> Json:
+def _manifest(wanted: Wanted, files: list[Json], digested: Found, folder: Path, status: Json) -> Json:
     """The usual manifest, with a description of the captures under `points.IMPORTED`. An anonymised run does not
     describe the machine that made it."""
     hidden, tools = wanted.anonymise, {"pktlogger": binaries.find("pktlogger")}
@@ -285,10 +285,10 @@ def _manifest(wanted: Wanted, files: list[Json], found: Found, folder: Path, sta
         points.IMPORTED: {
             "files": files,
             "clock": wanted.clock if len(files) > 1 else None,
-            "clocks": list(_clocks(folder, found, files)),
+            "clocks": list(_clocks(folder, digested, files)),
             "tunnels": wanted.tunnels,
-            "apart": [{"from": near, "to": far, "why": why} for near, far, why in found.apart],
-            "notes": found.notes,
+            "apart": [{"from": near, "to": far, "why": why} for near, far, why in digested.apart],
+            "notes": digested.notes,
             "anonymised": {"key": "given" if wanted.key else "random"} if hidden else None,
         },
     }

@@ -57,10 +57,10 @@ def rows(folder: Path) -> list[dict[str, Any]]:
         "valid": status["verdict"]["valid"],
         "reasons": "; ".join(status["verdict"]["reasons"]),
     }
-    own = read_json(folder / "flows.json") or []
-    ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in own)]
-    params = [asked | {"flow": 0}, *(asked | flow for flow in own)]
-    shared, recovered = sharing.told(folder), recovery.of_flows(folder)
+    flows = read_json(folder / "flows.json") or []
+    ends = [transfer, *((transfer.get(FLOWS) or {}).get(flow["flow_name"], {}) for flow in flows)]
+    params = [asked | {"flow": 0}, *(asked | flow for flow in flows)]
+    shared, recovered = sharing.columns(folder), recovery.of_flows(folder)
     of_all = bottleneck.columns(folder) | latencies.columns(folder)
     nothing = {name: None for name, column in COLUMNS.items() if column.role == "outcome"}
     return [
@@ -74,7 +74,7 @@ def rows(folder: Path) -> list[dict[str, Any]]:
             **recovery.columns(recovered.get(flow.get("flow_name") or fairness.MAIN, [])),
             **rise.columns(flow, end.get("receiver") or {}, clock.origin_ns(end, "monotonic")),
             **_of_gateways(flow, gateways),
-            **_of_tables(folder, flow, end, box, alone=not own),
+            **_of_tables(folder, flow, end, box, alone=not flows),
             **(_of_captures_alone(folder) if asked.get("topology") == points.CAPTURED else {}),
         }
         for flow, end in zip(params, ends, strict=True)
@@ -119,7 +119,7 @@ def _of_tables(
     own = folder / FLOWS / flow["flow_name"] if flow["flow"] else folder
     trips = _round_trips(own / "tcp_info.parquet", flow, box, (end.get("sender") or {}).get("streams") or [])
     behind = _behind_gateway(flow)
-    found = captured.of_flow(folder, end, behind_gateway=behind, alone=alone)
+    capture = captured.of_flow(folder, end, behind_gateway=behind, alone=alone)
     back, responses = captured.sent_back(end), bool(flow.get("request_bytes")) and _mostly_responses(end)
     found_back = captured.of_reverse(folder, back, behind_gateway=behind, alone=alone) if back else captured.NOTHING
     counted, streams = _of_streams(flow, end, own / "tcp_info.parquet")
@@ -130,17 +130,17 @@ def _of_tables(
         **trips,
         "buffer_delay": _buffer_delay(trips, behind_gateway=behind),
         **streams,
-        **_retransmits((end.get("summary") or {}).get("retransmits"), counted, found),
+        **_retransmits((end.get("summary") or {}).get("retransmits"), counted, capture),
         **_reverse(_retransmits((back or {}).get("retransmits"), counted_back, found_back)),
         "timeouts": counted.get("total_rto"),
         "reverse_timeouts": counted_back.get("total_rto"),
         "tcp_efficiency": rfc6349.tcp_efficiency(counted_back if responses else counted),
-        **_marks(found),
-        **_losses(found),
+        **_marks(capture),
+        **_losses(capture),
         **_reverse(_losses(found_back)),
-        **_limits(found_back if responses else found),
-        **dwell.columns(folder, found.numbers),
-        "limits_direction": _direction(flow, found, found_back, responses=responses),
+        **_limits(found_back if responses else capture),
+        **dwell.columns(folder, capture.numbers),
+        "limits_direction": _direction(flow, capture, found_back, responses=responses),
     }
 
 
@@ -342,11 +342,11 @@ def _marks(found: Captured) -> dict[str, Any]:
 
 def _losses(found: Captured) -> dict[str, Any]:
     """Why packets were lost, by the box's record and by the captures of the ends alone. Nulls without captures."""
-    told: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     for prefix, counts in (("lost", found.losses), ("seen", found.losses_seen)):
         for name, causes in LOSS_CAUSES.items():
-            told[f"{prefix}_{name}"] = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
-    return told
+            columns[f"{prefix}_{name}"] = None if counts is None else sum(counts.get(cause, 0) for cause in causes)
+    return columns
 
 
 def _round_trips(

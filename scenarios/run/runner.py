@@ -310,10 +310,10 @@ def _check_alike(run_dir: Path, rows: Rows, content: dict[str, Any]) -> None:
 def _line(rows: Rows, ended: Ended) -> dict[str, Any]:
     """What the progress says about a trial that has ended."""
     trial_rows = rows[ended.trial.number]
-    told = {"error": ended.status["error"], "cause": verdicts.short(ended.status["verdict"])}
+    columns = {"error": ended.status["error"], "cause": verdicts.short(ended.status["verdict"])}
     times = {} if ended.virtual_s is None else {"virtual_s": ended.virtual_s, "wall_s": ended.wall_s}
     flows = {"flows": trial_rows} if len(trial_rows) > 1 else {}
-    return trial_rows[0] | flows | told | times
+    return trial_rows[0] | flows | columns | times
 
 
 @contextlib.contextmanager

@@ -42,7 +42,7 @@ def columns(packets: Packets) -> dict[str, int]:
     waited = np.sort((packets.left_ns - packets.arrived_ns)[packets.sent])
     if not waited.size:
         return {}
-    found = {f"sojourn_{name}_ns": int(waited[_rank(SHARES[name], waited.size)]) for name in SOJOURNS}
+    values = {f"sojourn_{name}_ns": int(waited[_rank(SHARES[name], waited.size)]) for name in SOJOURNS}
     times, octets = _occupancy(packets)
     lasted = np.diff(times)
     whole = int(lasted.sum())
@@ -54,8 +54,8 @@ def columns(packets: Packets) -> dict[str, int]:
         else:
             place = min(int(np.searchsorted(until, SHARES[name] * whole)), order.size - 1)
             value = float(octets[order[place]]) if whole else 0.0
-        found[f"queued_{name}_bytes"] = round(value)
-    return found
+        values[f"queued_{name}_bytes"] = round(value)
+    return values
 
 
 def over_time(packets: Packets, origin_ns: int) -> dict[str, Any]:
@@ -125,18 +125,18 @@ def of_record(table: Mapping[str, NDArray[Any]], fates: list[str], way: int, ove
     rate counts for a packet) − `wire_len`. Duplicates are left out, because they are made behind the bottleneck. So are
     packets that a model lost in front of it or a policer dropped, because they never waited. A packet that the queue
     did not take waited for no time."""
-    own = np.flatnonzero((table["direction"] == way) & (table["copy"] == 0))
-    own = own[np.argsort(table["number"][own], kind="stable")]
-    exits, fate = table["t_queue_exit_ns"][own], table["fate"][own]
+    crossing = np.flatnonzero((table["direction"] == way) & (table["copy"] == 0))
+    crossing = crossing[np.argsort(table["number"][crossing], kind="stable")]
+    exits, fate = table["t_queue_exit_ns"][crossing], table["fate"][crossing]
     sent = exits >= 0
     dropped = ~sent & np.isin(fate, [number for number, name in enumerate(fates) if name in ("queue", "aqm")])
-    own, sent, dropped = own[sent | dropped], sent[sent | dropped], dropped[sent | dropped]
-    if not own.size:
+    crossing, sent, dropped = crossing[sent | dropped], sent[sent | dropped], dropped[sent | dropped]
+    if not crossing.size:
         return None
     return Packets(
-        arrived_ns=table["t_arrival_ns"][own],
-        left_ns=np.where(sent, table["t_queue_exit_ns"][own], table["t_drop_ns"][own]),
-        octets=table["wire_len"][own].astype(np.int64) + overhead,
+        arrived_ns=table["t_arrival_ns"][crossing],
+        left_ns=np.where(sent, table["t_queue_exit_ns"][crossing], table["t_drop_ns"][crossing]),
+        octets=table["wire_len"][crossing].astype(np.int64) + overhead,
         sent=sent,
-        marked=table["edits"][own] & 1 == 1,
+        marked=table["edits"][crossing] & 1 == 1,
     )

@@ -240,13 +240,13 @@ def of_flow(found: Shared | None, name: str) -> dict[str, Any]:
     if found is None or not found.common_ns or len(found.names) < 2:
         return {}
     number, total = found.names.index(name), float(found.common_bps.sum())
-    told: dict[str, Any] = {"flows_common_ns": found.common_ns, "flow_share_error": float(found.error[number])}
+    columns: dict[str, Any] = {"flows_common_ns": found.common_ns, "flow_share_error": float(found.error[number])}
     if not total or found.error.max() > MOST_ERROR:
-        return told
+        return columns
     own = float(found.common_bps[number])
     together = np.all(found.whole, axis=0).tolist()
     seconds = [index for index, whole in zip(found.fair, together, strict=True) if index and whole]
-    return told | {
+    return columns | {
         "flows_bps": total,
         "flow_share": own / total,
         "flow_jain": jain(found.common_bps.tolist()),

@@ -68,7 +68,7 @@ def _interface(net: Topology, point: str) -> str:
 
 def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str] = ()) -> None:
     """Writes the tables that the trial's capture points allow into its ``folder``. LfpError when pktlogger fails.
-    ``known``: options that say what is known of the sender's programs (`senders.told`)."""
+    ``known``: options that say what is known of the sender's programs (`senders.analysis_options`)."""
     points, record = set(setting.capture.points), folder / BOX
     points -= {"gw2-out"} if setting.gateway.is_asked else set()  # its connection cannot be joined with the client's
     both_ways = any(one.setting.transfer.both_ways for one in flows.of(setting))
@@ -80,17 +80,19 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
         if points.issuperset(TUNNEL_POINTS):
             _write_tunnel(setting, folder, ledger)
     elif setting.gateway.kind == "none" and {"snd", "rcv"} <= points:
-        told = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
+        options = ["--box", str(record), "--late-from", f"{_late_ns(setting.path)}ns"] if record.exists() else []
         path_line.write(setting, folder, record)
-        told += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(*_first_pairs(setting))) else []
-        told += ["--outages", ",".join(spans)] if (spans := outage_spans(folder)) else []
+        options += ["--ruled-out", ",".join(impossible)] if (impossible := ruled_out(*_first_pairs(setting))) else []
+        options += ["--outages", ",".join(spans)] if (spans := outage_spans(folder)) else []
         line = folder / path_line.TABLE
-        _join(folder, "snd", "rcv", folder, ledger, [*told, "--line", str(line), *known])
+        _join(folder, "snd", "rcv", folder, ledger, [*options, "--line", str(line), *known])
         if both_ways:
             back = folder / REVERSE / path_line.TABLE
             back.parent.mkdir(exist_ok=True)
             write_json(back, path_line.turned(read_json(line) or {}))
-            _join(folder, "rcv", "snd", back.parent, ledger, [*told, "--line", str(back), *known, "--sender-accepted"])
+            _join(
+                folder, "rcv", "snd", back.parent, ledger, [*options, "--line", str(back), *known, "--sender-accepted"]
+            )
     if record.exists():
         import pktlogger  # imported here because it imports pyarrow, which a trial in virtual time should not wait for
 
@@ -151,7 +153,7 @@ def _join_legs(
     legs: tuple[tuple[str, str], tuple[str, str]],
     target: Path,
     ledger: Ledger,
-    told: Sequence[str],
+    options: Sequence[str],
     *,
     back: bool = False,
 ) -> None:
@@ -160,27 +162,27 @@ def _join_legs(
     connections."""
     (near, far), whose = legs, ["--sender-accepted"] if back else []
     if set(near) <= points:
-        _join(folder, *near, target, ledger, [*told, *whose, *gateways(0, 2)])
+        _join(folder, *near, target, ledger, [*options, *whose, *gateways(0, 2)])
     if set(far) <= points:
         _join(folder, *far, target / SERVER, ledger, [*whose, *gateways(1, 2)])
     if {*near, *far} <= points:
         write_through(target)
 
 
-def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, told: Sequence[str] = ()) -> None:
+def _join(folder: Path, sender: str, receiver: str, target: Path, ledger: Ledger, options: Sequence[str] = ()) -> None:
     """Analyses a trial's captures at both ends of a connection; see `join`. The points of a trial have one clock."""
     files = [folder / "capture" / f"{point}.pcapng" for point in (sender, receiver)]
     work, log = folder / "analysis", folder / "log" / f"analyse-{sender}.stderr"
-    join(files, target, work, log, ledger, ["--clock", "same", *told])
+    join(files, target, work, log, ledger, ["--clock", "same", *options])
 
 
-def join(files: Sequence[Path], target: Path, work: Path, log: Path, ledger: Ledger, told: Sequence[str]) -> None:
-    """Analyses captures, the sender's first: tables and summary.json in ``target``. ``told``: options that say what is
+def join(files: Sequence[Path], target: Path, work: Path, log: Path, ledger: Ledger, options: Sequence[str]) -> None:
+    """Analyses captures, the sender's first: tables and summary.json in ``target``. ``options``: those that say what is
     known from elsewhere. ``work``: a temporary folder, which must not exist yet."""
     import pktlogger
 
     ends = (f"--{end}" for end in ENDS)
-    argv = ["analyse", *itertools.chain(*zip(ends, map(str, files), strict=False)), *told]
+    argv = ["analyse", *itertools.chain(*zip(ends, map(str, files), strict=False)), *options]
     with worked(argv, work, log, ledger):
         target.mkdir(parents=True, exist_ok=True)
         pktlogger.analysis_to_parquet(work, target)
@@ -196,8 +198,8 @@ def write_through(folder: Path) -> None:
     found = pktlogger.through(pktlogger.read_analysis(folder), pktlogger.read_analysis(folder / SERVER))
     parquet.write_table(found.passes, folder / "passes.parquet", compression="zstd")
     parquet.write_table(found.limits, folder / "whole-limits.parquet", compression="zstd")
-    told = {"v": 1, "limit_causes": found.limit_causes, "flows": found.flows}
-    (folder / THROUGH).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    document = {"v": 1, "limit_causes": found.limit_causes, "flows": found.flows}
+    (folder / THROUGH).write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
 def _write_tunnel(setting: Scenario, folder: Path, ledger: Ledger) -> None:

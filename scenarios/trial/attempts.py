@@ -66,12 +66,12 @@ def whole(final: Path, ledger: Ledger | None = None) -> Iterator[Path]:
 def listed(run_dir: Path) -> list[dict[str, Any]]:
     """The superseded attempts for manifest.json, an object each: trial, attempt, path in the run, state, reasons,
     causes."""
-    found = []
+    attempts = []
     for folder in folders(run_dir):
         status = read_json(folder / "status.json") or {"state": "failed", "verdict": verdicts.of_trial([])}
         trial, attempt = _number(folder)
         verdict = status["verdict"]
-        found.append(
+        attempts.append(
             {
                 "trial": trial,
                 "attempt": attempt,
@@ -81,7 +81,7 @@ def listed(run_dir: Path) -> list[dict[str, Any]]:
                 "causes": verdict.get("causes") or [],
             }
         )
-    return found
+    return attempts
 
 
 def lines(superseded: list[dict[str, Any]]) -> list[str]:

@@ -71,8 +71,8 @@ class Beside:
                 return None
         self.in_a_row = 0
         ran = {role: {key: end[role][key] for key in ("congestion", "tcp_info")} for role in ("sender", "receiver")}
-        told = [[side["congestion"], *(side["tcp_info"].get(key) for key in _TOLD)] for side in ran.values()]
-        self.ran.setdefault(str(told), ran)
+        setup = [[side["congestion"], *(side["tcp_info"].get(key) for key in _TOLD)] for side in ran.values()]
+        self.ran.setdefault(str(setup), ran)
         return int(end["summary"]["elapsed_ns"])
 
     def ended(self, timeout_s: float) -> dict[str, Any]:

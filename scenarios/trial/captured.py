@@ -63,8 +63,8 @@ def behind_gateways(own: Iterable[int], client: dict[str, Any], server: dict[str
 def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone: bool) -> Captured:
     """``end``: the sender's last object. ``behind_gateway``: the sender's connections end at a gateway."""
     summary = read_json(folder / "summary.json") or {}
-    own = numbers(summary, end, alone=alone)
-    flows = [flow_of(summary, number) for number in own]
+    connections = numbers(summary, end, alone=alone)
+    flows = [flow_of(summary, number) for number in connections]
     if not flows:
         return NOTHING
     stopped, limits = flows[0].get("stopped_share"), [flow.get("limits_ns") for flow in flows]
@@ -72,13 +72,13 @@ def of_flow(folder: Path, end: Mapping[str, Any], *, behind_gateway: bool, alone
     again = sum(int(flow.get("retransmitted") or 0) for flow in flows)
     if behind_gateway:
         through = (read_json(folder / THROUGH) or {}).get("flows") or []
-        limits = [_through(through, number).get("limits_ns") for number in own]
-        verdict = _most([_through(through, number).get("verdict_ns") for number in own])
+        limits = [_through(through, number).get("limits_ns") for number in connections]
+        verdict = _most([_through(through, number).get("verdict_ns") for number in connections])
         server = read_json(folder / SERVER / "summary.json") or {}
-        flows += [flow_of(server, _through(through, number).get("far_flow", -1)) for number in own]
+        flows += [flow_of(server, _through(through, number).get("far_flow", -1)) for number in connections]
     causes, seen = ([flow.get(key) for flow in flows] for key in ("losses_by_cause", "losses_seen"))
     marks = [{name: flow[name] for name in MARKS if flow.get(name) is not None} or None for flow in flows]
-    return Captured(tuple(own), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks), verdict, again)
+    return Captured(tuple(connections), stopped, _sum(limits), _sum(causes), _sum(seen), _sum(marks), verdict, again)
 
 
 def _verdict(flows: list[dict[str, Any]]) -> tuple[str, float | None] | None:

@@ -209,19 +209,19 @@ def write(folder: Path) -> None:
     sides = _sides(t_in, t_out, octets, near, far, path_ns) if near and far and flow.size else None
     times = (near.t_ns if near else None, far.t_ns if far else None)
     missed = _missed(folder) if tunnel.exists() and len(paths) == 1 else None  # another box has no record
-    found = {}
+    dwells = {}
     for one in np.unique(flow):
         own = flow == one
         carried = None if sides is None else (t_out - sides[0][SIDES.index("far")] - sides[1])[own]
-        found[str(one)] = of_flow(t_in[own], t_out[own], *times, path_ns, missed, carried, round_ns)
+        dwells[str(one)] = of_flow(t_in[own], t_out[own], *times, path_ns, missed, carried, round_ns)
         if sides:
             each, error_ns = sides
-            found[str(one)] |= {"dwell_error": error_ns} | {
+            dwells[str(one)] |= {"dwell_error": error_ns} | {
                 f"{side}_dwell_{name}": value
                 for row, side in enumerate(SIDES)
                 for name, value in _percentiles(each[row][own]).items()
             }
-    write_json(folder / TABLE, {"v": VERSION, "stall_ns": STALL_NS, "flows": found})
+    write_json(folder / TABLE, {"v": VERSION, "stall_ns": STALL_NS, "flows": dwells})
 
 
 def _tunnel(table: pa.Table) -> tuple[Tunnel | None, Tunnel | None]:
@@ -245,7 +245,7 @@ def _packets(t_ns: I64, octets: I64, parts: I64) -> Tunnel:
 def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
     """The columns of a flow: dwell of its connection with the most data, stalls of all its connections."""
     flows = (read_json(folder / TABLE) or {}).get("flows") or {}
-    found = [flows[str(number)] for number in own if str(number) in flows]
+    dwells = [flows[str(number)] for number in own if str(number) in flows]
     names = [
         *(f"dwell_{name}_ns" for name in PERCENTILES),
         "stalls",
@@ -254,15 +254,15 @@ def columns(folder: Path, own: Iterable[int]) -> dict[str, int | None]:
         *(f"dwell_{side}_{name}_ns" for side in SIDES for name in PERCENTILES),
         "dwell_error_ns",
     ]
-    if not found:
+    if not dwells:
         return dict.fromkeys(names)
-    told: dict[str, int | None] = {f"dwell_{name}_ns": found[0][name] for name in PERCENTILES}
-    told["stalls"] = sum(one["stalls"] for one in found)
-    known = all(one[SIDES[0]] is not None for one in found)
+    values: dict[str, int | None] = {f"dwell_{name}_ns": dwells[0][name] for name in PERCENTILES}
+    values["stalls"] = sum(one["stalls"] for one in dwells)
+    known = all(one[SIDES[0]] is not None for one in dwells)
     for side in SIDES:
-        told[f"stalls_{side}"] = sum(one[side] for one in found) if known else None
-        told[f"stall_{side}_max_ns"] = max(one[f"{side}_max_ns"] for one in found) if known else None
+        values[f"stalls_{side}"] = sum(one[side] for one in dwells) if known else None
+        values[f"stall_{side}_max_ns"] = max(one[f"{side}_max_ns"] for one in dwells) if known else None
         for name in PERCENTILES:  # None where the sides cannot be estimated, and in files of earlier versions
-            told[f"dwell_{side}_{name}_ns"] = found[0].get(f"{side}_dwell_{name}")
-    told["dwell_error_ns"] = found[0].get("dwell_error")
-    return told
+            values[f"dwell_{side}_{name}_ns"] = dwells[0].get(f"{side}_dwell_{name}")
+    values["dwell_error_ns"] = dwells[0].get("dwell_error")
+    return values

@@ -63,11 +63,11 @@ class Site:
 def sites(setting: Scenario) -> list[Site]:
     """All gateways of a setting. In the host model each pair has its own, in its hosts."""
     known = flows.of(setting)
-    found: dict[int, list[int]] = {}
+    pairs_at: dict[int, list[int]] = {}
     for pair in flows.pairs(setting):
         gateway = flows.gateway_of(setting, pair)
         if gateway.kind != "none":
-            found.setdefault(leader(setting, pair) if gateway.has_nodes else pair, []).append(pair)
+            pairs_at.setdefault(leader(setting, pair) if gateway.has_nodes else pair, []).append(pair)
     return [
         Site(
             setting.model_copy(update={"gateway": flows.gateway_of(setting, first)}),
@@ -75,7 +75,7 @@ def sites(setting: Scenario) -> list[Site]:
             gateway_names(first) if flows.gateway_of(setting, first).has_nodes else host_names(first),
             tuple((one.number, one.pair) for one in known if one.pair in pairs),
         )
-        for first, pairs in found.items()
+        for first, pairs in pairs_at.items()
     ]
 
 
@@ -146,14 +146,14 @@ class Running:
     def stop(self) -> dict[str, Any]:
         """Ends them all. Returns the content of gateway.json: the report on the gateways of the first pair of hosts
         that has some, and under ``others`` those of each other pair by its number; empty without gateways."""
-        told = {pair.site.pairs[0]: pair.stop() for pair in self.pairs}
-        if not told:
+        states = {pair.site.pairs[0]: pair.stop() for pair in self.pairs}
+        if not states:
             return {}
-        first = min(told)
-        others = {str(number): found for number, found in told.items() if number != first}
+        first = min(states)
+        others = {str(number): found for number, found in states.items() if number != first}
         behind = {str(one): pair.site.pairs[0] for pair in self.pairs for one in pair.site.pairs}
         more = {"pair": first, "behind": behind, "others": others} if len(behind) > 1 or first > 1 else {}
-        return told[first] | more
+        return states[first] | more
 
 
 @contextlib.contextmanager

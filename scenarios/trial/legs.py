@@ -92,15 +92,15 @@ def of_captures(legs: Sequence[Leg]) -> dict[str, Any]:
 
 
 def _account(
-    analyses: Sequence[pktlogger.Analysis], names: Sequence[Sequence[str]], own: Sequence[int] = ()
+    analyses: Sequence[pktlogger.Analysis], names: Sequence[Sequence[str]], flow_numbers: Sequence[int] = ()
 ) -> dict[str, Any]:
-    """``own``: the transfer's connections in the first leg; if empty, the connection with the most data."""
+    """``flow_numbers``: the transfer's connections in the first leg; if empty, the connection with the most data."""
     import pktlogger
 
     try:
-        found = pktlogger.legs(analyses, next(iter(own), None))
+        found = pktlogger.legs(analyses, next(iter(flow_numbers), None))
     except ValueError as error:
         raise UsageError(f"{error}: {'; '.join(' to '.join(leg) for leg in names)}") from error
     for leg, (sender, receiver) in zip(found["legs"], names, strict=True):
         leg |= {"from": sender, "to": receiver}
-    return found | {"tunnel": None, "streams": max(len(own), 1), "alone": None}
+    return found | {"tunnel": None, "streams": max(len(flow_numbers), 1), "alone": None}

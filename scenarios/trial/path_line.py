@@ -43,22 +43,22 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int, ow
     """The line of a path between two hosts, from the sender's to the receiver's first. ``began_ns``: time 0 of the
     box's clock, by the captures' clock; ``own_began_ns``: the same for the box of the pair's own path."""
     recorded = (record or {}).get("line")
-    found = recorded or {way: of_path(setting.path, way, began_ns) for way in WAYS}
+    lines = recorded or {way: of_path(setting.path, way, began_ns) for way in WAYS}
     nic, hops = setting.path.nic_rate or math.inf, setting.topology.hops or 1
-    in_front = {"ab": any(nic < _number(step["rate_bps"]) for step in found["ab"]), "ba": False}
-    for step in found["ab"]:
+    in_front = {"ab": any(nic < _number(step["rate_bps"]) for step in lines["ab"]), "ba": False}
+    for step in lines["ab"]:
         step["rate_bps"] = _finite(min(nic, _number(step["rate_bps"])))
     paths, slowest = [setting.path], {way: [setting.path] for way in WAYS}
     if own := flows.own_path(setting, 1):
         paths.append(own)
         for way in WAYS:
             other = of_path(own, way, own_began_ns)
-            slower = _slower(found[way], other), _slower(other, found[way])
+            slower = _slower(lines[way], other), _slower(other, lines[way])
             slowest[way] = [path for path, others in zip(paths, reversed(slower), strict=True) if not all(others)]
             in_front[way] |= way == "ab" and any(slower[1])
-            found[way] = _joined(found[way], other)
+            lines[way] = _joined(lines[way], other)
     for way in WAYS:
-        for step in found[way]:
+        for step in lines[way]:
             step["queues_behind"] = step["queues_behind"] or hops > 1
     cpu = setting.cpu
     hosts_bps = cpu.rate if cpu.rate and cpu.of in ("hosts", "all") else None
@@ -68,7 +68,7 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int, ow
         "policer": {way: _policer(paths, way) for way in WAYS},
         "marker": {way: _marker(paths, way) for way in WAYS},
     }
-    return {"v": 1, **{way: found[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
+    return {"v": 1, **{way: lines[way] for way in WAYS}, "hosts_bps": hosts_bps, **answers}
 
 
 def _at_each(steps: Sequence[Step], others: Sequence[Step]) -> list[tuple[int, Step, Step]]:

@@ -61,26 +61,26 @@ def names(count: int) -> list[str]:
     return ["end"] if count == 1 else ["snd", *(f"mid{number}" for number in range(1, count - 1)), "rcv"]
 
 
-def digest(folder: Path, points: Sequence[Point], told: Sequence[str], ledger: Ledger) -> Found:
-    """Writes the tables of a trial. LfpError when no two points have a connection in common. ``told``: options of
+def digest(folder: Path, points: Sequence[Point], options: Sequence[str], ledger: Ledger) -> Found:
+    """Writes the tables of a trial. LfpError when no two points have a connection in common. ``options``: those of
     ``pktlogger analyse``."""
-    found, work = Found(), _Work(folder, points, told, ledger)
+    digested, work = Found(), _Work(folder, points, options, ledger)
     if len(points) < 3:
-        _join(work, found, 0, len(points) - 1, ".")
-        found.legs = [Leg(0, 1, ".")] if len(points) == 2 else []
+        _join(work, digested, 0, len(points) - 1, ".")
+        digested.legs = [Leg(0, 1, ".")] if len(points) == 2 else []
     else:
-        _join_neighbours(work, found)
-        connections = _connections(found.legs)
-        _name_gateways(work, found, connections)
-        _join_whole(work, found, connections[0], ".", analysis.gateways(0, len(connections)))
+        _join_neighbours(work, digested)
+        connections = _connections(digested.legs)
+        _name_gateways(work, digested, connections)
+        _join_whole(work, digested, connections[0], ".", analysis.gateways(0, len(connections)))
         if len(connections) > 1:
-            _join_whole(work, found, connections[-1], SERVER, analysis.gateways(1, 2))
-            _onto_first_clock(folder, found.legs, connections[-1][0])
+            _join_whole(work, digested, connections[-1], SERVER, analysis.gateways(1, 2))
+            _onto_first_clock(folder, digested.legs, connections[-1][0])
         if len(connections) == 2:
             analysis.write_through(folder)
-    rows = [{"from": points[leg.near].name, "to": points[leg.far].name, "number": leg.near} for leg in found.legs]
+    rows = [{"from": points[leg.near].name, "to": points[leg.far].name, "number": leg.near} for leg in digested.legs]
     write_json(folder / f"{LEGS}.json", {"v": 1, "legs": rows})
-    return found
+    return digested
 
 
 def legs(folder: Path) -> list[tuple[Path, str, str]]:
@@ -98,7 +98,7 @@ def legs(folder: Path) -> list[tuple[Path, str, str]]:
 class _Work:
     folder: Path
     points: Sequence[Point]
-    told: Sequence[str]
+    options: Sequence[str]
     ledger: Ledger
 
 
@@ -108,7 +108,7 @@ def _join(work: _Work, legs_found: Found, near: int, far: int, target: str) -> N
     log = work.folder / "log" / f"analyse-{ends[0].name}-{ends[-1].name}.stderr"
     try:
         analysis.join(
-            [end.file for end in ends], work.folder / target, work.folder / "analysis", log, work.ledger, work.told
+            [end.file for end in ends], work.folder / target, work.folder / "analysis", log, work.ledger, work.options
         )
     except ToolError as error:
         raise ToolError(_by_name(str(error), work.points), error.status) from None
@@ -126,17 +126,17 @@ def _by_name(text: str, points: Sequence[Point]) -> str:
     return text.replace("pktlogger analyse: ", "").replace("pktlogger: ", "")
 
 
-def _join_neighbours(work: _Work, found: Found) -> None:
+def _join_neighbours(work: _Work, digested: Found) -> None:
     for near, far in pairwise(range(len(work.points))):
         try:
-            _join(work, found, near, far, f"{LEGS}/{near}")
-            found.legs.append(Leg(near, far, f"{LEGS}/{near}"))
+            _join(work, digested, near, far, f"{LEGS}/{near}")
+            digested.legs.append(Leg(near, far, f"{LEGS}/{near}"))
         except ToolError as error:
             if error.status != EXIT_FAILED:
                 raise
-            found.apart.append((work.points[near].name, work.points[far].name, str(error)))
-    if not found.legs:
-        raise ToolError("; ".join(f"{near} and {far}: {why}" for near, far, why in found.apart))
+            digested.apart.append((work.points[near].name, work.points[far].name, str(error)))
+    if not digested.legs:
+        raise ToolError("; ".join(f"{near} and {far}: {why}" for near, far, why in digested.apart))
 
 
 def _connections(legs: Sequence[Leg]) -> list[list[Leg]]:
@@ -154,17 +154,17 @@ def _name_gateways(work: _Work, found: Found, connections: Sequence[Sequence[Leg
     """Analyses the legs of connections that begin or end at a gateway once more, because only now the gateways are
     known."""
     for number, legs in enumerate(connections):
-        if told := analysis.gateways(number, len(connections)):
+        if options := analysis.gateways(number, len(connections)):
             for leg in legs:
-                _join(replace(work, told=[*work.told, *told]), found, leg.near, leg.far, leg.path)
+                _join(replace(work, options=[*work.options, *options]), found, leg.near, leg.far, leg.path)
 
 
-def _join_whole(work: _Work, found: Found, legs: Sequence[Leg], target: str, told: Sequence[str]) -> None:
+def _join_whole(work: _Work, found: Found, legs: Sequence[Leg], target: str, options: Sequence[str]) -> None:
     """Analyses a connection from its first point to its last one."""
     if len(legs) == 1:
         shutil.copytree(work.folder / legs[0].path, work.folder / target, dirs_exist_ok=True)
         return
-    _join(replace(work, told=[*work.told, *told]), found, legs[0].near, legs[-1].far, target)
+    _join(replace(work, options=[*work.options, *options]), found, legs[0].near, legs[-1].far, target)
 
 
 def _onto_first_clock(folder: Path, legs: Sequence[Leg], behind: Leg) -> None:

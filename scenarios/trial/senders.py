@@ -32,7 +32,7 @@ _MORE = (
 
 
 @contextmanager
-def told(setting: Scenario, folder: Path) -> Iterator[list[str]]:
+def analysis_options(setting: Scenario, folder: Path) -> Iterator[list[str]]:
     """The options. A file that they name exists inside the block."""
     options, samples = ["--always-data"] if always_have_data(setting) else [], folder / "queued.csv"
     if options and (opening := _opening_bytes(setting, folder)) > _LEAST_OPENING:
@@ -102,7 +102,7 @@ def _window_fixed(one: flows.One, end: dict[str, Any]) -> int:
     return 0 if behind else int((end.get("receiver") or {}).get("window_granted_bytes") or 0)
 
 
-def _table(file: Path, sender: dict[str, Any], one: flows.One, window_fixed: int) -> Iterator[pa.Table]:
+def _table(file: Path, sender: dict[str, Any], flow: flows.One, window_fixed: int) -> Iterator[pa.Table]:
     """The samples of one flow under pktlogger's names, with times in CLOCK_REALTIME. Nothing where they lack a needed
     field."""
     import numpy as np
@@ -120,14 +120,14 @@ def _table(file: Path, sender: dict[str, Any], one: flows.One, window_fixed: int
         return
     offset_ns = int(sender["t0_realtime_ns"]) - int(sender["t0_monotonic_ns"])
     numbers, place = np.unique(stream[known], return_inverse=True)
-    own = [_of_stream(rows[number], sender, one) for number in numbers.tolist()]
+    own = [_of_stream(rows[number], sender, flow) for number in numbers.tolist()]
     yield pa.table(
         {
             "t_ns": t_ns[known] + offset_ns,
             **{name: np.asarray([row[name] for row in own])[place] for name in own[0]},
             **{name: table[name].to_numpy()[known] for name in ("notsent_bytes", *more)},
-            "always_data": np.full(place.size, int(_always(one))),
-            "transfer": np.full(place.size, one.number + 1),
+            "always_data": np.full(place.size, int(_always(flow))),
+            "transfer": np.full(place.size, flow.number + 1),
             "window_fixed_bytes": np.full(place.size, window_fixed),
         }
     )

@@ -87,7 +87,7 @@ def _turned(params: Mapping[str, Any]) -> dict[str, Any]:
     return turned if params.get("change") in (None, "none") else turned | {"rate_trace": "unknown"}
 
 
-def told(folder: Path) -> dict[str, dict[str, Any]]:
+def columns(folder: Path) -> dict[str, dict[str, Any]]:
     """The columns of what flows share, by flow; empty with one flow. `write` stores them in the table's metadata,
     because computing them from a large capture takes long."""
     file = folder / f"{FLOWS}.parquet"

@@ -85,20 +85,22 @@ def run_trial(
         write_json(folder / "params.json", params.of(trial))
         before = programs.hashes(trial.setting) if digested else None  # a guest's host reads them
         try:
-            found, status["witness"], status["asked"] = _measure(net, trial, folder, scratch, ledger, back_end, watched)
+            measured, status["witness"], status["asked"] = _measure(
+                net, trial, folder, scratch, ledger, back_end, watched
+            )
             if digested:
                 digest(trial, folder, ledger)
         except LfpError as error:
             if error.status != EXIT_FAILED:
                 raise
             status |= {"state": "failed", "error": str(error)}
-            found = [verdicts.FAILED]
+            measured = [verdicts.FAILED]
             if digested:
                 digest_failed(trial, folder, ledger)
         status["ended_realtime_ns"] = time.time_ns()
         if before is not None:
             status["programs"] = programs.after(before, trial.setting)
-        status["verdict"] = verdicts.of_trial(found)
+        status["verdict"] = verdicts.of_trial(measured)
         if digested and status["state"] == "done":
             compare_syns(trial, folder, status)
         write_json(folder / "status.json", status)
@@ -113,7 +115,7 @@ def digest(trial: Trial, folder: Path, ledger: Ledger) -> None:
         back = transfers.folder_of(folder / captured.REVERSE, one) / "tcp_info.parquet"
         _digest_samples(transfers.samples_back(folder, one), back)
     try:
-        with senders.told(trial.setting, folder) as known:
+        with senders.analysis_options(trial.setting, folder) as known:
             analysis.analyse(trial.setting, folder, ledger, known)
     finally:  # these use the captures' tables where there are any, otherwise the tools' counts
         sharing.write(folder)

@@ -144,7 +144,7 @@ def _wait(running: list[Running], digests: Digests) -> None:
 
 def _start(
     image: Path,
-    one: Trial,
+    planned: Trial,
     run_dir: Path,
     ledger: Ledger,
     box: str,
@@ -156,22 +156,22 @@ def _start(
 ) -> Running:
     stack = everything.enter_context(ExitStack())
     with _full_disk_said(run_dir):
-        share = stack.enter_context(_working_folder(run_dir, one.number, ledger))
-        setting = boxes.settled(one, box)
-        back_end = boxes.choose(one, box)
+        share = stack.enter_context(_working_folder(run_dir, planned.number, ledger))
+        setting = boxes.settled(planned, box)
+        back_end = boxes.choose(planned, box)
         job: dict[str, Any] = {"trial": setting, "box": back_end}
         job["super_bytes"] = boxes.super_packets(setting) if back_end == "netem" else (0, 0)
-        seed = randomness.guest_seed(one)
+        seed = randomness.guest_seed(planned)
         written = share / waits.FILE if with_waits else None
-        guest = Guest(image, share, memory.guest_bytes(one.setting), seed, job, alone=alone, waits=written)
+        guest = Guest(image, share, memory.guest_bytes(planned.setting), seed, job, alone=alone, waits=written)
         ledger.add_directory(guest.folder)
         stack.callback(ledger.drop_directory, guest.folder)
         stack.enter_context(guest)
-    ledger.add_process(guest.pid, f"guest of trial {one.number}")
+    ledger.add_process(guest.pid, f"guest of trial {planned.number}")
     stack.callback(ledger.drop_process, guest.pid)
-    under_way = UnderWay(one, factor * cost.wall_s(one, box))
-    ran = programs.hashes(one.setting)
-    return Running(one, setting, guest, stack, time.monotonic(), time.time_ns(), under_way, programs=ran)
+    under_way = UnderWay(planned, factor * cost.wall_s(planned, box))
+    ran = programs.hashes(planned.setting)
+    return Running(planned, setting, guest, stack, time.monotonic(), time.time_ns(), under_way, programs=ran)
 
 
 @contextmanager

@@ -89,7 +89,7 @@ def tasks(records: Records) -> list[Task]:
     runs, made = _counts(switches["task"]), _counts(calls["task"])
     last_ns = dict(zip(records["task"].tolist(), records["now_ns"].tolist(), strict=True))
     began_ns = int(records["now_ns"][0])
-    found = [
+    heard = [
         Task(
             number,
             names.get(number, b"?").decode(errors="replace"),
@@ -101,7 +101,7 @@ def tasks(records: Records) -> list[Task]:
         for number in sorted(last_ns)
         if number != _NOBODY
     ]
-    return sorted(found, key=lambda task: -task.calls)
+    return sorted(heard, key=lambda task: -task.calls)
 
 
 def _switches(records: Records) -> Records:

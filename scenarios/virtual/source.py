@@ -91,18 +91,20 @@ def _fetch(package: str, suite: str) -> None:
 def download(package: str, suite: str, folder: Path) -> Path:
     """Puts a package of Debian's suite into the folder, and returns its file. The folder keeps the suite's lists for
     the next package of that suite. OSError or SubprocessError when that fails."""
-    lists, own = folder / "lists", folder / "own.list"
+    lists, sources_list = folder / "lists", folder / "own.list"
     options = {
-        "Dir::Etc::sourcelist": own,
+        "Dir::Etc::sourcelist": sources_list,
         "Dir::Etc::sourceparts": "/dev/null",
         "Dir::State::lists": lists,
         "Dir::Cache": folder,
         "APT::Sandbox::User": "root",
     }
     apt = ["apt-get", "-qq", *(word for name, value in options.items() for word in ("-o", f"{name}={value}"))]
-    if not own.exists():
+    if not sources_list.exists():
         lists.mkdir()
-        own.write_text(f"deb [signed-by={_KEYRING}] http://deb.debian.org/debian {suite} main\n", encoding="utf-8")
+        sources_list.write_text(
+            f"deb [signed-by={_KEYRING}] http://deb.debian.org/debian {suite} main\n", encoding="utf-8"
+        )
         _run([*apt, "update"], str(folder))
     _run([*apt, "download", package], str(folder))
     (file,) = folder.glob(f"{package}_*.deb")

@@ -35,7 +35,7 @@ def setting(folder: Path, transfer: str) -> Scenario:
     ],
 )
 def test_bulk_transfers_always_have_data(tmp_path: Path, transfer: str, always: bool) -> None:
-    with senders.told(setting(tmp_path, transfer), tmp_path) as options:
+    with senders.analysis_options(setting(tmp_path, transfer), tmp_path) as options:
         assert options == (["--always-data"] if always else [])
 
 
@@ -48,10 +48,10 @@ def test_the_opening_of_a_window_is_the_longest_stream_of_any_flow(tmp_path: Pat
     }
     (tmp_path / "transfer.json").write_text(json.dumps(ends))
     both = setting(tmp_path, '[transfer]\nduration = "1s"\nwindow = "64KB"\n[flow.late]\nstart = "1s"')
-    with senders.told(both, tmp_path) as options:
+    with senders.analysis_options(both, tmp_path) as options:
         assert options == ["--always-data", "--opening", "90000B"]
     paced = setting(tmp_path, '[transfer]\nduration = "1s"\nwindow = "64KB"\npace = "1Mbit"')
-    with senders.told(paced, tmp_path) as options:
+    with senders.analysis_options(paced, tmp_path) as options:
         assert options == []
 
 
@@ -67,7 +67,7 @@ def test_samples_of_each_stream_get_its_ports_and_the_captures_clock(tmp_path: P
     (tmp_path / "transfer.json").write_text(json.dumps({"sender": sender, "receiver": {"window_granted_bytes": 65536}}))
     table = pa.table({"t_ns": [110, 120, 130], "stream": [0, 1, 2], "notsent_bytes": [0, 1448, 7]})
     parquet.write_table(table, tmp_path / "tcp_info.parquet")
-    with senders.told(setting(tmp_path, '[transfer]\nduration = "1s"'), tmp_path) as options:
+    with senders.analysis_options(setting(tmp_path, '[transfer]\nduration = "1s"'), tmp_path) as options:
         assert options[:2] == ["--always-data", "--samples"]
         text = Path(options[2]).read_text()
     head, *rows = text.splitlines()
@@ -101,7 +101,7 @@ def test_what_newer_kernels_and_tools_sample_is_passed_on_of_both_ends(tmp_path:
     back = pa.table({"t_ns": [120], "stream": [0], "notsent_bytes": [1448], **{name: [2] for name in more}})
     parquet.write_table(back, tmp_path / "reverse" / "tcp_info.parquet")
     exchange = '[transfer]\nrequest = "100B"\nresponse = "1KB"\nduration = "1s"'
-    with senders.told(setting(tmp_path, exchange), tmp_path) as options:
+    with senders.analysis_options(setting(tmp_path, exchange), tmp_path) as options:
         text = Path(options[1]).read_text()
     assert text.splitlines() == [
         "t_ns,local_port,remote_port,written_ns,congestion,notsent_bytes,queued_bytes,sndbuf_bytes,total_rto,"
@@ -131,7 +131,7 @@ def test_a_flow_that_is_paced_leaves_another_its_data(tmp_path: Path) -> None:
         table = pa.table({"t_ns": [10], "stream": [0], "notsent_bytes": [0]})
         parquet.write_table(table, folder / "tcp_info.parquet")
     both = setting(tmp_path, '[transfer]\nduration = "1s"\n[flow.slow]\npace = "1Mbit"')
-    with senders.told(both, tmp_path) as options:
+    with senders.analysis_options(both, tmp_path) as options:
         assert options[0] == "--samples"
         _, *rows = Path(options[1]).read_text().splitlines()
     assert rows == ["10,40000,5010,0,,0,1,1,0", "10,40001,5010,0,,0,0,2,0"]
