@@ -82,7 +82,7 @@ def test_compare_and_history_open_it(run: Path, capsys: pytest.CaptureFixture[st
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTrials:
-    monkeypatch.setattr(checks, "require", lambda tools, virtual: None)
+    monkeypatch.setattr(checks, "require", lambda tools, settings, virtual: None)
     monkeypatch.setattr(plugins, "after_run", lambda run_dir: [])
     trials = FakeTrials(monkeypatch, tmp_path)
     trials.rate = lambda one: 12.1e6 + one.number

@@ -14,7 +14,7 @@ from scenarios.run import checks, plugins, runner
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTrials:
-    monkeypatch.setattr(checks, "require", lambda tools, virtual: None)
+    monkeypatch.setattr(checks, "require", lambda tools, settings, virtual: None)
     monkeypatch.setattr(plugins, "after_run", lambda run_dir: [])
     monkeypatch.chdir(tmp_path)
     Path("tiny.toml").write_text(TINY)

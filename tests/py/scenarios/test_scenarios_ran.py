@@ -41,7 +41,7 @@ def plan(near: str = "$gateway --to $far") -> Plan:
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTrials:
-    monkeypatch.setattr(checks, "require", lambda tools, virtual: None)
+    monkeypatch.setattr(checks, "require", lambda tools, settings, virtual: None)
     monkeypatch.setattr(plugins, "after_run", lambda run_dir: [])
     monkeypatch.chdir(tmp_path)
     Path("tiny.toml").write_text(TINY + GATEWAY)

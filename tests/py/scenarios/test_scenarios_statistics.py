@@ -88,7 +88,7 @@ def test_a_run_stops_repeating_settings_that_are_known_well_enough(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Trials 0, 4, 8, … have one rate; those of the second window scatter by a third."""
-    monkeypatch.setattr(checks, "require", lambda tools, virtual: None)
+    monkeypatch.setattr(checks, "require", lambda tools, settings, virtual: None)
     monkeypatch.setattr(plugins, "after_run", lambda run_dir: [])
     monkeypatch.chdir(tmp_path)
     fake = FakeTrials(monkeypatch, tmp_path)
