@@ -66,7 +66,9 @@ def command(
         run_dir = runs.find(resume, runs_dir)
         refuse_foreign(run_dir)
         found = runs.manifest(run_dir)
-        checks.require(manifest.tools(manifest.replan(found, run_dir)), virtual="virtual" in found or bool(scheduler))
+        plan = manifest.replan(found, run_dir)
+        settings = [trial.setting for trial in plan.trials]
+        checks.require(manifest.tools(plan), settings=settings, virtual="virtual" in found or bool(scheduler))
         with _running.workers_of(scheduler) as elsewhere:
             return _status(_running.finish([run_dir], out, jobs, elsewhere=elsewhere))
     if not scenarios:
