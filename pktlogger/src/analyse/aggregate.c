@@ -50,7 +50,7 @@ static int share_queue(struct pl_aggregate *a, const struct pl_tables *tables, b
     struct pl_passages passages;
     struct pl_segment part;
     const struct pl_together all = together(a);
-    int result = pl_passages_begin(&passages, tables, &all);
+    int result = pl_passages_begin(&passages, tables, &all, false);
     while (result == 0 && pl_passages_next(&passages, &part))
         if (part.t_received_ns >= 0) {
             cross(&crossings, passages.t, &part);
@@ -86,6 +86,7 @@ static void add(struct pl_transfer *whole, const struct pl_transfer *t)
     whole->signs.others_bps = fmax(whole->signs.others_bps, t->signs.others_bps - t->signs.beside_bps);
     whole->ruled_out = t->ruled_out;
     whole->silent = t->silent;
+    whole->box = t->box ? t->box : whole->box;
 }
 
 static void release(struct pl_aggregate *a)
@@ -180,9 +181,10 @@ static int adopt(struct pl_transfer *t, const struct pl_transfer *whole, const s
     t->signs.policed_rate = whole->signs.policed_rate;
     t->signs.policed_burst = whole->signs.policed_burst;
     if (pl_path_base_copy(&t->seen_base, &whole->seen_base) < 0 ||
+        pl_path_base_copy(&t->base, t->box ? &whole->base : &whole->seen_base) < 0 ||
         (t->seen_base.levels.n > 1 && pl_path_base_long_queue(t, tables) < 0))
         return -1;
-    return pl_path_base_find(t, tables, whole->service_ns);
+    return pl_path_base_of_acks(t, tables);
 }
 
 int pl_aggregate_study(struct pl_aggregate *a, struct pl_transfer *t, const struct pl_tables *tables,

@@ -33,9 +33,9 @@ static void sink(struct pl_passages *p, uint32_t at)
     }
 }
 
-int pl_passages_begin(struct pl_passages *p, const struct pl_tables *tables, const struct pl_together *of)
+int pl_passages_begin(struct pl_passages *p, const struct pl_tables *tables, const struct pl_together *of, bool rows)
 {
-    *p = (struct pl_passages){.tables = tables, .t = of->transfers[0]};
+    *p = (struct pl_passages){.tables = tables, .rows = rows, .t = of->transfers[0]};
     if (of->n == 1)
         return 0;
     p->next = calloc(of->n, sizeof *p->next);
@@ -45,7 +45,7 @@ int pl_passages_begin(struct pl_passages *p, const struct pl_tables *tables, con
     for (uint32_t i = 0; i < of->n; i++) {
         p->heap[p->n] = &p->next[i];
         p->next[i] = (struct pl_next_part){.t = of->transfers[i]};
-        p->n += pl_tables_passage(tables, of->transfers[i], &p->next[i].cursor, &p->next[i].part);
+        p->n += pl_passages_read(p, of->transfers[i], &p->next[i].cursor, &p->next[i].part);
     }
     for (uint32_t i = p->n / 2; i-- > 0;)
         sink(p, i);
@@ -60,7 +60,7 @@ bool pl_passages_next_of_several(struct pl_passages *p, struct pl_segment *part)
     *part = next->part;
     p->t = next->t;
     next->cursor.row++;
-    if (!pl_tables_passage(p->tables, next->t, &next->cursor, &next->part))
+    if (!pl_passages_read(p, next->t, &next->cursor, &next->part))
         p->heap[0] = p->heap[--p->n];
     sink(p, 0);
     return true;

@@ -80,7 +80,7 @@ static int over_captures(struct pass *pass, const void *of, const struct pl_tabl
     struct pl_passages passages;
     struct pl_segment part;
     double own = pl_path_base_line(together->whole, service);
-    int result = pl_passages_begin(&passages, tables, together);
+    int result = pl_passages_begin(&passages, tables, together, false);
     while (result == 0 && pl_passages_next(&passages, &part)) {
         double work_ns = work_of(&part, service), way_ns = (double)(part.t_received_ns - part.t_sent_ns);
         const struct pl_base_part arrived = {.t_ns = part.t_sent_ns,
@@ -97,15 +97,13 @@ static int over_captures(struct pass *pass, const void *of, const struct pl_tabl
 }
 
 /* Takes the delay without the time in the box's queue, by the record. If a pacer behind the box holds packets, the rest
- * may still include a queue. */
+ * may still include a queue, in which the parts of all transfers are. */
 static int over_record(struct pass *pass, const void *of, const struct pl_tables *tables, double service)
 {
-    const struct pl_transfer *t = of;
+    struct pl_passages passages;
     struct pl_segment part;
-    uint64_t at;
-    int result = 0;
-    for (struct pl_cursor cursor = {0}; result == 0 && pl_tables_segment(tables, t, &cursor, &part, &at);
-         cursor.row++) {
+    int result = pl_passages_begin(&passages, tables, of, true);
+    while (result == 0 && pl_passages_next(&passages, &part)) {
         double work_ns = work_of(&part, service);
         int64_t elsewhere_ns = part.delay_ns - (part.t_box_exit_ns - part.t_box_in_ns);
         const struct pl_base_part arrived = {
@@ -115,6 +113,7 @@ static int over_record(struct pass *pass, const void *of, const struct pl_tables
         else
             result = take(pass, &arrived);
     }
+    pl_passages_end(&passages);
     return result;
 }
 
@@ -167,11 +166,15 @@ int pl_path_base_copy(struct pl_base *to, const struct pl_base *from)
     return result;
 }
 
-int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service)
+int pl_path_base_of_acks(struct pl_transfer *t, const struct pl_tables *tables)
 {
-    if (find(over_acks, t, tables, 0, 0, &t->ack_base) < 0)
-        return -1;
-    if (t->box && find(over_record, t, tables, service, 0, &t->base) < 0)
+    return find(over_acks, t, tables, 0, 0, &t->ack_base);
+}
+
+int pl_path_base_find(const struct pl_together *of, const struct pl_tables *tables, double service)
+{
+    struct pl_transfer *t = of->whole;
+    if (pl_path_base_of_acks(t, tables) < 0 || (t->box && find(over_record, of, tables, service, 0, &t->base) < 0))
         return -1;
     return t->base.levels.n ? 0 : pl_path_base_copy(&t->base, &t->seen_base);
 }

@@ -16,8 +16,11 @@ int pl_path_base_long_queue(struct pl_transfer *t, const struct pl_tables *table
 /* Appends the levels of a base to another one. Returns 0, or -1 without memory. */
 int pl_path_base_copy(struct pl_base *to, const struct pl_base *from);
 
-/* Finds base and ack_base, after seen_base. Returns 0, or -1 without memory. */
-int pl_path_base_find(struct pl_transfer *t, const struct pl_tables *tables, double service);
+/* Finds ack_base. Returns 0, or -1 without memory. */
+int pl_path_base_of_acks(struct pl_transfer *t, const struct pl_tables *tables);
+
+/* Finds base and ack_base of `whole`, after seen_base. Returns 0, or -1 without memory. */
+int pl_path_base_find(const struct pl_together *of, const struct pl_tables *tables, double service);
 
 /* Whether other connections of the captures share the line. */
 bool pl_path_base_shared(const struct pl_transfer *t);

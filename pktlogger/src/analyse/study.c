@@ -58,7 +58,7 @@ static int measure_service(struct pl_study *study, const struct pl_tables *table
     struct neighbours neighbours = {.bytes = 0};
     struct pl_passages passages;
     struct pl_segment part;
-    int result = pl_passages_begin(&passages, tables, &study->of) < 0 || !service ? -1 : 0;
+    int result = pl_passages_begin(&passages, tables, &study->of, false) < 0 || !service ? -1 : 0;
     while (result == 0 && pl_passages_next(&passages, &part))
         if (part.t_received_ns >= 0) {
             part.t_received_ns = pl_settled_ns(whole, &part);
@@ -92,7 +92,7 @@ static int measure_path(struct pl_study *study, const struct pl_tables *tables, 
         (measure_service(study, tables, ns_a_byte, &quickest) < 0 ||
          pl_path_base_see(&study->of, tables, *ns_a_byte) < 0))
         return -1;
-    return pl_path_base_find(whole, tables, *ns_a_byte);
+    return pl_path_base_find(&study->of, tables, *ns_a_byte);
 }
 
 /* Takes the next part in order of sending, which is of `t`, to find the queues next to lost parts and a policer. Parts
@@ -236,7 +236,7 @@ static int study_losses(struct pl_study *study, const struct pl_tables *tables, 
     struct pl_passages passages;
     struct pl_segment part;
     size_t silence = 0;
-    int result = pl_passages_begin(&passages, tables, &study->of);
+    int result = pl_passages_begin(&passages, tables, &study->of, false);
     while (result == 0 && study->of.whole->not_arrived && pl_passages_next(&passages, &part))
         result = study_part(study, policer, passages.t, &silence, &part);
     pl_passages_end(&passages);

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import heapq
+import json
 import random
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support.pktlogger_conversation import MS, join
 from support.pktlogger_frames import ACK, SYN, T0_NS, A, B, Packet, options, write_pcapng
@@ -156,3 +158,52 @@ def test_transfers_with_queues_of_their_own_are_not_taken_for_one(tmp_path: Path
         longest = max(truth for _, _, truth in losses)
         short = [queue for _, queue, truth in losses if truth < longest / 2]
         assert short and max(short) <= 2 * longest / 3, f"seed {seed}: the other flow's queue"
+
+
+def recorded(path: Line, folder: Path, lag_ns: int = MS) -> Path:
+    """The record of a box in front of the queue, in which nothing waits."""
+    rows = [packet for packet in path.sender if packet.length]
+    ends = [((A, port), (B, 5010)) for port in sorted({packet.src[1] for packet in rows})]
+    folder.mkdir()
+    columns = {
+        "number": ("<u8", list(range(len(rows)))),
+        "flow": ("<u4", [packet.src[1] - PORT for packet in rows]),
+        "seq": ("<u8", [packet.seq for packet in rows]),
+        "ack": ("<u8", [packet.ack for packet in rows]),
+        "len": ("<u4", [packet.length for packet in rows]),
+        "wire_len": ("<u4", [packet.length + 66 for packet in rows]),
+        "flags": ("<u2", [ACK for _ in rows]),
+        "t_drop_ns": ("<i8", [-1 for _ in rows]),
+    }  # fmt: skip
+    columns |= {name: ("u1", [0 for _ in rows]) for name in ("direction", "copy", "fate", "edits", "dir")}
+    columns |= {
+        f"t_{name}_ns": ("<i8", [packet.t_ns + lag_ns for packet in rows])
+        for name in ("arrival", "queue_exit", "departure", "release")
+    }
+    for name, (kind, values) in columns.items():
+        np.save(folder / f"{name}.npy", np.asarray(values, dtype=kind))
+    flows = [
+        {
+            "ip_version": 4,
+            "sides": [{"address": address, "port": port, "syn": True, "isn": 0} for address, port in pair],
+        }
+        for pair in ends
+    ]
+    (folder / "flows.json").write_text(json.dumps({"v": 1, "flows": flows}))
+    (folder / "record.json").write_text(json.dumps({"v": 1, "fates": ["sent"], "gaps": []}))
+    (folder / "columns.json").write_text(json.dumps({"v": 1, "rows": len(rows), "columns": list(columns)}))
+    return folder
+
+
+@pytest.mark.parametrize("starts_ms", [[0, 0], [0, 700]])
+def test_a_queue_behind_the_box_that_transfers_share_is_no_longer_path(starts_ms: list[int], tmp_path: Path) -> None:
+    """The record shows no wait in the box, so all of the queue is in the rest of the path. Each transfer by itself took
+    the other's packets in it for a longer path."""
+    path = ran(1, starts_ms)
+    write_pcapng(tmp_path / "s.pcapng", path.sender)
+    write_pcapng(tmp_path / "r.pcapng", path.receiver)
+    done = join(tmp_path, "analyse", "--box", recorded(path, tmp_path / "box"))
+    assert done.returncode == 0, done.stderr
+    for flow in pktlogger.read_analysis(tmp_path / "out").summary["flows"]:
+        delays = [level["delay_ns"] for level in flow["base"]["data"]]
+        assert max(delays) <= WAY_NS + 2 * PART_NS, f"flow {flow['flow']}: {delays}"
