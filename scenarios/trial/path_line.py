@@ -125,7 +125,7 @@ def _marker(paths: Sequence[PathTable], way: Literal["ab", "ba"]) -> str | None:
     """What marks packets, where anything does; None where a policer and queue management follow each other, in time
     or along the path."""
     names = {str(phase.values["aqm"]).partition(":")[0] for path in paths for phase in path.phases(way)}
-    policers = {name == policer.NAME for name in names if name != "none" or len(names) == 1}
+    policers = {name == policer.NAME for name in names - {"none"}}
     return ("policer" if policers.pop() else "aqm") if len(policers) == 1 else None
 
 

@@ -113,6 +113,7 @@ def test_a_line_says_what_marks() -> None:
         one: str | None = found["marker"]["ab"]
         return one
 
+    assert marker() is marker(change="1s rate=5Mbit") is None
     assert marker(ab_aqm="policer:rate=25Mbit,ecn=on") == "policer"
     assert marker(ab_aqm="codel:ecn=on") == marker(ab_aqm="dualpi2") == "aqm"
     assert marker(ab_aqm="policer:rate=25Mbit,ecn=on", change="1s ab_aqm=codel:ecn=on") is None
