@@ -47,6 +47,18 @@ static void guess_mss(struct pl_transfer *t, const struct pl_sizes *sent, const 
     t->mss_option = wire->with_options;
 }
 
+/* Takes the MSS at the end of the transfer from the receiver's packets, if they were shorter than the SYNs say. A sender
+ * whose `largest` packet is shorter, too, never had a full packet to send. */
+static void follow_mss(struct pl_transfer *t, const struct pl_mss_levels *levels, uint32_t largest)
+{
+    if (!t->mss || !levels->list.n || largest < t->mss)
+        return;
+    t->levels = levels;
+    uint32_t options = t->mss_option - t->mss, last = levels->list.at[levels->list.n - 1].mss_option;
+    t->mss_option = last < t->mss_option ? last : t->mss_option;
+    t->mss = pl_part_len(t->mss_option, options);
+}
+
 /* Fills in what is known of a transfer before its packets are read. */
 static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32_t sender_flow, struct pl_pair pair,
                                       unsigned dir)
@@ -83,6 +95,7 @@ static struct pl_transfer transfer_of(const struct pl_analysis *analysis, uint32
     t.mss_said = set_mss(&t, a, dir) || set_mss(&t, b, far);
     if (!t.mss_said)
         guess_mss(&t, &sender->facts.at[sender_flow].sizes[dir], &receiver->facts.at[receiver_flow].sizes[far]);
+    follow_mss(&t, &receiver->facts.at[receiver_flow].levels[far], sender->facts.at[sender_flow].sizes[dir].largest);
     t.scale_known = pl_flow_scale_known(a) || pl_flow_scale_known(b);
     if (!pl_flow_scale_known(a) && pl_flow_scaled(b))
         t.window_shift = b->side[!far].wscale;
@@ -204,6 +217,8 @@ static struct pl_transfer transfer_alone(const struct pl_analysis *analysis, int
     t.mss_said = set_mss(&t, a, dir);
     if (!t.mss_said)
         guess_mss(&t, &survey->facts.at[flow].sizes[dir], &survey->facts.at[flow].sizes[dir]);
+    if (ends == PL_RECEIVER_ALONE)
+        follow_mss(&t, &survey->facts.at[flow].levels[dir], survey->facts.at[flow].sizes[dir].largest);
     t.sender_rows = t.rows_left = pl_survey_rows(survey, flow);
     return t;
 }

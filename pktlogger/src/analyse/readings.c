@@ -38,9 +38,24 @@ static int open_source(struct source *source, const struct pl_analysis *analysis
     return 0;
 }
 
+/* Gives a packet with data the payload of its wire packets where the MSS has changed. `followed`: room for the row. */
+static const struct pl_row *follow_mss(struct pl_transfer *t, int end, const struct pl_row *row,
+                                       struct pl_row *followed)
+{
+    bool arrived = end == PL_RECEIVER || t->ends == PL_RECEIVER_ALONE;
+    if (!t->levels || !row->len || row->dir != (arrived ? t->receiver_dir : t->dir))
+        return row;
+    *followed = *row;
+    followed->part_len = arrived ? pl_mss_place_arrived(&t->place[PL_RECEIVER], t->levels, row)
+                                 : pl_mss_place_sent(&t->place[PL_SENDER], t->levels, t->delta, row);
+    return followed;
+}
+
 static int join_one(struct pl_analysis *analysis, struct pl_transfer *t, int end, const struct pl_row *row,
                     struct pl_tables *tables)
 {
+    struct pl_row followed;
+    row = follow_mss(t, end, row, &followed);
     if (t->ends == PL_RECEIVER_ALONE)
         return pl_arrived_take(t, row, tables);
     if (!t->join && !(t->join = pl_join_new(t, &analysis->open)))

@@ -21,6 +21,8 @@ static int note(struct pl_survey *survey, const struct pl_row *row)
             return -1;
     struct pl_facts *facts = &survey->facts.at[row->flow];
     note_size(&facts->sizes[row->dir], row->len, row->options);
+    if (row->len && pl_mss_levels_add(&facts->levels[row->dir], row) < 0)
+        return -1;
     if (!row->ip_id)
         return 0;
     if (row->len > 0 && row->seq < UINT64_MAX / 4)
@@ -61,6 +63,9 @@ void pl_survey_free(struct pl_survey *survey)
 {
     pl_index_free(&survey->index);
     pl_clock_samples_free(&survey->samples);
+    for (size_t i = 0; i < survey->facts.n; i++)
+        for (unsigned dir = 0; dir < 2; dir++)
+            free(survey->facts.at[i].levels[dir].list.at);
     free(survey->facts.at);
     survey->facts.at = NULL;
 }

@@ -5,6 +5,7 @@
 
 #include "clock_samples.h"
 #include "index.h"
+#include "mss_levels.h"
 #include "vector.h"
 
 /* Properties of a flow, as bits shifted by the direction. */
@@ -23,6 +24,7 @@ enum { PL_MSS_LEAST = 536 }; /* every host accepts this MSS (RFC 9293, 3.7.1) */
 struct pl_facts {
     uint8_t bits;
     struct pl_sizes sizes[2];
+    struct pl_mss_levels levels[2];
 };
 
 struct pl_survey {

@@ -164,9 +164,9 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
 }
 
 /* The cause by the box's record, which has the place and reason of each drop. Only records of earlier versions of the
- * box lack outages; there the captures decide. */
-static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, unsigned ruled_out,
-                                    bool tells_outages)
+ * box lack outages; there the captures decide. They decide, too, where the record lacks the part, as it never reached
+ * the box: a router refused it for its length, for example. */
+static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, const struct pl_transfer *t)
 {
     switch (row->cause) {
     case FATE_QUEUE:
@@ -179,7 +179,7 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     case FATE_POLICER:
         return PL_LOSS_POLICER;
     case FATE_LOSS:
-        if (seen == PL_LOSS_OUTAGE && !tells_outages)
+        if (seen == PL_LOSS_OUTAGE && !(t->box && t->box->tells_outages))
             return seen;
         return row->spacing_ns > 0 ? PL_LOSS_BEHIND : PL_LOSS_BEFORE;
     case FATE_OUTAGE:
@@ -187,7 +187,7 @@ static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_caus
     case FATE_CORRUPTED:
         return PL_LOSS_CORRUPTED;
     default:
-        return pl_box_dropped(row->cause) ? PL_LOSS_EMULATOR : pl_loss_possible(seen, ruled_out);
+        return pl_box_dropped(row->cause) ? PL_LOSS_EMULATOR : t->box ? seen : pl_loss_possible(seen, t->ruled_out);
     }
 }
 
@@ -255,7 +255,7 @@ static int end_run(struct pl_loss_causes *c, const struct pl_segment *next)
                                                                   : seen_cause(c, run, next, &row);
         seen = allowed(seen, c->t->ruled_out);
         row.seen_cause = (uint8_t)seen;
-        row.cause = (uint8_t)box_cause(&told, seen, c->t->ruled_out, c->t->box && c->t->box->tells_outages);
+        row.cause = (uint8_t)box_cause(&told, seen, c->t);
         row.queue_ns = queue_beside_ns(c, before ? &c->before : &none, after ? next : &none, row.queue_ns);
         down_ns = down_ns < 0 && row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : down_ns;
         last_ns = row.cause == PL_LOSS_OUTAGE ? row.t_sent_ns : last_ns;

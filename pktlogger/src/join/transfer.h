@@ -21,6 +21,7 @@
 #include "index.h"
 #include "lateness.h"
 #include "line.h"
+#include "mss_levels.h"
 #include "vector.h"
 
 /* Which captures there are. */
@@ -277,7 +278,9 @@ struct pl_transfer {
                                      * (NAT); NULL: they do not */
     unsigned dir;                   /* of the data, in the sender's capture */
     unsigned receiver_dir;          /* of the data, in the receiver's capture */
-    uint32_t mss, mss_option;       /* 0: not known, so packets are not split into parts */
+    uint32_t mss, mss_option;       /* at the end; 0: not known, so packets are not split into parts */
+    const struct pl_mss_levels *levels; /* of the receiver's capture; NULL: none */
+    struct pl_mss_place place[2];       /* of the sender's and the receiver's capture */
     bool
         lost_at_most; /* one capture alone, and no SACK: nothing shows which copy arrived, and `lost` is an upper bound */
     bool mss_said;    /* a SYN gave the MSS; otherwise it comes from the packets' sizes */

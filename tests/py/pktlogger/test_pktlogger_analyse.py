@@ -881,3 +881,49 @@ def test_super_packets_of_mid_connection_are_taken_apart(tmp_path: Path, kind: d
     assert (flow["mss_in_use"], flow["timeouts"], flow["unseen"]) == (None, 0, 0)
     assert not {"outage", "capture_loss"} & set(flow["losses_by_cause"]) and "path_down" not in flow["limits_ns"]
     assert set(found.segments["len"].to_pylist()) == {MSS} and flow["ce_received"] == 10
+
+
+def _shrunk(small: int) -> Conversation:
+    """The path's MTU shrinks, so a router refuses a super-packet of three parts of ``MSS``. The sender repeats it, each
+    part as ``small`` octets and the rest, and from then on sends super-packets of four parts of ``small`` octets.
+    None of these is lost."""
+    path = Conversation()
+    packet: dict[str, Any] = {"src": path.a, "dst": path.b, "ack": ISN_R + 1, "flags": ACK, "window": 60000}
+    seq, t_ms = 1, 30.0
+
+    def moved(length: int, parts: list[int], arrives: bool = True, start: int | None = None) -> None:
+        nonlocal seq, t_ms
+        begin = seq if start is None else start
+        path.sender.append(
+            Packet(t_ns=at(t_ms), seq=ISN_S + begin, length=length, ip_id=path.next_id % 65536, **packet)
+        )
+        for n, part in enumerate(parts):
+            before = sum(parts[:n])
+            if arrives:
+                path.receiver.append(Packet(t_ns=at(t_ms + 10), seq=ISN_S + begin + before, length=part,
+                                            ip_id=(path.next_id + n) % 65536, **packet))  # fmt: skip
+        path.next_id += len(parts)
+        seq = max(seq, begin + length)
+        t_ms += 1
+
+    for _ in range(10):
+        moved(4 * MSS, 4 * [MSS])
+    refused = seq
+    moved(3 * MSS, 3 * [MSS], arrives=False)
+    t_ms += 2
+    for n in range(3):
+        moved(MSS, [small, MSS - small], start=refused + n * MSS)
+    for _ in range(20):
+        moved(4 * small, 4 * [small])
+    path.ack(t_ms + 20, seq)
+    return path
+
+
+def test_super_packets_follow_an_mtu_that_shrinks(tmp_path: Path) -> None:
+    """The receiver's packets show the wire's size after the change. The SYNs' MSS gave other borders and counts."""
+    small = MSS - 200
+    found, flow = _shrunk(small).analyse(tmp_path)
+    table = found.segments
+    assert table["len"].to_pylist() == 43 * [MSS] + 3 * [small, 200] + 80 * [small]
+    assert (flow["segments"], flow["mss_in_use"]) == (129, small)
+    assert found.losses.num_rows == 3
