@@ -27,7 +27,7 @@ static void age_recovered(struct lft_engine *engine)
     engine->recovered_n = (uint8_t)kept;
 }
 
-size_t lft_ack_build(struct lft_engine *engine, uint64_t now_ns)
+size_t lft_ack_build(struct lft_engine *engine, uint8_t flags, uint64_t now_ns)
 {
     uint64_t largest = engine->replay.largest, delay_us = (now_ns - engine->largest_arrival_ns) / 1000;
     struct lft_report report;
@@ -35,7 +35,7 @@ size_t lft_ack_build(struct lft_engine *engine, uint64_t now_ns)
     report.arrival_us = (uint32_t)(engine->largest_arrival_ns / 1000);
     report.delay_us = delay_us < UINT32_MAX ? (uint32_t)delay_us : UINT32_MAX;
     report.received_bytes = engine->counters.rx_wire_bytes;
-    report.flags = 0;
+    report.flags = flags;
     report.words_n = largest ? (uint16_t)words_wanted(engine) : 0;
     report.recovered_n = engine->recovered_n;
     for (unsigned i = 0; i < report.words_n; i++)
@@ -116,22 +116,26 @@ static bool plausible(const struct lft_engine *engine, const struct lft_report *
 
 static void report_rate(struct lft_engine *engine, const struct lft_report *report, uint64_t now_ns)
 {
-    const struct lft_engine_counters *c = &engine->counters;
+    const struct lft_transmission *sent = lft_history(engine, report->largest_counter);
     struct lft_rate_round round = {.now_ns = now_ns,
                                    .srtt_ns = engine->rtt.srtt_ns,
                                    .queue_ns = engine->rtt.queue_ns,
+                                   .sent_ns = sent->sent_ns,
+                                   .sent_bytes = sent->sent_bytes,
+                                   .arrival_us = report->arrival_us,
                                    .arrived_bytes = report->received_bytes,
-                                   .sent = engine->tx_resolved,
-                                   .lost = c->declared_lost,
-                                   .limited_by_source = lft_shaper_next_ns(&engine->shaper) + NC_NS_PER_MS < now_ns};
+                                   .resolved = engine->tx_resolved,
+                                   .lost = engine->counters.declared_lost};
     if (engine->config.rate_mode != LFT_RATE_AUTO)
         return;
-    bool changed = lft_rate_auto_report(&engine->rate, &round);
+    struct lft_train_result train;
+    bool changed = lft_train_report(&engine->train, report, sent->sent_bytes, &train) &&
+                   lft_rate_auto_train(&engine->rate, &train);
+    changed |= lft_rate_auto_report(&engine->rate, &round);
     if (engine->rate.base_rise_ns)
         lft_round_trip_raise_base(&engine->rtt, engine->rate.base_rise_ns, now_ns);
-    if (changed)
-        lft_shaper_set(&engine->shaper, engine->rate.rate_bps, engine->payload_max + 64 + engine->config.outer_bytes,
-                       now_ns);
+    if (changed && !engine->train.left)
+        lft_shaper_set(&engine->shaper, engine->rate.rate_bps, lft_frame_bytes(engine), now_ns);
 }
 
 void lft_ack_take(struct lft_engine *engine, const struct lft_frame *frame, uint64_t now_ns)
@@ -148,7 +152,8 @@ void lft_ack_take(struct lft_engine *engine, const struct lft_frame *frame, uint
     }
     uint64_t before = engine->outstanding;
     bool moved = take_cumulative(engine, cumulative);
-    if (report.largest_counter > engine->tx_largest_seen) {
+    bool newest = report.largest_counter > engine->tx_largest_seen;
+    if (newest) {
         engine->tx_largest_seen = report.largest_counter;
         lft_round_trip_sample(engine, &report, now_ns);
         if (engine->source.round_trip)
@@ -167,5 +172,6 @@ void lft_ack_take(struct lft_engine *engine, const struct lft_frame *frame, uint
     }
     if (report.flags & LFT_REPORT_ASK)
         engine->ack_at_ns = now_ns;
-    report_rate(engine, &report, now_ns);
+    if (newest)
+        report_rate(engine, &report, now_ns);
 }

@@ -10,11 +10,6 @@
 
 const char *const lft_class_names[] = {"ack", "retransmission", "data", "redundant", NULL};
 
-static uint32_t wire_frame_bytes(const struct lft_engine *engine)
-{
-    return engine->payload_max + LFT_FRAME_OVERHEAD + engine->config.outer_bytes;
-}
-
 static bool allocate(struct lft_engine *engine)
 {
     const struct lft_engine_config *config = &engine->config;
@@ -50,7 +45,7 @@ static void initialise(struct lft_engine *engine, const struct lft_engine_config
     engine->rtt.rttvar_ns = engine->rtt.srtt_ns / 2;
     engine->ack_at_ns = now_ns; /* the first frame shows the peer that we have the keys */
     engine->last_sent_ns = engine->last_data_ns = engine->progress_ns = now_ns;
-    lft_shaper_init(&engine->shaper, config->rate_bps, config->burst_ns, wire_frame_bytes(engine), now_ns);
+    lft_shaper_init(&engine->shaper, config->rate_bps, config->burst_ns, lft_frame_bytes(engine), now_ns);
     lft_engine_set_rate(engine, config->rate_mode, config->rate_bps, now_ns);
     if (source->round_trip)
         source->round_trip(source->user, engine->rtt.srtt_ns);
@@ -104,11 +99,12 @@ void lft_engine_set_rate(struct lft_engine *engine, enum lft_rate_mode mode, uin
 {
     engine->config.rate_mode = mode;
     engine->config.rate_bps = rate_bps;
+    engine->train = (struct lft_train){0};
     if (mode == LFT_RATE_AUTO) {
         lft_rate_auto_init(&engine->rate, rate_bps, now_ns);
         rate_bps = engine->rate.rate_bps;
     }
-    lft_shaper_set(&engine->shaper, rate_bps, wire_frame_bytes(engine), now_ns);
+    lft_shaper_set(&engine->shaper, rate_bps, lft_frame_bytes(engine), now_ns);
 }
 
 void lft_engine_set_redundancy(struct lft_engine *engine, bool on)

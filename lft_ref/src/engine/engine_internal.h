@@ -12,6 +12,7 @@
 #include "recovery.h"
 #include "replay.h"
 #include "shaper.h"
+#include "train.h"
 
 #define LFT_NEVER UINT64_MAX
 enum { LFT_REPORT_MEMORY = 8, LFT_ACK_REPEATS = 2, LFT_RX_SPAN_BITS = 22 };
@@ -29,6 +30,7 @@ enum lft_fate { LFT_FATE_OPEN, LFT_FATE_ARRIVED, LFT_FATE_LOST };
 struct lft_transmission {
     uint64_t number; /* the frame's number; UINT64_MAX when the transmission carried no DATA payload */
     uint64_t sent_ns;
+    uint64_t sent_bytes; /* octets sent up to and with this transmission */
     uint32_t wire_bytes;
     uint8_t fate;
 };
@@ -48,6 +50,7 @@ struct lft_engine {
     const struct lft_recovery_ops *recovery, *peer_recovery;
     struct lft_shaper shaper;
     struct lft_rate_auto rate;
+    struct lft_train train;
     struct lft_round_trip rtt;
     bool running;
     uint32_t payload_max;
@@ -59,7 +62,7 @@ struct lft_engine {
     struct lft_tx_slot *slots;
     uint64_t tx_base, tx_next, outstanding;
     struct lft_transmission *history;
-    uint64_t history_size, tx_counter, tx_resolved, tx_largest_seen;
+    uint64_t history_size, tx_counter, tx_bytes, tx_resolved, tx_largest_seen;
     uint64_t reorder_ns, loss_ppb;
     uint64_t *queue; /* numbers to retransmit */
     uint64_t queue_head, queue_tail;
@@ -105,6 +108,11 @@ static inline struct lft_transmission *lft_history(const struct lft_engine *engi
 {
     return &engine->history[counter & (engine->history_size - 1)];
 }
+/* The largest frame on the wire. */
+static inline uint32_t lft_frame_bytes(const struct lft_engine *engine)
+{
+    return engine->payload_max + LFT_FRAME_OVERHEAD + engine->config.outer_bytes;
+}
 static inline bool lft_outstanding(const struct lft_engine *engine, uint64_t number)
 {
     return number >= engine->tx_base && number < engine->tx_next && lft_slot(engine, number)->buffer;
@@ -123,7 +131,7 @@ void lft_round_trip_raise_base(struct lft_round_trip *rtt, uint64_t rise_ns, uin
 /* loss.c: decides which of the transmissions before `tx_largest_seen` are lost. */
 void lft_loss_resolve(struct lft_engine *engine);
 /* ack.c: builds a report in engine->scratch and returns its length; takes a report from the peer. */
-size_t lft_ack_build(struct lft_engine *engine, uint64_t now_ns);
+size_t lft_ack_build(struct lft_engine *engine, uint8_t flags, uint64_t now_ns);
 void lft_ack_take(struct lft_engine *engine, const struct lft_frame *frame, uint64_t now_ns);
 /* engine_receive.c: takes a payload that the erasure code has recovered. */
 void lft_rx_found(void *engine, uint64_t number, const uint8_t *payload, size_t length);

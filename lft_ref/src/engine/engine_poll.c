@@ -21,8 +21,8 @@ static int transmit(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
 {
     uint32_t wire = wire_bytes(engine, frame->length);
     frame->counter = ++engine->tx_counter;
-    *lft_history(engine, frame->counter) =
-        (struct lft_transmission){.number = number, .sent_ns = now_ns, .wire_bytes = wire};
+    *lft_history(engine, frame->counter) = (struct lft_transmission){
+        .number = number, .sent_ns = now_ns, .sent_bytes = engine->tx_bytes += wire, .wire_bytes = wire};
     engine->counters.tx_frames[frame->class]++;
     engine->counters.tx_wire_bytes[frame->class] += wire;
     engine->last_sent_ns = now_ns;
@@ -30,13 +30,13 @@ static int transmit(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
     return 1;
 }
 
-static int transmit_ack(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
+static int transmit_ack(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame, uint8_t flags)
 {
     *frame = (struct lft_frame){.command = LFT_ACK,
                                 .class = LFT_CLASS_ACK,
                                 .number = engine->rx_expected & LFT_NUMBER_MASK,
                                 .payload = engine->scratch,
-                                .length = lft_ack_build(engine, now_ns)};
+                                .length = lft_ack_build(engine, flags, now_ns)};
     if (engine->ack_pending) {
         engine->ack_pending = 0;
         engine->ack_repeats = LFT_ACK_REPEATS;
@@ -241,14 +241,10 @@ static void trim_pools(struct lft_engine *engine, uint64_t now_ns)
     lft_pool_trim(engine->rx_pool);
 }
 
-int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
+static int transmit_next(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
 {
-    run_timeout(engine, now_ns);
-    trim_pools(engine, now_ns);
-    if (!lft_shaper_ready(&engine->shaper, now_ns))
-        return 0;
     if (now_ns >= ack_time(engine))
-        return transmit_ack(engine, now_ns, frame);
+        return transmit_ack(engine, now_ns, frame, 0);
     if (management_waiting(engine))
         return transmit_management(engine, now_ns, frame);
     uint64_t number;
@@ -270,8 +266,72 @@ int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
         if (engine->config.redundancy && engine->outstanding && transmit_redundant(engine, now_ns, frame))
             return 1;
     }
-    lft_shaper_idle(&engine->shaper);
     return 0;
+}
+
+/* The sender pauses for as long as the octets of a train take: behind it, and in front of it where the queue is full,
+ * so that it has room for the train. */
+static void pause_for_train(struct lft_engine *engine, uint64_t bytes, uint64_t now_ns)
+{
+    lft_shaper_owe(&engine->shaper, bytes, now_ns);
+    engine->train.paid = true;
+}
+
+static void plan_train(struct lft_engine *engine, uint64_t now_ns)
+{
+    if (engine->config.rate_mode != LFT_RATE_AUTO || !engine->running || !engine->tx_largest_seen ||
+        !engine->source.waiting(engine->source.user) || !room_for_data(engine) ||
+        !lft_rate_auto_train_due(&engine->rate))
+        return;
+    unsigned frames = lft_rate_auto_train_frames(&engine->rate, lft_frame_bytes(engine));
+    lft_train_begin(&engine->train, frames);
+    if (lft_rate_auto_full(&engine->rate))
+        pause_for_train(engine, (uint64_t)frames * lft_frame_bytes(engine), now_ns);
+}
+
+static void end_train(struct lft_engine *engine, uint64_t now_ns)
+{
+    engine->train.left = 0;
+    uint64_t bytes = engine->tx_bytes - engine->train.sent_bytes;
+    engine->train.bytes = engine->train.last ? bytes : 0;
+    lft_shaper_set(&engine->shaper, engine->rate.rate_bps, lft_frame_bytes(engine), now_ns);
+    if (!engine->train.paid)
+        pause_for_train(engine, bytes, now_ns);
+}
+
+/* The next frame of a train, whose first and last ask for a report. A train whose source runs dry measures nothing. */
+static int transmit_train(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
+{
+    struct lft_train *train = &engine->train;
+    int sent = 1;
+    if (!train->first) { /* the pause is over */
+        train->sent_bytes = engine->tx_bytes;
+        lft_shaper_set(&engine->shaper, engine->config.rate_bps, lft_frame_bytes(engine), now_ns);
+    }
+    if (!train->first || train->left == 1) {
+        transmit_ack(engine, now_ns, frame, LFT_REPORT_ASK);
+        *(train->first ? &train->last : &train->first) = frame->counter;
+    } else if (!(sent = transmit_next(engine, now_ns, frame)))
+        train->left = 1;
+    if (!--train->left)
+        end_train(engine, now_ns);
+    return sent;
+}
+
+int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame *frame)
+{
+    run_timeout(engine, now_ns);
+    trim_pools(engine, now_ns);
+    if (!lft_shaper_ready(&engine->shaper, now_ns))
+        return 0;
+    if (!engine->train.left)
+        plan_train(engine, now_ns);
+    if (!lft_shaper_ready(&engine->shaper, now_ns))
+        return 0;
+    int sent = engine->train.left ? transmit_train(engine, now_ns, frame) : transmit_next(engine, now_ns, frame);
+    if (!sent)
+        lft_shaper_idle(&engine->shaper);
+    return sent;
 }
 
 void lft_engine_left(struct lft_engine *engine, uint64_t now_ns)

@@ -1,60 +1,95 @@
-/* Rate mode `auto` sets the rate by what the two ends exchange: octets arrived, loss, and the queueing delay, which is
- * the one-way delay minus its minimum. The target for the queue is 5 ms and a sixteenth of the round trip. Once a round
+/* Rate mode `auto` sets the rate by what the two ends exchange: octets sent and arrived, loss, the queueing delay
+ * (the one-way delay minus its minimum), and the bottleneck's capacity, which trains of frames measure (train.h).
+ *
+ * While a queue stands, the bottleneck sends at its capacity C, and all that enter it share that in proportion:
+ * arrived / sent = C / (sent + others). So `others`, the rate at which everybody else sends into the bottleneck,
+ * follows from one round. The queue is too long above its target, 5 ms and a sixteenth of the round trip. Once a round
  * trip:
  *
- *   queue above the target, or loss 2 % above the path's usual loss (by more than chance)   7/8 of what arrived
- *   queue below half the target                                                             + 1/16
- *   queue between the two                                                                   no change
- *   at the start, until the first row has applied once                                      x 2
+ *   queue too long, or more loss than usual with a queue   the larger of 15/16 of (C - others) and C / 2
+ *   more loss than usual without a queue (a policer)       7/8 of what arrived
+ *   queue below half the target                            + 1/4; + 1/32 from 7/8 of C on
+ *   queue between the two                                  no change
+ *   at the start, until a queue or a loss has appeared     x 2, and at least C / 2
  *
- * A queue that stays between the two for 8 rounds counts as one above the target.
+ * So LFT takes what is free, gives way to others up to half of the line, and keeps that half against a flow that would
+ * take all, whatever the control of that flow. Where C / 2 does not fit, because several others hold their share, too,
+ * more than a tenth of what is sent is lost for 16 rounds; LFT then keeps to what arrived.
+ * Rejected: to yield until the queue is short. CUBIC fills the queue again, and LFT kept 10 % of the line.
+ * Rejected: the rules of the other flow (loss for CUBIC, the largest rate for BBR). LFT cannot know which flow it
+ * meets, and CUBIC gets 7 % next to BBR.
  *
  * The minimum delay expires. Otherwise a path that has become longer would count as a queue for the rest of the
  * session. A queue of LFT's own shrinks when the rate falls; the length of a path does not. When 8 consecutive rounds
  * each lowered the rate because of a queue, and their minimum delays differ by at most a millisecond and a 64th of the
  * round trip, the path itself must have become longer. The caller then raises its minimum by base_rise_ns, up to the
- * smallest of those delays, and the rate returns to its earlier value. The standing queue of a window-based competitor
- * changes with LFT's share of it, so LFT goes on yielding. When that share is too small to be measured, or while a path
- * goes on growing, the minimum of the last 10 to 20 s decides (round_trip.c).
+ * smallest of those delays, and the rate returns to its earlier value. When the rate is too small for that, or while a
+ * path goes on growing, the minimum of the last 10 to 20 s decides (round_trip.c).
  * Rejected: a low rate every 10 s to measure the empty path, as BBR does; each decrease empties LFT's own queue.
  *
- * A loss-based TCP at the same bottleneck fills the queue beyond the target, so LFT gives way to it. Loss without
- * delay, as on a satellite link, is not taken for congestion unless it grows with the rate.
- * Rejected: BBR's probing; with one sender a tunnel and a delay signal from both ends the simpler rule is enough. */
+ * Loss without delay, as on a satellite link, is not taken for congestion unless it grows with the rate. */
 #ifndef LFT_RATE_AUTO_H
 #define LFT_RATE_AUTO_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LFT_RATE_AUTO_MIN_BPS = 1000000, LFT_RATE_AUTO_RECENT = 4 };
+#include "train.h"
+
+enum { LFT_RATE_AUTO_MIN_BPS = 1000000, LFT_RATE_AUTO_RECENT = 4, LFT_RATE_AUTO_TRAINS = 4 };
+
+/* What is known at the time of a report about the transmission with the largest counter that has arrived. */
+struct lft_rate_round {
+    uint64_t now_ns, srtt_ns, queue_ns;
+    uint64_t sent_ns, sent_bytes; /* when it was sent, and the octets sent up to then */
+    uint32_t arrival_us;          /* when it arrived, by the receiver's clock, modulo 2^32 */
+    uint64_t arrived_bytes;       /* octets that had arrived by then */
+    uint64_t resolved, lost;      /* resolved: transmissions whose fate is known. lost: how many of them are lost */
+};
 
 struct lft_rate_auto {
     uint64_t rate_bps, most_bps; /* most_bps 0: no upper bound */
     uint64_t base_rise_ns;       /* how much longer the path has become according to the last report; 0: not longer */
     bool starting;
-    uint64_t round_start_ns, arrived_at_start, sent_at_start, lost_at_start;
-    uint64_t queue_peak_ns, queue_least_ns;    /* of this round */
+    struct lft_rate_round start, last; /* the reports at the beginning of this round, and before this one */
+    uint64_t queue_peak_ns, queue_least_ns, queue_sum_ns, reports; /* of this round */
+    uint64_t queue_most_ns;                                        /* the longest queue of late */
     unsigned between;                          /* rounds since the queue was last below half the target */
+    unsigned crowded;                          /* consecutive rounds in which less than nine tenths arrived */
+    uint64_t keep_bps;                         /* what several others leave; 0: half of the capacity is free for us */
+    uint64_t trains_bps[LFT_RATE_AUTO_TRAINS]; /* capacity by the last trains; 0: no train yet */
+    unsigned trains_next, trains_soon;         /* trains_soon: how many trains to send once a round */
+    unsigned rounds;                           /* since the last train */
+    uint64_t train_ns;                         /* when that left */
+    unsigned train_frames_most;                /* so many frames fit into the queue */
+    bool train_cut, train_open;                /* a train has lost frames; the last one has no result yet */
+    unsigned alone;                            /* rounds since others took a part of the line */
     uint64_t recent_bps[LFT_RATE_AUTO_RECENT]; /* the rate in the last rounds */
     unsigned recent_next;
     /* still: consecutive rounds in which a queue lowered the rate and the minimum delay hardly changed. still_least_ns,
      * still_most_ns: smallest and largest minimum delay in these rounds. before_bps: the highest rate before them. */
-    unsigned still;
+    int still; /* below 0: so many rounds until the next look */
     uint64_t still_least_ns, still_most_ns, before_bps;
+    unsigned probe_left; /* rounds left to see whether more arrives when more is sent */
+    uint64_t probe_from_bps;
     /* share of transmissions lost, smoothed over 16 rounds that did not have more loss than usual */
     double usual_loss;
-};
-
-/* The measurements available at the time of a report. */
-struct lft_rate_round {
-    uint64_t now_ns, srtt_ns, queue_ns, arrived_bytes;
-    uint64_t sent, lost;    /* sent: transmissions whose fate is known. lost: how many of them are lost */
-    bool limited_by_source; /* the line was idle */
+    bool first_loss; /* usual_loss is not known yet */
 };
 
 void lft_rate_auto_init(struct lft_rate_auto *rate, uint64_t most_bps, uint64_t now_ns);
 /* Returns true when rate_bps has changed. */
 bool lft_rate_auto_report(struct lft_rate_auto *rate, const struct lft_rate_round *round);
+/* Takes the capacity that a train has measured. Returns true when rate_bps has changed. */
+bool lft_rate_auto_train(struct lft_rate_auto *rate, const struct lft_train_result *train);
+/* True once when a train is due; it is then taken for sent. */
+bool lft_rate_auto_train_due(struct lft_rate_auto *rate);
+/* True while others use a part of the line. The queue that they keep hides the empty path, so the minimum delay must not
+ * expire. */
+bool lft_rate_auto_shares(const struct lft_rate_auto *rate);
+/* True when the queue is full: much of what was sent in the last rounds was lost. */
+bool lft_rate_auto_full(const struct lft_rate_auto *rate);
+/* How many frames of `frame_bytes` a train has: 2 ms of the line or 16, at most 10 ms of the rate, 4 to 128. */
+unsigned lft_rate_auto_train_frames(const struct lft_rate_auto *rate, uint32_t frame_bytes);
 
 #endif

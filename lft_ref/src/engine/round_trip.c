@@ -17,11 +17,12 @@ uint64_t lft_timeout_ns(const struct lft_engine *engine)
     return engine->rtt.srtt_ns + margin + 3 * lft_ack_interval(engine) + engine->reorder_ns;
 }
 
+/* `expires`: whether the minimum may grow with time. */
 static void sample_one_way(struct lft_round_trip *rtt, const struct lft_report *report, uint64_t sent_ns,
-                           uint64_t now_ns)
+                           uint64_t now_ns, bool expires)
 {
     int64_t owd_us = (int32_t)(report->arrival_us - (uint32_t)(sent_ns / 1000));
-    if (!rtt->owd_turn_ns || now_ns - rtt->owd_turn_ns > OWD_TURN_NS) {
+    if (!rtt->owd_turn_ns || (expires && now_ns - rtt->owd_turn_ns > OWD_TURN_NS)) {
         rtt->owd_min_us[1] = rtt->owd_turn_ns ? rtt->owd_min_us[0] : owd_us;
         rtt->owd_min_us[0] = owd_us;
         rtt->owd_turn_ns = now_ns;
@@ -44,7 +45,7 @@ void lft_round_trip_sample(struct lft_engine *engine, const struct lft_report *r
 {
     struct lft_round_trip *rtt = &engine->rtt;
     uint64_t sent_ns = lft_history(engine, report->largest_counter)->sent_ns;
-    sample_one_way(rtt, report, sent_ns, now_ns);
+    sample_one_way(rtt, report, sent_ns, now_ns, !lft_rate_auto_shares(&engine->rate));
     uint64_t whole = now_ns - sent_ns, delay = (uint64_t)report->delay_us * 1000;
     if (delay > whole)
         return;

@@ -88,6 +88,12 @@ void lft_shaper_left(struct lft_shaper *shaper, uint64_t now_ns)
     shaper->leaving = 0;
 }
 
+void lft_shaper_owe(struct lft_shaper *shaper, uint64_t bytes, uint64_t now_ns)
+{
+    if (shaper->rate_bps)
+        shaper->at = nc_max(shaper->at, now_ns << TIME_BITS) + shaper->cost * bytes / (1 << (COST_BITS - TIME_BITS));
+}
+
 void lft_shaper_idle(struct lft_shaper *shaper)
 {
     shaper->idle = true;

@@ -51,6 +51,9 @@ void lft_shaper_sent(struct lft_shaper *shaper, uint32_t wire_bytes, uint64_t no
 /* Reports that all frames counted so far had left by `now_ns`. One frame that still waits for its batch does no harm:
  * the burst leaves room for two frames that the clock does not see. */
 void lft_shaper_left(struct lft_shaper *shaper, uint64_t now_ns);
-/* Reports that a frame was allowed and there was none to send. */ void lft_shaper_idle(struct lft_shaper *shaper);
+/* Delays the next frame by the time that `bytes` take at the limit. */
+void lft_shaper_owe(struct lft_shaper *shaper, uint64_t bytes, uint64_t now_ns);
+/* Reports that a frame was allowed and there was none to send. */
+void lft_shaper_idle(struct lft_shaper *shaper);
 
 #endif
