@@ -1,33 +1,35 @@
-/* Rate mode `auto` sets the rate by what the two ends exchange: octets sent and arrived, loss, the queueing delay
- * (the one-way delay minus its minimum), and the bottleneck's capacity, which trains of frames measure (train.h).
+/* Rate mode `auto` sets the rate by what the two ends exchange: octets sent and arrived, loss, the queueing delay (the
+ * one-way delay minus its minimum), and the capacity of the bottleneck, which trains of frames measure (train.h).
  *
- * While a queue stands, the bottleneck sends at its capacity C, and all that enter it share that in proportion:
- * arrived / sent = C / (sent + others). So `others`, the rate at which everybody else sends into the bottleneck,
- * follows from one round. The queue is too long above its target, 5 ms and a sixteenth of the round trip. Once a round
- * trip:
+ * While a queue stands, the bottleneck sends at its capacity C, and everybody's octets share C in proportion to what
+ * enters: arrived / sent = C / (sent + others). So one round trip shows `others`, the rate at which all others send into
+ * the bottleneck. The target for the mean queue is 5 ms and a sixteenth of the round trip. Once a round trip:
  *
- *   queue too long, or more loss than usual with a queue   the larger of 15/16 of (C - others) and C / 2
- *   more loss than usual without a queue (a policer)       7/8 of what arrived
- *   queue below half the target                            + 1/4; + 1/32 from 7/8 of C on
- *   queue between the two                                  no change
- *   at the start, until a queue or a loss has appeared     x 2, and at least C / 2
+ *   queue above the target, or unusual loss with a queue   15/16 of (C - others), but at least C / 2
+ *   a queue all the time, below the target                 C - others, but at least C / 2
+ *   unusual loss without a queue, as of a policer          7/8 of what arrived
+ *   queue below half the target                            x 5/4 up to 29/32 of C, then x 33/32, above C x 65/64; x 33/32
+ *                                                          from C / 2 on while others use the line
+ *   otherwise                                              no change
+ *   at the start, until 7/8 of C is reached                x 2, and C / 2 as soon as C is known
  *
+ * A queue that stays between half the target and the target for 8 rounds counts as above it. Loss is unusual when it is
+ * 2 % above the path's usual loss, by more than chance. The usual loss is taken out of `arrived`.
  * So LFT takes what is free, gives way to others up to half of the line, and keeps that half against a flow that would
- * take all, whatever the control of that flow. Where C / 2 does not fit, because several others hold their share, too,
- * more than a tenth of what is sent is lost for 16 rounds; LFT then keeps to what arrived.
- * Rejected: to yield until the queue is short. CUBIC fills the queue again, and LFT kept 10 % of the line.
- * Rejected: the rules of the other flow (loss for CUBIC, the largest rate for BBR). LFT cannot know which flow it
- * meets, and CUBIC gets 7 % next to BBR.
+ * take all, whatever the control of that flow. Where C / 2 does not fit, because several tunnels keep their half, more
+ * than a tenth of what is sent is lost; after 16 such rounds LFT keeps only what arrived.
+ * Rejected: to give way until the queue is short. CUBIC fills the queue again, and LFT kept 10 % of the line.
+ * Rejected: the rules of the other flow (loss for CUBIC, the largest rate for BBR). LFT does not know which flow it
+ * meets, and CUBIC keeps 7 % of the line against BBR.
  *
- * The minimum delay expires. Otherwise a path that has become longer would count as a queue for the rest of the
- * session. A queue of LFT's own shrinks when the rate falls; the length of a path does not. When 8 consecutive rounds
- * each lowered the rate because of a queue, and their minimum delays differ by at most a millisecond and a 64th of the
- * round trip, the path itself must have become longer. The caller then raises its minimum by base_rise_ns, up to the
- * smallest of those delays, and the rate returns to its earlier value. When the rate is too small for that, or while a
- * path goes on growing, the minimum of the last 10 to 20 s decides (round_trip.c).
- * Rejected: a low rate every 10 s to measure the empty path, as BBR does; each decrease empties LFT's own queue.
+ * The minimum delay expires after 10 to 20 s (round_trip.c), but not while others use the line, because their queue
+ * hides the empty path. A path that has become longer looks like a queue that no rate shortens. When the queue has had
+ * the same length for 8 rounds, LFT sends a quarter more for a round: on a longer path all of it arrives and the delay
+ * stays. Then the caller raises its minimum by base_rise_ns, and the rate returns to its earlier value.
+ * Rejected: a low rate every 10 s to measure the empty path, as BBR does; a lower rate empties LFT's own queue.
  *
- * Loss without delay, as on a satellite link, is not taken for congestion unless it grows with the rate. */
+ * Nothing is decided from a round in which nothing was sent or nothing arrived for 20 ms and a quarter of a round trip:
+ * after an outage the rate is as before. */
 #ifndef LFT_RATE_AUTO_H
 #define LFT_RATE_AUTO_H
 

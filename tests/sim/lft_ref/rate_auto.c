@@ -148,8 +148,9 @@ static void report(struct world *world, struct tunnel *t)
         double pause = lft_rate_auto_full(&t->rate);
         double drained = pause * (world->line_bps / 8e3 - rival_octets(world)) * bytes * 8e3 / (double)t->rate.rate_bps;
         double room = fmin(bytes, world->buffer - fmax(0, world->queue - drained));
-        struct lft_train_result result = {
-            .sent_bytes = (uint64_t)bytes, .arrived_bytes = (uint64_t)room, .us = (uint32_t)(room * 8e6 / world->line_bps)};
+        struct lft_train_result result = {.sent_bytes = (uint64_t)bytes,
+                                          .arrived_bytes = (uint64_t)room,
+                                          .us = (uint32_t)(room * 8e6 / world->line_bps)};
         if (room > bytes / 2)
             lft_rate_auto_train(&t->rate, &result);
         t->train = false;
