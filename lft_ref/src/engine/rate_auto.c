@@ -274,7 +274,7 @@ static double lower(struct lft_rate_auto *rate, const struct shares *shares)
 static double raise(struct lft_rate_auto *rate, const struct shares *shares)
 {
     double now = (double)rate->rate_bps, capacity_bps = capacity(rate);
-    if (shares->sent_bps < 0.9 * now) /* the source or the processor sets the rate */
+    if (shares->sent_bps < 0.75 * now) /* the source or the processor sets the rate */
         return now;
     rate->starting &= now < capacity_bps * 7 / 8 || !capacity_bps;
     if (rate->starting)
