@@ -144,7 +144,7 @@ def recoveries(series: Series, outages: Sequence[Outage], round_ns: int, *, exac
     for number, (begin, end) in enumerate(outages):
         last = number + 1 == len(outages)
         until = int(moments[-1]) if last else outages[number + 1][0]
-        back = _back(series, end, until, enough, max(round_ns, ROUND_NS)) if enough else None
+        back = _back(series, end, until, enough, max(round_ns, ROUND_NS), exact=exact) if enough else None
         why = None if back is not None else NEVER_BEFORE if not enough else ENDED if last else NEXT
         took = None if back is None else int(moments[back]) - end
         error = None if back is None else 0 if exact else int(np.diff(moments[max(back - 1, 0) : back + 2]).max())
@@ -163,10 +163,11 @@ def _before(moments: I64, octets: I64, first_ns: int) -> float:
     return float((octets[stop] - octets[start]) / (moments[stop] - moments[start])) if start >= 0 else 0.0
 
 
-def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: int) -> int | None:
+def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: int, *, exact: bool) -> int | None:
     """The index of the moment when the rate is back, at ``end_ns`` or later. The next octets come at the next moment,
     and the rate is at least ``enough`` over a round trip and over a second, or over the parts of them before
-    ``until_ns``. None if there is no such moment, or too little time is left."""
+    ``until_ns``. None if there is no such moment, or too little time is left. ``exact``: nothing came between two
+    moments; otherwise a span lasts until the next moment."""
     moments, octets = series
     cut = int(np.searchsorted(moments, until_ns, side="right")) - 1
     first = int(np.searchsorted(moments, end_ns))
@@ -175,6 +176,8 @@ def _back(series: Series, end_ns: int, until_ns: int, enough: float, round_ns: i
     for span_ns in (round_ns, SPAN_NS):
         stop = np.minimum(np.searchsorted(moments, moments[own] + span_ns), cut)
         lasted = moments[stop] - moments[own]
+        if exact:  # nothing came between the span's end and the next moment
+            lasted = np.minimum(lasted, span_ns)
         fine &= (octets[stop] - octets[own] >= enough * lasted) & (lasted >= min(span_ns, LEAST_NS))
     return int(own[np.argmax(fine)]) if fine.any() else None
 
