@@ -23,19 +23,19 @@ _FEW = 10  # or this many packets or marks
 METHOD = f"""\
 Three flows without ECN, with ECT(0) and with ECT(1) send UDP datagrams with Poisson arrivals, together
 {disciplines.LOAD:.0%} of a line of {disciplines.RATE_BPS / 1e6:g} Mbit/s, for {SECONDS} s of virtual time. They do not
-react to marks or drops. In the kernel HTB is the line. Each figure is ours. Its bounds are the kernel's
+react to marks or drops. HTB is the kernel's line. The table has our figures. The bounds are the kernel's figures
 ± {PACKETS:.0%} for packets and ± {MARKS:.0%} for marks (or ± {_FEW}), and for waits in the queue ± {WAIT:.0%} or one
 packet's time on the line, {disciplines.PACKET_NS / 1e6:.2f} ms. `plain` has no discipline: it shows that both sides
 have the same arrivals and the same line. CoDel, PIE and FQ-CoDel have ECN; PIE has de-randomisation (RFC 8033, 5.4),
-as in the kernel. The kernel's PIE and DualPI2 draw at random; of ours PIE does. The policer drops, and has no
+as in the kernel. The kernel's PIE and DualPI2 draw at random; of ours only PIE does. The policer drops, and has no
 queue.
 
-**Rows outside their bounds are no proof of a difference.** Under a load that does not react, CoDel's course depends on
-the smallest differences. The pseudo-code of RFC 8289, run on these arrivals, gives waits of 63.9, 100.3 and 108.7 ms
-(p50, p90, p99), where our box has 63.2, 100.3 and 108.7 ms. On a line that is 0.01 % slower it gives 71.1, 106.3 and
-115.4 ms, on one that is 0.05 % slower 75.2, 112.7 and 122.3 ms. HTB is 0.05 % slower than our line (`plain`). The
-kernel's approximation of 1/√count, put into that pseudo-code, gives 63.0, 95.3 and 107.6 ms on our line. What
-each discipline does is checked bit by bit elsewhere (`tests/c/comet_delay/queue_reference.c`)."""
+**A row outside its bounds does not prove a difference.** Under a load that does not react, the smallest differences
+change CoDel's course. The pseudo-code of RFC 8289, run on these arrivals, gives waits of 63.9, 100.3 and 108.7 ms
+(p50, p90, p99); our box has 63.2, 100.3 and 108.7 ms. On a line that is 0.01 % slower it gives 71.1, 106.3 and
+115.4 ms, on one that is 0.05 % slower 75.2, 112.7 and 122.3 ms. HTB is 0.05 % slower than our line (`plain`). With
+the kernel's approximation of 1/√count the pseudo-code gives 63.0, 95.3 and 107.6 ms on our line. Other tests check
+each discipline bit by bit (`tests/c/comet_delay/queue_reference.c`)."""
 
 
 def _measured(name: str, side: str, seconds: float, place: Place) -> dict[str, Any]:
