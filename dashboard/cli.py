@@ -76,7 +76,7 @@ def dashboard(
     from scenarios.run import runs
 
     if token is not None and len(token) < 8:
-        raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
+        raise UsageError("--token: too short; give at least 8 characters, or leave it out to get a random one")
     first, shown = "/gateway" if gateway else "/box", None
     if run is not None or (gateway is None and box is None):
         shown = runs.find(run or "last", runs_dir).absolute()
@@ -127,7 +127,7 @@ def report(
     if output and markdown:
         raise UsageError("--output: not with --markdown FILE, which names its own file")
     if figures and (output or markdown):
-        raise UsageError("--figures: alone; without --markdown and --output")
+        raise UsageError("--figures: cannot be combined with --markdown or --output")
     if no_pictures and not markdown:
         raise UsageError("--no-pictures: only with --markdown FILE; the HTML report draws in the browser")
     path = runs.find(run, runs_dir)

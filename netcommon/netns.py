@@ -38,8 +38,8 @@ def call_in(netns: int | str, function: Callable[P, T], *args: P.args, **kwargs:
 
 
 def call_in_new(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Calls ``function(*args)`` inside a new network namespace, which ends with the call. OSError when the kernel
-    refuses."""
+    """Calls ``function(*args)`` inside a new network namespace, which is removed afterwards. OSError when the
+    kernel refuses."""
 
     def enter_and_call() -> T:
         enter_new()

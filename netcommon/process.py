@@ -69,8 +69,8 @@ def _dying_with_us() -> list[str]:
 
 
 def _by_a_thread_that_stays(start: Callable[[], subprocess.Popen[bytes]]) -> subprocess.Popen[bytes]:
-    """Starts a process in a thread that lives as long as we do: the kernel takes the end of the thread that started it
-    for the end of its parent."""
+    """Starts a process in a thread that lives as long as we do. The kernel sends the parent-death signal when the
+    thread ends that started the process."""
     if os.getpid() == 1 or threading.current_thread() is threading.main_thread():
         return start()
     return _starter().submit(start).result()

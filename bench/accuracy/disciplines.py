@@ -1,5 +1,5 @@
-"""delay.disciplines, the part inside a guest of virtual time: the same UDP datagrams through a discipline of the kernel
-and through ours, and what became of them.
+"""delay.disciplines, the part inside a guest of virtual time: sends the same UDP datagrams through a discipline of the
+kernel and through ours, and counts which arrive, which are marked, and how long they waited.
 
 ``python -m bench.accuracy.disciplines CASE SIDE SECONDS`` prints the outcome. Three flows with Poisson arrivals send
 105 % of the line together: one without ECN, one with ECT(0), one with ECT(1). They do not react, so both sides get the
@@ -38,14 +38,14 @@ RATE_BPS, PAYLOAD = 10_000_000, 1000
 PACKET_NS = (PAYLOAD + UDP_HEADERS) * 8 * 10**9 // RATE_BPS
 LOAD = 1.05
 FLOWS = {"not ECT": (0, 0.36), "ECT(0)": (2, 0.36), "ECT(1)": (1, 0.28)}  # bits of the IP header, share of the packets
-_LATE_NS = 100_000  # the kernel's slack of a sleep, and the time that a call takes
+_LATE_NS = 100_000  # a sleep ends late by the kernel's timer slack, and a call takes time
 _TOS, _SETTLE_S, _CE = 15, 2.0, 3  # _TOS: offset in a frame
 _BURST, _SNDBUFFORCE = 50_000, 32
 
 
 @dataclass(frozen=True)
 class Case:
-    """A discipline in ``tc``'s words and in our box's. ``polices``: it is a filter on arrival, without a line."""
+    """A discipline as ``tc`` and as our box names it. ``polices``: a policer, which needs no line."""
 
     kernel: str
     ours: str
@@ -57,7 +57,7 @@ CASES = {
     "codel": Case("codel target 5ms interval 100ms ecn", "codel:target=5ms,interval=100ms,ecn=on"),
     "pie": Case("pie target 15ms tupdate 15ms alpha 2 beta 20 ecn", "pie:ecn=on,derandomize=on"),
     "fq_codel": Case("fq_codel target 5ms interval 100ms ecn", "fq_codel"),
-    "dualpi2": Case("dualpi2", "dualpi2"),  # Debian 12's tc knows the name alone; both have the same defaults
+    "dualpi2": Case("dualpi2", "dualpi2"),  # Debian 12's tc knows only the name; both have the same defaults
     "policer": Case(f"rate {RATE_BPS} burst {_BURST}", f"policer:rate={RATE_BPS}bit,burst={_BURST}", polices=True),
 }
 
@@ -105,11 +105,11 @@ def _send(pair: Hosts, seconds: float) -> NDArray[np.int64]:
     def opened(ecn: int) -> socket.socket:
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_TOS, ecn)
-        sock.setsockopt(socket.SOL_SOCKET, _SNDBUFFORCE, 64 << 20)  # what waits in the kernel's queue counts
+        sock.setsockopt(socket.SOL_SOCKET, _SNDBUFFORCE, 64 << 20)  # the packets in the kernel's queue count against it
         sock.connect((ADDRESSES[1], PORT))
         return sock
 
-    def receiver() -> socket.socket:  # never read: without it the host would answer that nobody listens
+    def receiver() -> socket.socket:  # never read; without it the host would answer with ICMP errors
         sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         sock.bind((ADDRESSES[1], PORT))
         return sock
@@ -135,8 +135,8 @@ def _send(pair: Hosts, seconds: float) -> NDArray[np.int64]:
 
 
 def measured(case: Case, side: str, seconds: float) -> dict[str, Any]:
-    """Of each flow the packets that arrived and those that were marked; of all packets that arrived, the waits in
-    the queue at some percentiles, ms."""
+    """The packets of each flow that arrived, and those that were marked. Percentiles of the waits in the queue of all
+    packets that arrived, ms."""
     with tempfile.TemporaryDirectory() as folder, Ledger.open(Path(folder)) as ledger, hosts(ledger) as pair:
         place = Place(ledger, Path(folder), None, lambda _: None)
         for pid in (pair.sender, pair.receiver):  # IPv6 would send packets of its own
@@ -148,7 +148,7 @@ def measured(case: Case, side: str, seconds: float) -> dict[str, Any]:
     number = arrived.number_at(UDP_HEADERS)
     flow = arrivals(seconds)[1][number]
     marked = arrived.data[:, _TOS] & 3 == _CE
-    on_line_ns = PACKET_NS if side == "ours" and not case.polices else 0  # HTB hands a packet on as it begins to pass
+    on_line_ns = PACKET_NS if side == "ours" and not case.polices else 0  # HTB passes it on before that
     wait_ms = (arrived.t_ns - sent_ns[number] - on_line_ns) / 1e6
     return {
         "sent": int(sent_ns.size),

@@ -39,7 +39,7 @@ THEMES = ("light", "dark")
 
 
 def page(search: str, *, read_only: bool = False) -> html.Div:
-    """The page in the language and theme of an address (`?lang=…&theme=…`); without a theme, as the reader's system is.
+    """The page in the language and theme of an address (`?lang=…&theme=…`); the default theme is the system's.
     `read_only`: without controls."""
     text, theme = words(_wanted(search, "lang")), _wanted(search, "theme")
     forbidden = [html.P(text("read_only"))] if read_only else []
@@ -72,7 +72,7 @@ def _language(search: str) -> str:
 
 
 def _switches(search: str) -> list[Any]:
-    """Links to the other languages and to the other theme; to both themes where the system chooses."""
+    """Links to the other languages and to the other theme, or to both themes if the system chooses."""
     language, theme = _language(search), _wanted(search, "theme")
     others = [other for other in THEMES if other != theme]
     to = [(words(name)("language"), name, theme) for name in languages() if name != language]

@@ -27,8 +27,8 @@ def said(name: str, values: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def ticks_named(title: str, texts: Sequence[str]) -> tuple[str, list[str]]:
-    """The title of an axis, and the labels of ticks at values of these texts. A unit that all of them share is in the
-    title alone: `Loss (%)`, `0.1`. Where units differ each label keeps its own, and the title has none. Zero is `0`."""
+    """The title of an axis, and the labels of its ticks. ``texts``: the ticks' values. If all have the same unit, only
+    the title has it: `Loss (%)`, `0.1`. Otherwise each label keeps its unit, and the title has none. Zero is `0`."""
     parts = [_amount(text) for text in texts]
     units = {unit for amount, unit in parts if amount}
     if len(units) > 1:

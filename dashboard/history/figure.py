@@ -20,7 +20,7 @@ from netcommon import readable
 from scenarios.plan import cells, columns
 from scenarios.run.history import Entry
 
-HEIGHT_PX, AROUND_PX, ENTRY_PX = 520, 190, 24  # least height; around the legend; an entry of it, which never scrolls
+HEIGHT_PX, AROUND_PX, ENTRY_PX = 520, 190, 24  # least height; around the legend; an entry: it must not scroll
 
 
 @dataclass(frozen=True)

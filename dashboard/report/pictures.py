@@ -28,14 +28,15 @@ FLAGS = "CHROMIUM_FLAGS"  # environment variable that Debian's /usr/bin/chromium
 START_S, EACH_S = 60.0, 20.0  # limits; a busy machine takes seconds to start Chromium, and one more for a picture
 NO_BROWSER = 3  # exit status of the process that draws
 MISSING = (
-    "{option}: {what} is missing, which draws the pictures; "
+    "{option} needs {what} to draw the pictures; "
     f"{extras.install('pictures')} and apt-get install chromium{{otherwise}}"
 )
 
 
 def write_pictures(figures: Sequence[tuple[Path, go.Figure]], option: str, without: str = "") -> None:
     """Writes each figure to its path, in the format of the path's suffix: a PNG is 1,650 pixels wide, SVG and PDF have
-    lines and text. ``option`` asked for them, and ``without`` leaves them out. Raises MissingError without kaleido or
+    lines and text. ``option`` is the option that asked for them, ``without`` the one that leaves them out; messages
+    name both. Raises MissingError without kaleido or
     Chromium, and LfpError where these fail or take minutes."""
     otherwise = f", or give {without}" if without else ""
     if not importlib.util.find_spec("kaleido"):

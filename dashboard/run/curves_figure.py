@@ -20,12 +20,12 @@ LAW_DASHES = dict(zip(LAWS, ("dash", "longdash", "dashdot"), strict=True))
 _TICK_WIDTH, _TICK_LINES = 24, 3
 KEY = {"text": "filled: median, bar: minimum to maximum<br>open: single trials", "font": {"size": 14}}
 WIDE = 30  # an axis whose greatest value is at least this many times its least is logarithmic
-WIDE_RATIO = 5  # the same for ratios, such as losses, which people step through in powers
+WIDE_RATIO = 5  # the same for ratios, such as losses, which are usually varied in powers of ten
 
 
 def curves_figure(built: Curves) -> go.Figure:
-    """The figure. An x axis of values that differ by much is logarithmic, and has a place for 0 on its left. Where x
-    has names, nothing is between two of them, so no line joins their medians, and the series are side by side."""
+    """The figure. An x axis is logarithmic if its values differ by much; 0 is then at its left end. If x has names,
+    nothing lies between two of them, so no line joins their medians, and the series are side by side."""
     figure = go.Figure()
     for line in built.theory:
         _add_theory(figure, built, line)
@@ -62,14 +62,14 @@ def _positive(built: Curves) -> list[float]:
 
 
 def _wide(built: Curves) -> bool:
-    """Whether x is amounts that differ so much that their axis is logarithmic."""
+    """Whether x has amounts that differ so much that their axis is logarithmic."""
     found = _positive(built)
     least = WIDE_RATIO if built.x.endswith("_ppb") else WIDE
     return not _has_names(built) and len(found) > 1 and max(found) >= least * min(found)
 
 
 def _zero(built: Curves) -> float:
-    """The place of 0 on a logarithmic axis: as far on the left of the least value as that is from the next one."""
+    """Where a logarithmic axis shows 0: as far to the left of the least value as the next one is to its right."""
     least, next_one, *_ = _positive(built)
     return least * least / next_one
 

@@ -1,7 +1,7 @@
 """``lfp metrics``: the metrics of a running gateway and delay box over HTTP, for Prometheus.
 
 Each request asks the tools once, by their verb ``metrics``. A client that accepts OpenMetrics gets it, others get
-Prometheus' own text. Requests are served one after the other, and each has a limit, so slow clients cost no memory.
+Prometheus' own text. Requests are served one after the other, with a time limit, so slow clients cost no memory.
 Every request needs the token, because all users of a machine reach loopback. Rejected: an HTTP server in the tools,
 which would parse a stranger's octets with the tools' privileges.
 """
@@ -32,14 +32,14 @@ _COUNTER = re.compile(r"^# (HELP|TYPE) (\S+)_total ", re.MULTILINE)
 @click.option("--box", type=click.Path(path_type=Path), metavar="SOCKET", help="Control socket of a comet-delay.")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option("--port", default=9817, show_default=True, type=click.IntRange(0, 65535), help="TCP port; 0: any free.")
-@click.option("--token", help="What requests must have in 'Authorization: Bearer'.  [default: a random one]")
+@click.option("--token", help="Token that requests must send in 'Authorization: Bearer'.  [default: a random one]")
 def command(gateway: Path | None, box: Path | None, host: str, port: int, token: str | None) -> None:
     """Serve the metrics of running tools at /metrics, for Prometheus. Ctrl-C ends it."""
     sockets = {tool: path for tool, path in (("gateway", gateway), ("box", box)) if path}
     if not sockets:
         raise UsageError("lfp metrics: name a tool's control socket with --gateway SOCKET or --box SOCKET")
     if token is not None and len(token) < 8:
-        raise UsageError("--token: too short; at least 8 characters, or leave it out to get one made up")
+        raise UsageError("--token: too short; give at least 8 characters, or leave it out to get a random one")
     with server(sockets, host, port, token or secrets.token_urlsafe(16)) as listening:
         address = f"http://{host}:{listening.server_port}/metrics"
         click.echo(f"{address}  (Authorization: Bearer {printable(listening.token)})")
@@ -47,7 +47,7 @@ def command(gateway: Path | None, box: Path | None, host: str, port: int, token:
 
 
 class Server(HTTPServer):
-    """The listener. `token`: what requests must have."""
+    """The listener. `token`: what requests must send."""
 
     def __init__(self, sockets: dict[str, Path], address: tuple[str, int], token: str) -> None:
         self.sockets, self.token = sockets, token
@@ -99,7 +99,7 @@ def text(sockets: dict[str, Path]) -> str:
 
 
 def openmetrics(found: str) -> str:
-    """Prometheus text as OpenMetrics 1.0, which names a counter without its `_total` and has an end."""
+    """Prometheus text as OpenMetrics 1.0: metadata names a counter without `_total`, and an end mark follows."""
     return _COUNTER.sub(r"# \1 \2 ", found) + "# EOF\n"
 
 

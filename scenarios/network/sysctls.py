@@ -13,7 +13,7 @@ from netcommon import netns, unprivileged
 from netcommon.errors import MissingError
 from scenarios.plan.profiles import LARGEST_BUFFER_BYTES, Profile
 
-_TRIED = 256  # settings of one octet are most of those that a kernel bounds
+_TRIED = 256  # most sysctls whose values the kernel bounds have one octet
 # The same values as in rttcp/src/transfer/window.c.
 _BYTES_A_WINDOW, _RECEIVER_LEAST_BYTES, _SENDER_SLACK_BYTES = 4, 256 * 2**10, 2**20
 
@@ -57,8 +57,8 @@ def refused(profile: Profile, back: dict[str, str]) -> list[str]:
 
 
 def untaken(wanted: dict[str, str]) -> dict[str, str]:
-    """What this kernel takes instead, in words, for each of these sysctls that exists and whose value it refuses. It is
-    tried in a network namespace that ends here. OSError where this user may not have one."""
+    """The sysctls that exist but refuse the value in ``wanted``, each with the values that this kernel takes, in words.
+    They are tried in a temporary network namespace. OSError if this user may not have one."""
 
     def tried() -> dict[str, str]:
         back = write_sysctls(wanted)
@@ -68,10 +68,10 @@ def untaken(wanted: dict[str, str]) -> dict[str, str]:
 
 
 def _allowed(name: str) -> str:
-    """The range of small whole numbers that the kernel takes in the caller's namespace; a value that it shows where it
-    takes none."""
+    """The range of small whole numbers that the kernel takes in the caller's namespace; its present value if it takes
+    none."""
     taken = [value for value in range(_TRIED) if write_sysctls({name: str(value)})[name] == str(value)]
-    return f"{taken[0]} to {taken[-1]}" if taken else f"no such value, it has {_value(sysctl_path(name))}"
+    return f"{taken[0]} to {taken[-1]}" if taken else f"no number below {_TRIED}; it is {_value(sysctl_path(name))}"
 
 
 def first_buffers(window_bytes: int) -> dict[str, str]:

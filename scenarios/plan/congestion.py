@@ -40,7 +40,7 @@ def wrong(text: str) -> str | None:
         return _wrong_parameter(name, own[name].parameters, assignments.split(",") if colon else [])
     known = sorted({*LINUX, *_loaded(), *own})
     if name not in known:
-        module = "" if name.startswith(OURS) else f", or what a module of this kernel brings: modprobe tcp_{name}"
+        module = "" if name.startswith(OURS) else f", or load a module of this kernel: modprobe tcp_{name}"
         return f"unknown{suggest(name, known)} allowed is one of {', '.join(known)}{module}"
     return f"parameters only with {', '.join(own)}; want {name} alone" if colon else None
 

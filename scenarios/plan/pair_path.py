@@ -1,7 +1,7 @@
 """A pair's own path ([pair.N.path]), read from the column ``pair_path`` of a flow's parameters.
 
-Whatever describes the path of a flow from its parameters (params.json, a row of results.parquet) needs it, because the
-flow's packets cross the pair's own delay box and [path]'s.
+A flow's packets cross the pair's own delay box and [path]'s. So everything that derives the path of a flow from its
+parameters (params.json, a row of results.parquet) needs both.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from scenarios.plan.path import DIRECTION_KEYS, OwnPath
 _PREFIXES = ("", "ab_", "ba_")
 _KEYS = "|".join(sorted((f"{prefix}{key}" for key in DIRECTION_KEYS for prefix in _PREFIXES), reverse=True))
 _BETWEEN = re.compile(rf"(?<![,;:]) (?=(?:{_KEYS}|distance)=)")
-_WITH_FILES = ("jitter", "rate_trace")  # their files are named by a hash here, so they cannot be read
+_WITH_FILES = ("jitter", "rate_trace")  # the column names their files by a hash, so they cannot be read
 _WHOLE = ("mtu", "framing", "family")  # of [path] and [transfer], for all delay boxes
 
 
 def of(params: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The parameters of the own path of a flow's pair under [path]'s columns; None where it has none."""
+    """The parameters of the pair's own path, under the same columns as [path]'s; None if it has no own path."""
     text = params.get("pair_path")
     if not text:
         return None
@@ -49,7 +49,7 @@ def _columns(text: str) -> dict[str, Any]:
     named = {key: said.pop(key) for key in list(said) if key.removeprefix("ab_").removeprefix("ba_") in _WITH_FILES}
     try:
         path = OwnPath.model_validate(said)
-    except ValueError:  # a value that an earlier version took
+    except ValueError:  # a value that only an earlier version allowed
         path = OwnPath()
     found: dict[str, Any] = {"rtt_ns": path.rtt_ns()}
     ways: tuple[tuple[Literal["ab", "ba"], str], ...] = (("ab", ""), ("ba", "ba_"))

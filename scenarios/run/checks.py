@@ -93,8 +93,8 @@ def _networks() -> Iterable[Check]:
 
 
 def hosts(settings: Iterable[Scenario]) -> Iterable[Check]:
-    """What this kernel has to have for the hosts of these settings in real time: their profiles and congestion
-    controls. Hosts that exist already are left out."""
+    """Checks that this kernel has what the hosts of these settings need in real time: profiles and congestion controls.
+    Hosts that exist already are left out."""
     made = [setting for setting in settings if setting.topology.kind != "existing"]
     used = {profile.name: profile for profile in (profiles.of(setting.profile) for setting in made)}
     controls = {control.partition(":")[0] for setting in made for control in flows.controls(setting)}
@@ -127,8 +127,8 @@ def _profile(profile: Profile, refused: State) -> Check:
 
 
 def _refused(profile: Profile) -> str:
-    """The first setting that the profile must have and that this kernel refuses, with what it takes; empty if there is
-    none, or if this user may not try."""
+    """The first required setting of the profile that this kernel refuses, with the values that it takes. Empty if it
+    refuses none, or if this user may not try."""
     needed = {name: value for name, value in profile.sysctls.items() if name in profile.required}
     try:
         untaken = sysctls.untaken(needed)

@@ -1,9 +1,9 @@
-"""Trials as files of Flent (`NAME.flent.gz`, format 4), for its plots and for those who compare with its results.
+"""Trials as Flent files (`NAME.flent.gz`, format 4), for its plots and for comparisons with its results.
 
 A stream's rate is what its receiver acknowledged, in steps of Flent's 0.2 s, from the samples of TCP_INFO. Latencies
-are those of a flow of requests, which Flent's pings are next to its transfers; a trial without such a flow has none.
+are those of a flow of requests, in place of Flent's pings; a trial without such a flow has none.
 Series have the names of Flent's tests `tcp_nup` and `rrul_be_nflows`, so `flent -i FILE -p totals` and `-p all` draw
-them. Rejected: Flent's own library as a writer. It brings its whole command line for one JSON object.
+them. Rejected: writing with Flent's library, which brings its whole command line for one JSON object.
 """
 
 from __future__ import annotations

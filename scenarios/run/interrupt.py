@@ -2,8 +2,9 @@
 ``with`` block tears down what it created. Later ones are ignored: the tear-down takes a bounded time and must not be
 cut short.
 
-Python raises it wherever the main thread is, also in a finaliser or a weak reference's callback, which cannot pass an
-exception on. There it is reported as unraisable and lost, so the signal is sent again a moment later."""
+Python raises the exception wherever the main thread is, even in a finaliser or in the callback of a weak reference.
+These cannot pass an exception on: Python reports it as unraisable and drops it. So the signal is sent again a moment
+later."""
 
 from __future__ import annotations
 

@@ -94,8 +94,8 @@ def start(
 
 
 def extend(run_dir: Path, content: dict[str, Any]) -> None:
-    """Gives a run a plan with more trials, which `resume` then measures. ``content``: its manifest, changed. LfpError
-    when a file has changed since the run's end."""
+    """Gives a run a plan with more trials, which `resume` then measures. ``content``: the changed manifest. LfpError if
+    a file has changed since the run ended."""
     seal.open_again(run_dir)
     manifest.write(run_dir, content)
 

@@ -101,8 +101,7 @@ def analyse(setting: Scenario, folder: Path, ledger: Ledger, known: Sequence[str
 
 
 def outage_spans(folder: Path) -> list[str]:
-    """The outages between the hosts that are captured, as far as they ended, by CLOCK_REALTIME; at most as many as
-    pktlogger takes."""
+    """The outages between the captured hosts that have ended, by CLOCK_REALTIME; at most as many as pktlogger takes."""
     box, params = (read_json(folder / f"{name}.json") or {} for name in ("delay", "params"))
     spans = [one for one in recovery.of_boxes(params, box, "realtime") if one[1] < _FOR_EVER_NS]
     return [f"{begin}-{end}" for begin, end in spans[:_MOST_OUTAGES]]

@@ -70,7 +70,7 @@ def box(
 @dataclass(frozen=True)
 class Boxes:
     """The running boxes of a trial by the number of their hop; none where hosts exist with a path of their own.
-    ``of_pairs``: the pairs whose own paths they are, by hop; other hops are [path]'s."""
+    ``of_pairs``: for boxes of a pair's own path, the pair by hop; other hops are [path]'s."""
 
     boxes: Mapping[int, Box]
     of_pairs: Mapping[int, int] = field(default_factory=dict)
@@ -92,8 +92,8 @@ class Boxes:
         return bool(over)
 
     def stop(self) -> dict[str, Any]:
-        """Ends the boxes. Returns the ``end`` object of the first, which has those of further hops under ``hops``; that
-        of a pair's own path has its number as ``pair``."""
+        """Ends the boxes. Returns the ``end`` object of the first, with those of further hops under ``hops``. In the
+        object of a pair's own path ``pair`` is the pair's number."""
         if not self.boxes:
             return {"verdict": {"valid": True, "reasons": []}, "statistics": {}}
         first, *others = (box.stop() | self._whose(hop) for hop, box in self.boxes.items())

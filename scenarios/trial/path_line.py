@@ -1,7 +1,7 @@
 """What the line of a trial's path lets through over time, for ``pktlogger analyse --line`` (FORMAT.md section 6,
 "line"): what the delay box has recorded, or without a record what the scenario says. So netem's line is known as well.
-The scenario also adds what the box cannot know: the sender's network interface, further boxes in a row, the path that
-the captured pair has of its own, and what system calls cost the hosts.
+The scenario also adds what the box cannot know: the sender's network interface, further boxes in a row, the
+captured pair's own path, and what system calls cost the hosts.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def of_trial(setting: Scenario, record: dict[str, Any] | None, began_ns: int, ow
 
 
 def _at_each(steps: Sequence[Step], others: Sequence[Step]) -> list[tuple[int, Step, Step]]:
-    """The steps of two lines in a row, at each time when either changes. Before its first step a line has that one."""
+    """The steps of two lines in a row, at each time at which either changes. Before its first step a line is as in
+    that step."""
     times = [[int(step["t_ns"]) for step in line] for line in (steps, others)]
     return [
         (t_ns, steps[max(bisect_right(times[0], t_ns) - 1, 0)], others[max(bisect_right(times[1], t_ns) - 1, 0)])
@@ -87,7 +88,7 @@ def _slower(steps: Sequence[Step], others: Sequence[Step]) -> list[bool]:
 
 
 def _joined(steps: Sequence[Step], others: Sequence[Step]) -> list[Step]:
-    """Two lines in a row as one, whose rate is the slower one's."""
+    """Two lines in a row as one with the rate of the slower one."""
     joined = []
     for t_ns, one, other in _at_each(steps, others):
         slow, fast = (other, one) if _number(other["rate_bps"]) < _number(one["rate_bps"]) else (one, other)
@@ -122,8 +123,8 @@ def _policer_of(path: PathTable, way: Literal["ab", "ba"]) -> dict[str, Any] | N
 
 
 def _marker(paths: Sequence[PathTable], way: Literal["ab", "ba"]) -> str | None:
-    """What marks packets, where anything does; None where a policer and queue management follow each other, in time
-    or along the path."""
+    """What marks packets, if anything does. None if the path has both a policer and queue management, at different
+    times or in different places."""
     names = {str(phase.values["aqm"]).partition(":")[0] for path in paths for phase in path.phases(way)}
     policers = {name == policer.NAME for name in names - {"none"}}
     return ("policer" if policers.pop() else "aqm") if len(policers) == 1 else None

@@ -195,7 +195,7 @@ def outages(params: Mapping[str, Any], concerned: Concerned | None = None) -> li
 
 
 def has_outages(params: Mapping[str, Any]) -> bool:
-    """Whether the path of a flow has outages, [path] or its pair's own."""
+    """Whether [path] or the own path of a flow's pair has outages."""
     return any(outages(path) for path in pair_path.paths(params))
 
 

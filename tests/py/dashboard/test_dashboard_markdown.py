@@ -74,7 +74,7 @@ def test_a_browser_that_never_answers_is_ended(tmp_path: Path, monkeypatch: pyte
 
 def test_without_kaleido_no_file_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "kaleido", None)
-    with pytest.raises(MissingError, match=r"kaleido is missing.*--no-pictures"):
+    with pytest.raises(MissingError, match=r"needs kaleido .*--no-pictures"):
         write_markdown(synthetic_run.matrix(tmp_path), tmp_path / "fig1.md", pictures=True)
     assert not [path for pattern in ("*.md", "*.png", ".markdown-*") for path in tmp_path.glob(pattern)]
 
@@ -96,7 +96,7 @@ def test_a_run_without_a_figure_is_named(tmp_path: Path) -> None:
 def test_figures_are_asked_for_alone(tmp_path: Path) -> None:
     run = synthetic_run.matrix(tmp_path)
     done = CliRunner().invoke(report, [str(run), "--figures", str(tmp_path), "--markdown", str(tmp_path / "a.md")])
-    assert isinstance(done.exception, LfpError) and "--figures: alone" in str(done.exception)
+    assert isinstance(done.exception, LfpError) and "--figures: cannot be combined" in str(done.exception)
 
 
 def test_no_pictures_needs_markdown(tmp_path: Path) -> None:
