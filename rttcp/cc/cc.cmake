@@ -16,7 +16,7 @@ if(CC_CLANG AND CC_STRIP AND LIBBPF_FOUND)
     set(object ${CMAKE_CURRENT_BINARY_DIR}/cc/lfp_${name}.o)
     string(REPLACE _tx_start "" program ${name})
     set(defines)
-    if(NOT program STREQUAL name) # for kernels that report a start of transmission by a callback of its own
+    if(NOT program STREQUAL name) # for kernels that report a start of transmission by a separate callback
       set(defines -DLFP_HAS_TX_START=1)
     endif()
     add_custom_command(OUTPUT ${object}

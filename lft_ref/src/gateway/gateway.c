@@ -21,7 +21,7 @@
 #define NOTED_AGAIN_NS (600 * NC_NS_PER_S)
 enum { BUSY_DATAGRAMS = 2 };
 
-/* Nothing wakes the loop for this: while frames are unacknowledged, their time-outs do. */
+/* No timer wakes the loop for this: while frames are unacknowledged, their time-outs wake it. */
 static void watch_mtu(struct gateway *gateway, uint64_t now_ns)
 {
     struct lft_engine_state state;

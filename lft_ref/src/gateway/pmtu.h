@@ -31,7 +31,7 @@ enum { PMTU_TRIES = 3 };
 void pmtu_init(struct pmtu *pmtu, uint32_t base, uint32_t limit);
 /* How long to wait for the answer to a probe. */
 uint64_t pmtu_wait_ns(const struct lft_engine_state *state);
-/* Starts over from the base. `wait_ns`: `pmtu_wait_ns`. */
+/* Starts over from the base. `wait_ns`: from pmtu_wait_ns(). */
 void pmtu_start(struct pmtu *pmtu, uint64_t wait_ns, uint64_t now_ns);
 /* Probes the size in use again. Without an answer the search starts over below it. During a search the call has no
  * effect. */

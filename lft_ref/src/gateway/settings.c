@@ -45,7 +45,8 @@ static const struct nc_option rows[] = {
     NC_SECTION("rate"),
     NC_CHOICE("recovery", recovery, lft_recovery_names, "selective", "how lost frames are recovered"),
     NC_CHOICE("rate-mode", rate_mode, rate_mode_names, "fixed",
-           "fixed: the limit itself; auto: what others leave free of the line, at least half of it, up to the limit"),
+           "fixed: the limit itself; auto: what others leave free of the line, but at least half of the line; at most "
+           "the limit"),
     NC_QUANTITY("rate", rate_bps, NC_UNIT_RATE, "0", 0, 0,
              "limit towards the network, whole Mbit/s, IP and UDP headers counted; 0 for none"),
     NC_QUANTITY("host-rate", host_rate_bps, NC_UNIT_RATE, "0", 0, 0,

@@ -295,7 +295,7 @@ static int install(const struct rules *rules, struct nc_error *error)
     return 0;
 }
 
-/* Makes or removes that rule: new connections go into the TUN, or do not. Returns 0 or -1. */
+/* Makes or removes the rule that sends new connections into the TUN. Returns 0 or -1. */
 static int accelerate(const struct rules *rules, bool on, struct nc_error *error)
 {
     struct script script = {0};

@@ -1,5 +1,5 @@
-/* The account of a sender's silences. A gap lies between one data packet and the next, or the end of the capture. Its
- * facts are collected once, from the acknowledgements that came in it: whether the receiver's window was full or
+/* The gaps in which a sender sends nothing. A gap lies between one data packet and the next, or the end of the capture.
+ * Its facts are collected once, from the acknowledgements that came in it: whether the receiver's window was full or
  * closed, whether anything was outstanding, and so on. Stops (analyse/stops.c) and limits (limits.c) get their causes
  * from the same facts: a stop is a long gap, and limits are sums of gaps. */
 #ifndef PL_GAP_H
@@ -57,14 +57,14 @@ struct pl_gap {
     int64_t waits_ns;                  /* since when an acknowledgement of new data has been awaited */
 };
 
-/* The account before the first data packet. */
+/* The gap before the first data packet. */
 struct pl_gap pl_gap_none(uint32_t mss);
 /* Begins the gap after a packet. */
 void pl_gap_begin(struct pl_gap *gap, const struct pl_sent *sent);
 /* Takes an acknowledgement. */
 void pl_gap_ack(struct pl_gap *gap, const struct pl_acked *acked);
 
-/* Takes the window that an acknowledgement offers. Returns since when the window was 0 if it is no more, else -1. */
+/* Takes the window that an acknowledgement offers. If that ends a window of 0, returns since when it was 0; else -1. */
 int64_t pl_gap_window(struct pl_gap *gap, int64_t now_ns, uint32_t window);
 
 /* Whether data were outstanding before the packet that ends the gap was sent. */
@@ -79,7 +79,7 @@ static inline uint64_t pl_gap_flight(const struct pl_gap *gap)
     return gap->high > gap->una ? gap->high - gap->una : 0;
 }
 
-/* For how long the window was 0 in the gap until now. If the gap is divided, from_ns is where its last part begins. */
+/* For how long the window has been 0 within the gap. If the gap is divided, from_ns is where its last part begins. */
 static inline int64_t pl_gap_shut_ns(const struct pl_gap *gap, int64_t from_ns, int64_t now_ns)
 {
     int64_t since_ns = gap->shut_ns > from_ns ? gap->shut_ns : from_ns;

@@ -164,8 +164,8 @@ static enum pl_loss_cause seen_cause(const struct pl_loss_causes *c, const struc
 }
 
 /* The cause by the box's record, which has the place and reason of each drop. Only records of earlier versions of the
- * box lack outages; there the captures decide. They decide, too, where the record lacks the part, as it never reached
- * the box: a router refused it for its length, for example. */
+ * box lack outages; there the captures decide. They also decide if the record lacks the part, because it never reached
+ * the box: for example, a router refused it for its length. */
 static enum pl_loss_cause box_cause(const struct pl_loss *row, enum pl_loss_cause seen, const struct pl_transfer *t)
 {
     switch (row->cause) {

@@ -1,9 +1,9 @@
-/* The MSS of one direction of a flow over time, as packets show it that nothing merged. The SYNs say the largest MSS,
- * but a sender uses a smaller one once it knows that the path's MTU has shrunk.
+/* The MSS of one direction of a flow over time, as unmerged packets show it. The SYNs say the largest MSS, but a sender
+ * uses a smaller one once it knows that the path's MTU has shrunk.
  *
  * A level begins where PL_MSS_LEVEL_LEAST packets have one size, and no packet of the previous size comes between them.
- * A packet with PSH says nothing: it is the last one of what the application wrote, and may have any length. Nor does
- * one that is smaller than the others: the rest of a longer packet that was sent again. */
+ * Packets with PSH do not count: they end what the application wrote, and may have any length. Nor do packets smaller
+ * than the others: they are the rest of a longer packet that was retransmitted. */
 #ifndef PL_MSS_LEVELS_H
 #define PL_MSS_LEVELS_H
 
@@ -14,7 +14,7 @@
 
 enum { PL_MSS_LEVEL_LEAST = 8, PL_MSS_LEVELS_MOST = 1024 };
 
-/* From the packet with this frame number on, which begins at `seq`. `mss_option`: payload and TCP options of a full
+/* Holds from the packet with this frame number on, which begins at `seq`. `mss_option`: payload and TCP options of a full
  * packet. */
 struct pl_mss_level {
     uint64_t seq, frame;
@@ -40,8 +40,8 @@ struct pl_mss_place {
 
 /* Take the next packet with data, in the capture of the list (`arrived`), or in the sender's (`sent`, where `delta` is
  * the sender's relative number minus the list's). Return the payload of each of its wire packets but the last.
- * The sender's first packets behind a shrunk path have the old size still, and do not arrive. So a smaller size holds
- * from the first copy on, or from the first packet that the old size does not divide. */
+ * After the path has shrunk the sender's first packets still have the old size, and do not arrive. So a smaller size
+ * holds from the first retransmission on, or from the first packet whose length is not a multiple of the old size. */
 uint32_t pl_mss_place_arrived(struct pl_mss_place *place, const struct pl_mss_levels *levels, const struct pl_row *row);
 uint32_t pl_mss_place_sent(struct pl_mss_place *place, const struct pl_mss_levels *levels, int64_t delta,
                            const struct pl_row *row);

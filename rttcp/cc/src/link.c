@@ -33,8 +33,8 @@ OBJECT(scalable);
 OBJECT(xys);
 OBJECT(xys_tx_start);
 
-/* Where there are two objects of an algorithm, the kernel takes the one whose `member` of tcp_congestion_ops it has; the
- * first that fits is loaded. */
+/* An algorithm may have two objects. The first one is loaded whose `member` the kernel's tcp_congestion_ops has; NULL
+ * fits every kernel. */
 static const struct object {
     const char *name, *member;
     const unsigned char *start, *end;
@@ -216,7 +216,7 @@ static int link_make(const struct cc_choice *choice, struct nc_error *error)
     int fd = object ? object_attach(object, choice) : -1, why = errno;
     bpf_object__close(object);
     if (fd < 0)
-        return nc_fail(error, NC_EXIT_MISSING, "%s: the kernel does not take it (%s): see `rttcp cc load %s --verbose`",
+        return nc_fail(error, NC_EXIT_MISSING, "%s: the kernel refuses it (%s): see `rttcp cc load %s --verbose`",
                        choice->entry->name, strerror(why), choice->entry->name);
     return fd;
 }
@@ -245,8 +245,8 @@ int cc_link_open(const struct cc_choice *choice, bool verbose, struct nc_error *
     if (!choice->entry->section)
         return nc_fail(
             error, NC_EXIT_MISSING,
-            "%s is in the kernel of virtual time only: a kernel has to send ECT(1) for it, which no Linux does "
-            "unpatched; use lfp run --time virtual",
+            "%s is in the kernel of virtual time only: it needs a kernel that sends ECT(1), which no unpatched Linux "
+            "does; use lfp run --time virtual",
             choice->entry->name);
     libbpf_print_fn_t before = verbose ? NULL : libbpf_set_print(silent);
     mkdir("/run/lfp", 0700);

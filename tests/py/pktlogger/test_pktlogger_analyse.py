@@ -920,7 +920,7 @@ def _shrunk(small: int) -> Conversation:
 
 
 def test_super_packets_follow_an_mtu_that_shrinks(tmp_path: Path) -> None:
-    """The receiver's packets show the wire's size after the change. The SYNs' MSS gave other borders and counts."""
+    """The receiver's packets show the wire's size after the change. The SYNs' MSS gave wrong borders and counts."""
     small = MSS - 200
     found, flow = _shrunk(small).analyse(tmp_path)
     table = found.segments

@@ -71,7 +71,7 @@ def test_every_outage_has_its_recovery_and_the_longest_is_a_column() -> None:
 
 def test_a_span_ends_on_time_where_every_arrival_is_known() -> None:
     """After the outage 38 packets come in 38 ms, and the next one after 45 ms. A round trip of 40 ms has 95 % of the
-    earlier rate. It once lasted until the next arrival, and then had 84 %."""
+    earlier rate. The span used to last until the next arrival, and then had 84 %."""
     t_ns = np.concatenate([np.arange(2000), 2500 + np.arange(38), 2545 + np.arange(2000)]) * MS
     series = recovery.of_arrivals(t_ns, np.arange(1, t_ns.size + 1) * 1000)
     (found,) = recovery.recoveries(series, [(2 * S, 2500 * MS)], 40 * MS, exact=True)
