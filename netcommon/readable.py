@@ -145,7 +145,7 @@ _BY_SUFFIX: dict[str, Callable[[float | None, int], str]] = {
 
 
 def _round_trip(ns: float | None, digits: int = DIGITS) -> str:
-    """The round-trip time that a path adds; no packet takes 0 ns."""
+    """The round-trip time that a path adds. 0 is "no delay", because no packet takes 0 ns."""
     return "no delay" if ns == 0 else duration(ns, digits)
 
 

@@ -43,7 +43,7 @@ def rows(file: Path) -> list[dict[str, Any]]:
 
 
 def csv(rows: Sequence[dict[str, Any]]) -> bytes:
-    """The rows as CSV, names first, in the columns that any of them has; empty where a row has no value."""
+    """The rows as CSV with a header. It has every column that any row has; a missing value is empty."""
     names = list(dict.fromkeys(name for row in rows for name in row))
     text = io.BytesIO()
     pa.csv.write_csv(pa.table({name: pa.array([_plain(row.get(name)) for row in rows]) for name in names}), text)
@@ -51,7 +51,7 @@ def csv(rows: Sequence[dict[str, Any]]) -> bytes:
 
 
 def _plain(value: object) -> str | None:
-    """A value as CSV has it; a column may differ in type from one run to the other."""
+    """A value as CSV text, because a column's type may differ between runs."""
     if value is None:
         return None
     return str(value).lower() if isinstance(value, bool) else str(value)

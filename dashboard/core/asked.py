@@ -65,7 +65,7 @@ def asked(run: Run) -> Asked:
 
 
 def main_result(run: Run) -> str:
-    """The result that the scenario's report is about, from its least to its greatest value over the valid trials."""
+    """The result that the scenario's report is about: its least and greatest value over the valid trials."""
     asked = run.report.get("value" if run.report.get("kind") == "matrix" else "y") or THROUGHPUT
     column = next(iter(columns.find(str(asked))), THROUGHPUT)
     values = [float(row[column]) for row in run.rows if row.get("valid") and finite(row.get(column))]

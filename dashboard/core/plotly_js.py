@@ -1,6 +1,6 @@
 """plotly.js for the pages and the report: the script that Python's plotly brings, made to start faster.
 
-The script makes all of its 47 kinds of trace ready when it starts, and figures here have three. It is also compiled
+At its start the script initialises all of its 47 kinds of trace; figures here use three. It is also compiled
 twice: in the background, where a browser skips the bodies of functions, and again when the page runs it. Three edits
 change this. Two leave out the other kinds (`scatter` is part of the script's core) and the modules that only they need,
 half of the script. One marks the outermost function as one that is called at once, so that a browser compiles it in the
@@ -21,7 +21,7 @@ from plotly.offline import get_plotlyjs
 
 from dashboard.core.unreached import without_unreached
 
-KINDS = ("heatmap", "box")  # what figures have next to `scatter`
+KINDS = ("heatmap", "box")  # the kinds that figures use besides `scatter`
 _LISTED = re.compile(r"\.register\(\[((?:[\w$]+\(\),?)+)\]\)")
 _DEFINED = re.compile(r'([\w$]+)=[\w$]+\(\([^()]*\)=>\{"use strict";')
 _HEAD, _TAIL = ' : this, () => {\n"use strict";', "return Plotly;\n}));"

@@ -1,4 +1,4 @@
-"""A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables. Or its
+"""A run as Markdown with pictures, for a paper or a pull request: the report's facts, figures and tables. Also its
 figures alone, as SVG and PDF for print.
 
 A matrix is a grid for each series, because a reader compares a row with a row; the HTML report lists its cells. The

@@ -32,8 +32,8 @@ def trial_name(run: Run, trial: Trial) -> str:
 
 
 def _usual_words(params: Json) -> list[str]:
-    """Case or profile, congestion control, and the window. Where the kernel sizes the window, round-trip time and loss
-    instead."""
+    """Case or profile, congestion control, and the window. If the kernel sizes the window: round-trip time and
+    loss instead."""
     names = ["case" if params.get("case") else "profile", "congestion", "window_bytes"]
     parts = [f"{columns.spelling(name)} {readable.named(name, params[name])}" for name in names if params.get(name)]
     if not params.get("window_bytes") and params.get("rtt_ns"):

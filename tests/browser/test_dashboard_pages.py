@@ -517,7 +517,7 @@ def test_the_class_page_is_accessible_before_its_first_transfer(page: Page, base
 
 @pytest.mark.parametrize("address", ["/", "/run/{run}", "/run/{run}/trial/0", "/history", "/class"])
 def test_pages_are_dark_where_the_system_is(page: Page, tmp_path: Path, address: str) -> None:
-    """As readable as in the light, and light on paper."""
+    """The dark theme is as readable as the light one, and paper is light."""
     with browsed(synthetic_run.seqack(tmp_path)) as (url, _), left(page):
         page.emulate_media(color_scheme="dark")
         page.goto(url.split("/run/")[0] + address.format(run=Path(url).name))

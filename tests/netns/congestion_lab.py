@@ -81,8 +81,8 @@ def columns(
 
 
 def stopped_share_of_a_sender_that_pauses(pause_s: float, pauses: int) -> float:
-    """What `lfp_xys` takes for s (the third word of TCP_CC_INFO) after a program has sent 64 KB over the loopback
-    interface (RTT 20 ms) and paused, several times."""
+    """The s of `lfp_xys` (the third word of TCP_CC_INFO) after a program has several times sent 64 KB over the loopback
+    interface (RTT 20 ms) and paused."""
     for command in ("ip link set lo up", "tc qdisc add dev lo root netem delay 10ms"):
         subprocess.run(command.split(), check=True)
     with socket.create_server(("127.0.0.1", 0)) as server, socket.socket() as sender:

@@ -1,4 +1,4 @@
-"""What a kernel refuses is said before the first trial, in one line: setting, value, what it takes, and what helps."""
+"""A setting that the kernel refuses: one line before the first trial says setting, value, what it takes, what helps."""
 
 from __future__ import annotations
 

@@ -197,8 +197,8 @@ def recorded(path: Line, folder: Path, lag_ns: int = MS) -> Path:
 
 @pytest.mark.parametrize("starts_ms", [[0, 0], [0, 700]])
 def test_a_queue_behind_the_box_that_transfers_share_is_no_longer_path(starts_ms: list[int], tmp_path: Path) -> None:
-    """The record shows no wait in the box, so all of the queue is in the rest of the path. A
-    transfer studied by itself took the other's packets in it for a longer path."""
+    """The record shows no wait in the box, so all of the queue is in the rest of the path. A transfer
+    studied by itself took the other's packets in that queue for a longer path."""
     path = ran(1, starts_ms)
     write_pcapng(tmp_path / "s.pcapng", path.sender)
     write_pcapng(tmp_path / "r.pcapng", path.receiver)
