@@ -31,13 +31,13 @@ static void lose(struct pass *pass, double work_ns)
 /* `of`: the transfer, or the transfers that are studied. */
 typedef int pass_over(struct pass *pass, const void *of, const struct pl_tables *tables, double service);
 
-/* Runs both passes. `before_ns`: the queue that may have existed when the capture began. */
+/* Runs both passes. `before_ns`: the queue that may have existed when the capture began. `least_ns`: of the tolerance. */
 static int find(pass_over *over, const void *of, const struct pl_tables *tables, double service, double before_ns,
-                struct pl_base *base)
+                double least_ns, struct pl_base *base)
 {
     struct pass pass = {.noise = true};
     int result = over(&pass, of, tables, service);
-    double tolerance_ns = pl_base_noise_end(&pass.off);
+    double tolerance_ns = fmax(pl_base_noise_end(&pass.off), least_ns);
     pass.noise = false;
     pl_base_finder_begin(&pass.finder, tolerance_ns, before_ns);
     if (result == 0)
@@ -97,7 +97,8 @@ static int over_captures(struct pass *pass, const void *of, const struct pl_tabl
 }
 
 /* Takes the delay without the time in the box's queue, by the record. If a pacer behind the box holds packets, the rest
- * may still include a queue, in which the parts of all transfers are. */
+ * may still include a queue, in which the parts of all transfers are. They come to it when they leave the box's
+ * queue. */
 static int over_record(struct pass *pass, const void *of, const struct pl_tables *tables, double service)
 {
     struct pl_passages passages;
@@ -106,8 +107,10 @@ static int over_record(struct pass *pass, const void *of, const struct pl_tables
     while (result == 0 && pl_passages_next(&passages, &part)) {
         double work_ns = work_of(&part, service);
         int64_t elsewhere_ns = part.delay_ns - (part.t_box_exit_ns - part.t_box_in_ns);
-        const struct pl_base_part arrived = {
-            .t_ns = part.t_sent_ns, .delay_ns = (double)elsewhere_ns, .work_ns = work_ns, .queued = false};
+        const struct pl_base_part arrived = {.t_ns = part.t_sent_ns,
+                                             .delay_ns = (double)elsewhere_ns,
+                                             .work_ns = work_ns,
+                                             .held_ns = part.t_box_exit_ns - part.t_sent_ns};
         if (part.t_received_ns < 0 || part.t_box_in_ns < 0 || part.t_box_exit_ns < 0)
             lose(pass, work_ns);
         else
@@ -153,7 +156,7 @@ int pl_path_base_see(const struct pl_together *of, const struct pl_tables *table
     bool begun_before = !t->flow->side[0].syn && !t->flow->side[1].syn;
     double before_ns = begun_before ? (double)(t->max_delay_ns - t->min_delay_ns) : 0;
     pl_base_free(&t->seen_base);
-    if (find(over_captures, of, tables, service, before_ns, &t->seen_base) < 0)
+    if (find(over_captures, of, tables, service, before_ns, 0, &t->seen_base) < 0)
         return -1;
     return t->seen_base.levels.n > 1 ? pl_path_base_long_queue(t, tables) : 0;
 }
@@ -168,13 +171,22 @@ int pl_path_base_copy(struct pl_base *to, const struct pl_base *from)
 
 int pl_path_base_of_acks(struct pl_transfer *t, const struct pl_tables *tables)
 {
-    return find(over_acks, t, tables, 0, 0, &t->ack_base);
+    return find(over_acks, t, tables, 0, 0, 0, &t->ack_base);
+}
+
+/* A queue behind the box also holds packets that are no parts, such as those of a control connection. Together they are
+ * assumed to be shorter than a full packet from one arrival to the next. */
+static double behind_ns(const struct pl_together *of, double service)
+{
+    const struct pl_line *line = of->transfers[0]->line;
+    return pl_line_known(line) && pl_line_queues_behind(line) ? service * (of->whole->mss + PL_HEADERS) : 0;
 }
 
 int pl_path_base_find(const struct pl_together *of, const struct pl_tables *tables, double service)
 {
     struct pl_transfer *t = of->whole;
-    if (pl_path_base_of_acks(t, tables) < 0 || (t->box && find(over_record, of, tables, service, 0, &t->base) < 0))
+    if (pl_path_base_of_acks(t, tables) < 0 ||
+        (t->box && find(over_record, of, tables, service, 0, behind_ns(of, service), &t->base) < 0))
         return -1;
     return t->base.levels.n ? 0 : pl_path_base_copy(&t->base, &t->seen_base);
 }

@@ -14,7 +14,8 @@ static double lesser(double a, double b)
 
 static double gap_ns(const struct pl_base_step *step, const struct pl_base_part *part)
 {
-    return (double)(part->t_ns - step->last.t_ns);
+    int64_t came_ns = part->t_ns + part->held_ns, before_ns = step->last.t_ns + step->last.held_ns;
+    return came_ns > before_ns ? (double)(came_ns - before_ns) : 0;
 }
 
 static double queued_ns(const struct pl_base_step *step)

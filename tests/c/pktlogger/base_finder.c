@@ -297,6 +297,37 @@ static void a_queue_at_the_beginning_is_unknown(void)
     pl_base_free(&base);
 }
 
+/* A sender's burst fills a queue, which for a moment sends at a higher rate than packets come, into a slower queue behind
+ * it. The delays are those of the second queue alone, which then stands. It must not count as part of the path. */
+static void a_queue_behind_another_one_is_no_path(void)
+{
+    const double first_ns = 0.6 * MS, second_ns = MS;
+    double free_ns[2] = {0, 0}, now_ns = 0;
+    struct pl_base_noise noise = {.off = {.given = 0}};
+    struct pl_base_finder finder;
+    struct pl_base base = {.least_ns = 0};
+    enum { ROUND = 1000, N = 10 * ROUND };
+    static struct pl_base_part parts[N];
+    for (int i = 0; i < N; i++) {
+        now_ns += i % ROUND < 700 ? 1.2 * MS : i % ROUND < 706 ? 0 : MS;
+        free_ns[0] = fmax(free_ns[0], now_ns) + first_ns;
+        free_ns[1] = fmax(free_ns[1], free_ns[0]) + second_ns;
+        parts[i] = (struct pl_base_part){.t_ns = (int64_t)now_ns,
+                                         .delay_ns = 10 * MS + free_ns[1] - free_ns[0],
+                                         .work_ns = second_ns,
+                                         .held_ns = (int64_t)(free_ns[0] - now_ns)};
+    }
+    for (int i = 0; i < N; i++)
+        CHECK_EQ(pl_base_noise_add(&noise, &parts[i]), 0);
+    pl_base_finder_begin(&finder, pl_base_noise_end(&noise), 0);
+    for (int i = 0; i < N; i++)
+        CHECK_EQ(pl_base_finder_add(&finder, &parts[i]), 0);
+    CHECK_EQ(pl_base_finder_end(&finder, &base), 0);
+    CHECK_EQ(base.levels.n, 1);
+    CHECK_EQ(pl_base_at(&base, 0), 11 * (int64_t)MS);
+    pl_base_free(&base);
+}
+
 int main(void)
 {
     RUN(queues_are_right_however_the_path_changes);
@@ -305,5 +336,6 @@ int main(void)
     RUN(late_time_stamps_are_no_path);
     RUN(what_does_not_last_is_no_path);
     RUN(a_queue_at_the_beginning_is_unknown);
+    RUN(a_queue_behind_another_one_is_no_path);
     return 0;
 }
