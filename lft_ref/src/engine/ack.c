@@ -129,7 +129,7 @@ static void report_rate(struct lft_engine *engine, const struct lft_report *repo
     if (engine->config.rate_mode != LFT_RATE_AUTO)
         return;
     struct lft_train_result train;
-    bool changed = lft_train_report(&engine->train, report, sent->sent_bytes, &train) &&
+    bool changed = lft_train_report(&engine->train, report, sent->sent_ns, sent->sent_bytes, &train) &&
                    lft_rate_auto_train(&engine->rate, &train);
     changed |= lft_rate_auto_report(&engine->rate, &round);
     if (engine->rate.base_rise_ns)

@@ -5,6 +5,7 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
+#define UNMIXED 8 /* a train that leaves so many times faster than it arrives is hardly mixed */
 #define START_BPS 10000000
 #define RATE_MOST_BPS 1e12
 #define TRAIN_S 2e-3
@@ -93,13 +94,25 @@ bool lft_rate_auto_train_due(struct lft_rate_auto *rate)
     return true;
 }
 
+/* The capacity by a train that has left the bottleneck at `arrived_bps`. Both for the train and for the last round,
+ * sent / arrived = (sent + others) / C; so C is the difference of what was sent over the difference of these ratios. */
+static double unmixed(const struct lft_rate_auto *rate, const struct lft_train_result *train, double arrived_bps)
+{
+    double sent_bps = (double)train->sent_bytes * 8e9 / (double)nc_max(train->sent_ns, 1);
+    double more_bps = sent_bps - rate->busy_sent_bps;
+    if (!rate->busy_sent_bps || sent_bps > UNMIXED * arrived_bps || more_bps < rate->busy_sent_bps / 4)
+        return arrived_bps;
+    double more = sent_bps / arrived_bps - rate->busy_sent_bps / rate->busy_arrived_bps;
+    return fmin(more > 0 ? more_bps / more : 2 * arrived_bps, 2 * arrived_bps);
+}
+
 bool lft_rate_auto_train(struct lft_rate_auto *rate, const struct lft_train_result *train)
 {
     uint64_t before = rate->rate_bps;
     double share = (double)train->arrived_bytes / (double)train->sent_bytes / (1 - rate->usual_loss);
     train_fits(rate, share > 0.75);
-    rate->trains_bps[rate->trains_next++ % LFT_RATE_AUTO_TRAINS] =
-        (uint64_t)(fmin(share, 1) * (double)train->sent_bytes * 8e6 / train->us);
+    double arrived_bps = fmin(share, 1) * (double)train->sent_bytes * 8e6 / train->us;
+    rate->trains_bps[rate->trains_next++ % LFT_RATE_AUTO_TRAINS] = (uint64_t)unmixed(rate, train, arrived_bps);
     if (rate->starting)
         rate->rate_bps = bounded(rate, fmax((double)before, capacity(rate) / 2));
     return rate->rate_bps != before;
@@ -350,6 +363,9 @@ bool lft_rate_auto_report(struct lft_rate_auto *rate, const struct lft_rate_roun
         if (stands_still(rate, round, shares.queue, before))
             begin_probe(rate);
     }
+    bool busy = rate->queue_least_ns > busy_ns(rate, round);
+    rate->busy_sent_bps = busy ? shares.sent_bps : 0;
+    rate->busy_arrived_bps = shares.arrived_bps;
     rate->queue_most_ns -= rate->queue_most_ns / 64;
     next_round(rate, round);
     return rate->rate_bps != before;

@@ -28,6 +28,9 @@
  * stays. Then the caller raises its minimum by base_rise_ns, and the rate returns to its earlier value.
  * Rejected: a low rate every 10 s to measure the empty path, as BBR does; a lower rate empties LFT's own queue.
  *
+ * A train that may leave no faster than the limit is mixed with the frames of others: it leaves the bottleneck at
+ * C x train / (train + others). Together with the last round, sent at another rate, that gives C.
+ *
  * Nothing is decided from a round in which nothing was sent or nothing arrived for 20 ms and a quarter of a round trip:
  * after an outage the rate is as before. */
 #ifndef LFT_RATE_AUTO_H
@@ -61,6 +64,7 @@ struct lft_rate_auto {
     uint64_t keep_bps;                         /* what several others leave; 0: half of the capacity is free for us */
     uint64_t trains_bps[LFT_RATE_AUTO_TRAINS]; /* capacity by the last trains; 0: no train yet */
     unsigned trains_next, trains_soon;         /* trains_soon: how many trains to send once a round */
+    double busy_sent_bps, busy_arrived_bps;    /* of the last round if the line was busy in it, else 0 */
     unsigned rounds;                           /* since the last train */
     uint64_t train_ns;                         /* when that left */
     unsigned train_frames_most;                /* so many frames fit into the queue */

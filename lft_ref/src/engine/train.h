@@ -17,21 +17,23 @@ struct lft_train {
     bool paid;            /* the sender has paused for it */
     bool begun;           /* the first report has come; it said: */
     uint32_t begun_us;
+    uint64_t begun_ns;                /* when that frame was sent */
     uint64_t begun_bytes, begun_sent; /* octets that had arrived, and that had been sent, by then */
 };
 
 /* What became of a train, from its first frame that was reported alone to its last. */
 struct lft_train_result {
     uint64_t sent_bytes, arrived_bytes;
-    uint32_t us; /* between their arrivals */
+    uint32_t us;      /* between their arrivals */
+    uint64_t sent_ns; /* between their departures */
 };
 
 struct lft_report;
 /* Begins a train of `frames` frames; an earlier one that has no result yet is given up. */
 void lft_train_begin(struct lft_train *train, unsigned frames);
-/* Takes a report about the transmission up to which `sent_bytes` had been sent. Returns true with the result when this
+/* Takes a report about a transmission that was sent at `sent_ns`, and with which `sent_bytes` had been sent. Returns true with the result when this
  * was the last report of a train. */
-bool lft_train_report(struct lft_train *train, const struct lft_report *report, uint64_t sent_bytes,
+bool lft_train_report(struct lft_train *train, const struct lft_report *report, uint64_t sent_ns, uint64_t sent_bytes,
                       struct lft_train_result *result);
 
 #endif

@@ -37,7 +37,7 @@ struct rival {
 };
 
 struct world {
-    double line_bps, buffer, one_way_ms, usual_loss, policer_bps;
+    double line_bps, buffer, one_way_ms, usual_loss, policer_bps, limit_bps;
     double queue; /* octets */
     int now, tunnels_n;
     bool outage, little;
@@ -148,9 +148,12 @@ static void report(struct world *world, struct tunnel *t)
         double pause = lft_rate_auto_full(&t->rate);
         double drained = pause * (world->line_bps / 8e3 - rival_octets(world)) * bytes * 8e3 / (double)t->rate.rate_bps;
         double room = fmin(bytes, world->buffer - fmax(0, world->queue - drained));
+        double in_bps = world->limit_bps > 0 ? world->limit_bps : 1e12, all_bps = in_bps + rival_octets(world) * 8e3;
+        double out_bps = all_bps > world->line_bps ? world->line_bps * in_bps / all_bps : in_bps;
         struct lft_train_result result = {.sent_bytes = (uint64_t)bytes,
                                           .arrived_bytes = (uint64_t)room,
-                                          .us = (uint32_t)(room * 8e6 / world->line_bps)};
+                                          .us = (uint32_t)(room * 8e6 / out_bps),
+                                          .sent_ns = (uint64_t)(bytes * 8e9 / in_bps)};
         if (room > bytes / 2)
             lft_rate_auto_train(&t->rate, &result);
         t->train = false;
@@ -256,6 +259,24 @@ static void next_to_cubic_both_get_about_half(void)
 static void next_to_bbr_both_get_about_half(void)
 {
     next_to_one_flow_both_get_about_half(BBR, "BBR");
+}
+
+/* Where the limit is the line's rate, a train is mixed with the other flow's packets. */
+static void a_limit_of_the_lines_rate_leaves_half_as_well(void)
+{
+    const enum other kinds[] = {CUBIC, BBR};
+    for (int i = 0; i < 2; i++) {
+        struct world world;
+        start(&world, 50, 20, 1, kinds[i]);
+        world.limit_bps = world.line_bps;
+        lft_rate_auto_init(&world.tunnels[0]->rate, (uint64_t)world.limit_bps, 0);
+        run(&world, 10000, false);
+        run(&world, 20000, true);
+        double own = world.tunnels[0]->sum_arrived, other = world.rival.sum_arrived;
+        printf("limit: Jain %.3f\n", jain(own, other));
+        CHECK(jain(own, other) >= 0.9);
+        end(&world);
+    }
 }
 
 /* A flow that was there first has filled the queue, so the tunnel never sees the empty path. */
@@ -455,6 +476,7 @@ int main(void)
     RUN(alone_it_takes_the_line_and_keeps_the_queue_short);
     RUN(next_to_cubic_both_get_about_half);
     RUN(next_to_bbr_both_get_about_half);
+    RUN(a_limit_of_the_lines_rate_leaves_half_as_well);
     RUN(whoever_comes_second_gets_its_half);
     RUN(of_a_line_that_is_taken_in_part_it_takes_the_rest);
     RUN(three_tunnels_share_without_much_loss);
