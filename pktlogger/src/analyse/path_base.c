@@ -97,8 +97,7 @@ static int over_captures(struct pass *pass, const void *of, const struct pl_tabl
 }
 
 /* Takes the delay without the time in the box's queue, by the record. If a pacer behind the box holds packets, the rest
- * may still include a queue, in which the parts of all transfers are. They come to it when they leave the box's
- * queue. */
+ * may still include a queue that holds the parts of all transfers. Parts come to it when they leave the box's queue. */
 static int over_record(struct pass *pass, const void *of, const struct pl_tables *tables, double service)
 {
     struct pl_passages passages;
@@ -174,8 +173,8 @@ int pl_path_base_of_acks(struct pl_transfer *t, const struct pl_tables *tables)
     return find(over_acks, t, tables, 0, 0, 0, &t->ack_base);
 }
 
-/* A queue behind the box also holds packets that are no parts, such as those of a control connection. Together they are
- * assumed to be shorter than a full packet from one arrival to the next. */
+/* A queue behind the box also holds packets that are not parts of these transfers, such as a control
+ * connection's. Between two arrivals these are assumed to be less than a full packet together. */
 static double behind_ns(const struct pl_together *of, double service)
 {
     const struct pl_line *line = of->transfers[0]->line;

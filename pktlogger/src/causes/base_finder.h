@@ -30,7 +30,7 @@ struct pl_base_part {
     double delay_ns; /* without the packet's own time at the bottleneck */
     double work_ns;  /* the packet's own time at the bottleneck; 0: not known */
     bool queued;     /* the packet certainly waited in the queue: work_ns adds to it */
-    int64_t held_ns; /* from t_ns until it came to the queue whose time is in delay_ns, as behind another queue */
+    int64_t held_ns; /* from t_ns until it came to the queue that delay_ns includes, if another queue held it */
 };
 
 struct pl_base_step {

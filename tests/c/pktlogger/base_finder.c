@@ -297,8 +297,8 @@ static void a_queue_at_the_beginning_is_unknown(void)
     pl_base_free(&base);
 }
 
-/* A sender's burst fills a queue, which for a moment sends at a higher rate than packets come, into a slower queue behind
- * it. The delays are those of the second queue alone, which then stands. It must not count as part of the path. */
+/* A sender's burst fills a queue. For a moment this queue sends faster than packets come, into a slower queue behind it.
+ * The delays include the second queue, which then is a standing queue. It must not count as part of the path. */
 static void a_queue_behind_another_one_is_no_path(void)
 {
     const double first_ns = 0.6 * MS, second_ns = MS;
