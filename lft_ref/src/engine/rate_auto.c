@@ -163,11 +163,15 @@ static uint64_t queue_target_ns(const struct lft_rate_round *round)
     return 5 * NC_NS_PER_MS + round->srtt_ns / 16;
 }
 
+static uint64_t frame_ns(const struct lft_rate_auto *rate)
+{
+    return (uint64_t)(1500 * 8e9 / fmax(capacity(rate), LFT_RATE_AUTO_MIN_BPS));
+}
+
 /* A queue that was never shorter in a round has kept the line busy, so nothing of the line was free. */
 static uint64_t busy_ns(const struct lft_rate_auto *rate, const struct lft_rate_round *round)
 {
-    uint64_t frames_ns = (uint64_t)(2 * 1500 * 8e9 / fmax(capacity(rate), LFT_RATE_AUTO_MIN_BPS));
-    return nc_max(nc_max(NC_NS_PER_MS, round->srtt_ns / 32), frames_ns);
+    return nc_max(nc_max(NC_NS_PER_MS, round->srtt_ns / 32), 2 * frame_ns(rate));
 }
 
 static bool too_much_queue(struct lft_rate_auto *rate, uint64_t target_ns)
@@ -186,17 +190,18 @@ static uint64_t recent_most(struct lft_rate_auto *rate, uint64_t bps)
     return bps;
 }
 
-/* A queue that others keep changes by more than this within STILL_ROUNDS rounds. */
-static uint64_t still_slack_ns(const struct lft_rate_round *round)
+/* A queue that others keep changes by more than this within STILL_ROUNDS rounds. A frame's own time on the line, which
+ * a short frame does not have, is no change. */
+static uint64_t still_slack_ns(const struct lft_rate_auto *rate, const struct lft_rate_round *round)
 {
-    return NC_NS_PER_MS / 4 + round->srtt_ns / 256;
+    return NC_NS_PER_MS / 4 + round->srtt_ns / 256 + frame_ns(rate);
 }
 
 /* True when a queue has been above its target and of the same length for STILL_ROUNDS rounds. `bps`: the rate at the
  * beginning of the round. */
 static bool stands_still(struct lft_rate_auto *rate, const struct lft_rate_round *round, bool queue, uint64_t bps)
 {
-    uint64_t least_ns = rate->queue_least_ns, slack_ns = still_slack_ns(round);
+    uint64_t least_ns = rate->queue_least_ns, slack_ns = still_slack_ns(rate, round);
     uint64_t most_bps = recent_most(rate, bps);
     if (rate->still <= 0 || least_ns + slack_ns < rate->still_most_ns || least_ns > rate->still_least_ns + slack_ns) {
         rate->still = nc_min(rate->still, 0);
@@ -224,7 +229,7 @@ static void begin_probe(struct lft_rate_auto *rate)
 
 static void go_on_probing(struct lft_rate_auto *rate, const struct lft_rate_round *round, const struct shares *shares)
 {
-    uint64_t least_ns = rate->queue_least_ns, slack_ns = still_slack_ns(round);
+    uint64_t least_ns = rate->queue_least_ns, slack_ns = still_slack_ns(rate, round);
     bool still = least_ns + slack_ns > rate->still_most_ns && least_ns < rate->still_least_ns + slack_ns;
     bool seen = shares->sent_bps > 1.1 * (double)rate->probe_from_bps;
     if (!seen && --rate->probe_left)
