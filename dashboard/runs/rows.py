@@ -54,14 +54,8 @@ def _row(run: Run) -> dict[str, str]:
         "tags": " ".join(run.tags),
         "why": "; ".join(run.verdict.reasons),
     }
-    said = (
-        run.title,
-        run.name,
-        run.description,
-        run.paper,
-        *run.state,
-        *(row[name] for name in COLUMNS if name != "run"),
-    )
+    shown = (row[name] for name in COLUMNS if name != "run")
+    said = (run.title, run.name, run.description, run.paper, run.state, *shown)
     return row | {"words": " ".join(said).lower()}
 
 

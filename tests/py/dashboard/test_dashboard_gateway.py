@@ -91,7 +91,10 @@ def test_a_trial_with_gateways_says_which(run_dir: Path) -> None:
     said = dict(facts.trial_facts(run, run.trial(0)))
     assert (said["gateway.kind"], said["gateway.recovery"], said["gateway.rate"]) == ("lft", "selective", "120 Mbit/s")
     assert "RTT to the near gateway: least, median" in said and "CPU time of both gateways" in said
-    assert facts.trial_name(run, run.trial(0)) == "Trial 0: scenario.case selective, RTT 200 ms, path.loss 1 %"
+    assert (
+        facts.trial_name(run, run.trial(0))
+        == "Trial 0: scenario.case selective, transfer.congestion reno, RTT 200 ms, path.loss 1 %"
+    )
     assert "gateway out: new data sent" in render(run)
 
 
@@ -123,7 +126,8 @@ def test_a_loss_sweep_has_a_curve_a_case_beside_the_paper(tmp_path: Path) -> Non
     assert [curve.series for curve in built.curves] == ["selective", "bbr", "cubic"]
     figure = curves_figure(built)
     assert figure.layout.legend.title.text.startswith("filled: median"), "there are two repeats"
-    assert list(traces(figure, "selective")[0].x) == ["0 %", "0.1 %", "1 %", "10 %"], "0 has a place among the powers"
+    assert (figure.layout.xaxis.type, *figure.layout.xaxis.ticktext) == ("log", "0", "0.1", "1", "10")
+    assert list(traces(figure, "selective")[0].x) == [1e5, 1e6, 1e7, 1e8], "0 is a power to the left of 0.1 %"
     assert figure.layout.yaxis.type == "log"
     assert len(traces(figure, "not valid")[0].x) == 1
     assert list(traces(figure, "paper (comet-2004/fig12)")[0].y) == [710.0], "once, though beside each recovery"
