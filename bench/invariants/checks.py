@@ -199,9 +199,9 @@ def shares(trial: Trial) -> Iterator[str]:
 
 
 def sums(trial: Trial) -> Iterator[str]:
-    """The flows second by second have all octets of the flows, and no more than the line brings. iperf3's receiver does
-    not read all that arrives, and its connection begins with a cookie. The span that is common to all flows is at most
-    as long as each of them; iperf3's own time ends before its last octets arrive."""
+    """The flows second by second have all octets of the flows in both directions, and no more than the line brings.
+    iperf3's receiver does not read all that arrives, and its connection begins with a cookie. The span that is common
+    to all flows is at most as long as each of them; iperf3's own time ends before its last octets arrive."""
     for row in trial.rows:
         if row["tool"] == "rttcp" and (row["flows_common_ns"] or 0) > row["elapsed_ns"]:
             yield f"flow {row['flow_name']} took {row['elapsed_ns']}, all together {row['flows_common_ns']}"
@@ -212,8 +212,9 @@ def sums(trial: Trial) -> Iterator[str]:
     if trial.gateway == "none" and (seconds["flows_bps"] > _together_bps(trial, lasted_ns)).any():
         yield f"{seconds['flows_bps'].max():.0f} bit/s of all flows in a second"
     octets = float((seconds["bps"] * lasted_ns).sum() / 8e9)
-    least = sum(end["summary"]["bytes"] for end in trial.ends)
-    most = sum(
+    back = sum(((end.get("reverse") or {}).get("receiver") or {}).get("bytes", 0) for end in trial.ends)
+    least = back + sum(end["summary"]["bytes"] for end in trial.ends)
+    most = back + sum(
         (end.get("sender") or {})["bytes"] + IPERF3_COOKIE * (row["tool"] == "iperf3")
         for row, end in zip(trial.rows, trial.ends, strict=True)
     )

@@ -518,8 +518,8 @@ def test_kernel_is_named_by_all_that_it_depends_on(tmp_path: Path, monkeypatch: 
         "why-tcp-waits",
         "work-of-rcu",
     ]
-    assert [file.stem for file in kernel.patches(7)] == ["copying", "fewer-host-calls", "hz-1000", *own]
-    assert kernel.patches(7)[7] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 5
+    assert [file.stem for file in kernel.patches(7)] == ["copying", "ect-1", "fewer-host-calls", "hz-1000", *own]
+    assert kernel.patches(7)[8] != kernel.patches(6)[-1] and len(kernel.patches(6)) == 5
     changed = tmp_path / "kernel.config"
     changed.write_text(kernel.CONFIG.read_text() + "CONFIG_NET_SCH_SFB=y\n")
     monkeypatch.setattr(kernel, "CONFIG", changed)

@@ -72,7 +72,7 @@ def test_a_record_has_every_call_and_when_everybody_waits(tmp_path: Path) -> Non
 
     shown = lfp("schedule", "who", folder=tmp_path)
     row = next(line for line in shown.stdout.splitlines() if line.startswith(f"{parents['task'][0]} "))
-    assert row.split()[1] == "python" and " 2 s " in row
+    assert row.split()[1] == Path(sys.executable).name and " 2 s " in row
     listed = lfp("schedule", "who", "--from", "0", "--count", str(len(records)), folder=tmp_path).stdout.splitlines()
     assert len(listed) == len(records)
     assert listed[0].endswith("the record begins") and listed[-1].endswith("the guest ends")
