@@ -322,8 +322,6 @@ int lft_engine_poll(struct lft_engine *engine, uint64_t now_ns, struct lft_frame
 {
     run_timeout(engine, now_ns);
     trim_pools(engine, now_ns);
-    if (!lft_shaper_ready(&engine->shaper, now_ns))
-        return 0;
     if (!engine->train.left)
         plan_train(engine, now_ns);
     if (!lft_shaper_ready(&engine->shaper, now_ns))
@@ -341,7 +339,7 @@ void lft_engine_left(struct lft_engine *engine, uint64_t now_ns)
 
 static bool work_waiting(const struct lft_engine *engine)
 {
-    if (management_waiting(engine))
+    if (management_waiting(engine) || engine->train.left)
         return true;
     if (!engine->running)
         return engine->knock;

@@ -5,32 +5,32 @@
 #include "nc_clock.h"
 #include "nc_range.h"
 
-#define UNMIXED 8 /* a train that leaves so many times faster than it arrives is hardly mixed */
 #define START_BPS 10000000
-#define RATE_MOST_BPS 1e12
+#define RATE_MOST_BPS 1e12 /* where there is no limit */
+#define ROUND_LEAST_NS (10 * NC_NS_PER_MS)
+#define USUAL_LOSS_MOST 0.9
+#define FIRST_LOSS_MOST 0.125 /* more is a policer */
+enum { FIRST_LOSS_FRAMES = 32 };
+
+/* Trains: their length at the line's rate, and at most at LFT's rate; the least time between two. */
 #define TRAIN_S 2e-3
 #define TRAIN_MOST_S 10e-3
 #define TRAIN_LEAST_NS (250 * NC_NS_PER_MS)
-#define ROUND_LEAST_NS (10 * NC_NS_PER_MS)
+#define UNMIXED 8 /* a train that leaves so many times faster than it arrives is hardly mixed */
+enum { TRAIN_FRAMES_LEAST = 4, TRAIN_FRAMES_FIRST = 16, TRAIN_FRAMES_MOST = 128 };
+enum { TRAIN_ROUNDS = 16, TRAINS_SOON = 4 };
+
+/* Rounds after which a state counts; rate_auto.h says of what. BBR sends a quarter more in one round of eight, so a
+ * line is crowded only after two such cycles. */
 enum {
-    STILL_ROUNDS = 8,
-    PROBE_ROUNDS = 4,
     BETWEEN_ROUNDS = 8,
+    STILL_ROUNDS = 8,
+    PROBE_ROUNDS = 4, /* a change of the rate shows in the second report after it */
     FULL_ROUNDS = 4,
     CROWDED_ROUNDS = 16,
-    TRAIN_ROUNDS = 16,
-    TRAINS_SOON = 4
-};
-enum {
-    TRAIN_FRAMES_LEAST = 4,
-    TRAIN_FRAMES_FIRST = 16,
-    TRAIN_FRAMES_MOST = 128,
     ONSET_ROUNDS = 8,
-    ALONE_ROUNDS = 64,
-    FIRST_LOSS_FRAMES = 32
+    ALONE_ROUNDS = 64
 };
-#define USUAL_LOSS_MOST 0.9
-#define FIRST_LOSS_MOST 0.125 /* more is a policer */
 
 void lft_rate_auto_init(struct lft_rate_auto *rate, uint64_t most_bps, uint64_t now_ns)
 {
@@ -319,14 +319,14 @@ static double next_rate(struct lft_rate_auto *rate, const struct lft_rate_round 
 static void next_round(struct lft_rate_auto *rate, const struct lft_rate_round *round)
 {
     rate->start = *round;
-    rate->queue_peak_ns = rate->queue_sum_ns = rate->reports = 0;
+    rate->queue_sum_ns = rate->reports = 0;
     rate->queue_least_ns = UINT64_MAX;
     rate->rounds++;
     rate->alone++;
 }
 
-/* True when nothing was sent, or nothing arrived, for so long that this round says nothing about the bottleneck: an idle
- * source, or an outage. */
+/* True when nothing was sent, or nothing arrived, for so long that this round says nothing about the bottleneck: the
+ * source was idle, or there was an outage. */
 static bool interrupted(const struct lft_rate_auto *rate, const struct lft_rate_round *round)
 {
     uint64_t most_ns = 20 * NC_NS_PER_MS + round->srtt_ns / 4;
@@ -345,7 +345,6 @@ bool lft_rate_auto_report(struct lft_rate_auto *rate, const struct lft_rate_roun
     }
     rate->reports++;
     rate->queue_sum_ns += round->queue_ns;
-    rate->queue_peak_ns = nc_max(rate->queue_peak_ns, round->queue_ns);
     rate->queue_least_ns = nc_min(rate->queue_least_ns, round->queue_ns);
     rate->queue_most_ns = nc_max(rate->queue_most_ns, round->queue_ns);
     const struct lft_rate_round *start = &rate->start;

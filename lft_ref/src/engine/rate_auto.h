@@ -2,14 +2,14 @@
  * one-way delay minus its minimum), and the capacity of the bottleneck, which trains of frames measure (train.h).
  *
  * While a queue stands, the bottleneck sends at its capacity C, and everybody's octets share C in proportion to what
- * enters: arrived / sent = C / (sent + others). So one round trip shows `others`, the rate at which all others send into
- * the bottleneck. The target for the mean queue is 5 ms and a sixteenth of the round trip. Once a round trip:
+ * enters: arrived / sent = C / (sent + others). So one round trip shows `others`, the rate at which all others send
+ * into the bottleneck. The target for the mean queue is 5 ms and a sixteenth of the round trip. Once a round trip:
  *
  *   queue above the target, or unusual loss with a queue   15/16 of (C - others), but at least C / 2
  *   a queue all the time, below the target                 C - others, but at least C / 2
  *   unusual loss without a queue, as of a policer          7/8 of what arrived
- *   queue below half the target                            x 5/4 up to 29/32 of C, then x 33/32, above C x 65/64; x 33/32
- *                                                          from C / 2 on while others use the line
+ *   queue below half the target                            x 5/4 up to 29/32 of C, then x 33/32, above C x 65/64;
+ *                                                          x 33/32 from C / 2 on while others use the line
  *   otherwise                                              no change
  *   at the start, until 7/8 of C is reached                x 2, and C / 2 as soon as C is known
  *
@@ -57,13 +57,13 @@ struct lft_rate_auto {
     uint64_t base_rise_ns;       /* how much longer the path has become according to the last report; 0: not longer */
     bool starting;
     struct lft_rate_round start, last; /* the reports at the beginning of this round, and before this one */
-    uint64_t queue_peak_ns, queue_least_ns, queue_sum_ns, reports; /* of this round */
-    uint64_t queue_most_ns;                                        /* the longest queue of late */
-    unsigned between;                          /* rounds since the queue was last below half the target */
-    unsigned crowded;                          /* consecutive rounds in which less than nine tenths arrived */
+    uint64_t queue_least_ns, queue_sum_ns, reports; /* of this round */
+    uint64_t queue_most_ns;                         /* the longest queue; it shrinks by a 64th a round */
+    unsigned between;                               /* rounds since the queue was last below half the target */
+    unsigned crowded;                               /* consecutive rounds in which less than nine tenths arrived */
     uint64_t keep_bps;                         /* what several others leave; 0: half of the capacity is free for us */
     uint64_t trains_bps[LFT_RATE_AUTO_TRAINS]; /* capacity by the last trains; 0: no train yet */
-    unsigned trains_next, trains_soon;         /* trains_soon: how many trains to send once a round */
+    unsigned trains_next, trains_soon;         /* trains_soon: how many trains to send, one in two rounds */
     double busy_sent_bps, busy_arrived_bps;    /* of the last round if the line was busy in it, else 0 */
     unsigned rounds;                           /* since the last train */
     uint64_t train_ns;                         /* when that left */
@@ -72,9 +72,10 @@ struct lft_rate_auto {
     unsigned alone;                            /* rounds since others took a part of the line */
     uint64_t recent_bps[LFT_RATE_AUTO_RECENT]; /* the rate in the last rounds */
     unsigned recent_next;
-    /* still: consecutive rounds in which a queue lowered the rate and the minimum delay hardly changed. still_least_ns,
-     * still_most_ns: smallest and largest minimum delay in these rounds. before_bps: the highest rate before them. */
-    int still; /* below 0: so many rounds until the next look */
+    /* still: consecutive rounds with a queue above its target whose least delay hardly changed; below 0: rounds until
+     * the next look. still_least_ns, still_most_ns: the smallest and the largest least delay in these rounds.
+     * before_bps: the highest rate before them. */
+    int still;
     uint64_t still_least_ns, still_most_ns, before_bps;
     unsigned probe_left; /* rounds left to see whether more arrives when more is sent */
     uint64_t probe_from_bps;
@@ -90,8 +91,7 @@ bool lft_rate_auto_report(struct lft_rate_auto *rate, const struct lft_rate_roun
 bool lft_rate_auto_train(struct lft_rate_auto *rate, const struct lft_train_result *train);
 /* True once when a train is due; it is then taken for sent. */
 bool lft_rate_auto_train_due(struct lft_rate_auto *rate);
-/* True while others use a part of the line. The queue that they keep hides the empty path, so the minimum delay must not
- * expire. */
+/* True while others use a part of the line. Their queue hides the empty path, so the minimum delay must not expire. */
 bool lft_rate_auto_shares(const struct lft_rate_auto *rate);
 /* True when the queue is full: much of what was sent in the last rounds was lost. */
 bool lft_rate_auto_full(const struct lft_rate_auto *rate);

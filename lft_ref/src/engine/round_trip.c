@@ -45,7 +45,8 @@ void lft_round_trip_sample(struct lft_engine *engine, const struct lft_report *r
 {
     struct lft_round_trip *rtt = &engine->rtt;
     uint64_t sent_ns = lft_history(engine, report->largest_counter)->sent_ns;
-    sample_one_way(rtt, report, sent_ns, now_ns, !lft_rate_auto_shares(&engine->rate));
+    bool hidden = engine->config.rate_mode == LFT_RATE_AUTO && lft_rate_auto_shares(&engine->rate);
+    sample_one_way(rtt, report, sent_ns, now_ns, !hidden);
     uint64_t whole = now_ns - sent_ns, delay = (uint64_t)report->delay_us * 1000;
     if (delay > whole)
         return;

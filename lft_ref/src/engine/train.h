@@ -2,7 +2,7 @@
  * The frames in front of and behind a train are ACK frames with LFT_REPORT_ASK, so the receiver reports when each of
  * the two arrived and how many octets had arrived by then. A train may exceed the rate that `auto` has set, but not the
  * limit; the sender pauses for as long as the train's octets take at the rate.
- * Source: packet trains, as in Carter and Crovella, "Measuring bottleneck link speed in packet-switched networks", 1996. */
+ * Source: Carter and Crovella, "Measuring bottleneck link speed in packet-switched networks", 1996. */
 #ifndef LFT_TRAIN_H
 #define LFT_TRAIN_H
 
@@ -31,8 +31,8 @@ struct lft_train_result {
 struct lft_report;
 /* Begins a train of `frames` frames; an earlier one that has no result yet is given up. */
 void lft_train_begin(struct lft_train *train, unsigned frames);
-/* Takes a report about a transmission that was sent at `sent_ns`, and with which `sent_bytes` had been sent. Returns true with the result when this
- * was the last report of a train. */
+/* Takes a report about a transmission that was sent at `sent_ns`, and with which `sent_bytes` had been sent. Returns
+ * true with the result when this was the last report of a train. */
 bool lft_train_report(struct lft_train *train, const struct lft_report *report, uint64_t sent_ns, uint64_t sent_bytes,
                       struct lft_train_result *result);
 

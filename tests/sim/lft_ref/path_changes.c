@@ -12,7 +12,7 @@ struct change_case {
     struct sim_change changes[NC_STRINGS_MAX];
 };
 
-static double goodput(const struct change_case *c, bool changes)
+static struct sim_result result(const struct change_case *c, bool changes, bool auto_rate)
 {
     struct nc_error error;
     char name[] = "lft-sim", *argv[] = {name, NULL};
@@ -22,19 +22,23 @@ static double goodput(const struct change_case *c, bool changes)
     s.rate_bps = c->rate_bps;
     s.queue_bytes = c->queue_bytes;
     s.duration_ns = c->duration_ns;
-    s.cut = s.auto_rate = true;
+    s.cut = true;
+    s.auto_rate = auto_rate;
     for (; changes && s.changes_n < NC_STRINGS_MAX && c->changes[s.changes_n].at_ns; s.changes_n++)
         s.changes[s.changes_n] = c->changes[s.changes_n];
-    struct sim_trial trial = {
-        .settings = &s, .rtt_ns = c->rtt_ns, .limit_bps = c->rate_bps * 3 / 2, .recovery = LFT_SELECTIVE, .seed = 11};
+    struct sim_trial trial = {.settings = &s,
+                              .rtt_ns = c->rtt_ns,
+                              .limit_bps = auto_rate ? c->rate_bps * 3 / 2 : c->rate_bps * 9 / 10,
+                              .recovery = LFT_SELECTIVE,
+                              .seed = 11};
     sim_run(&trial, &r);
     CHECK(r.intact);
-    return r.goodput_bps;
+    return r;
 }
 
 static void check(const struct change_case *c, double least)
 {
-    double with = goodput(c, true), without = goodput(c, false);
+    double with = result(c, true, true).goodput_bps, without = result(c, false, true).goodput_bps;
     printf("%.1f Mbit/s, without a change %.1f\n", with / 1e6, without / 1e6);
     CHECK(with >= least * without);
 }
@@ -90,11 +94,19 @@ static void a_path_that_grows_steadily_does_not_end_the_transfer(void)
     check(&slope, 0.6);
 }
 
+/* With a fixed rate the queueing delay is a figure that is shown; the minimum delay behind it expires all the same. */
+static void a_longer_path_is_no_queue_at_a_fixed_rate(void)
+{
+    const struct change_case longer = {20000000, 200000, 40 * MS, 30 * S, {{2 * S, 100 * MS}}};
+    CHECK(result(&longer, true, false).state.queue_delay_ns < 5 * MS);
+}
+
 int main(void)
 {
     RUN(a_longer_path_keeps_its_rate);
     RUN(a_shorter_path_keeps_its_rate);
     RUN(many_changes_keep_its_rate);
+    RUN(a_longer_path_is_no_queue_at_a_fixed_rate);
     RUN(a_path_that_grows_steadily_does_not_end_the_transfer);
     return 0;
 }
