@@ -4,14 +4,13 @@ box's record, rttcp's own figures, and each other."""
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+from captured_trials import ran
 
 from scenarios.virtual import kernel
 
@@ -21,7 +20,6 @@ pytestmark = [
     pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 LINK = 14  # bytes of a packet that framing "ip" does not count
 RATE_BPS, ROUND_MS, QUEUE = 20_000_000, 20, 200
 SCENARIO = f"""
@@ -50,15 +48,7 @@ points = ["box"]
 @pytest.fixture(scope="module")
 def trials(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[dict[str, Any]]]:
     """The rows of each trial by its discipline."""
-    folder = tmp_path_factory.mktemp("load")
-    (folder / "load.toml").write_text(SCENARIO)
-    lfp = [sys.executable, "-m", "lfp"]
-    run = [*lfp, "run", str(folder / "load.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run(
-        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=500
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (made,) = (folder / "runs").iterdir()
+    made = Path(ran(tmp_path_factory.mktemp("load"), SCENARIO)[0]["path"]).parents[1]
     found: dict[str, list[dict[str, Any]]] = {}
     for row in parquet.read_table(made / "results.parquet").to_pylist():
         found.setdefault(row["aqm"], []).append(row | {"folder": made / "trials" / f"{row['trial']:04d}"})

@@ -4,14 +4,13 @@ fates and marks of the box's record equal those that the test computes from arri
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+from captured_trials import ran
 
 from scenarios.virtual import kernel
 
@@ -21,7 +20,6 @@ pytestmark = [
     pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 RATE_BPS, BURST, STEP = 20_000_000, 50_000, 20
 LINK = 14  # bytes of a packet that framing "ip" does not count
 SCENARIO = f"""
@@ -66,17 +64,7 @@ ba_aqm = "fq_codel:target=1s,interval=10s,ack_filter=on"
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
-    folder = tmp_path_factory.mktemp("disciplines")
-    (folder / "disciplines.toml").write_text(SCENARIO)
-    lfp = [sys.executable, "-m", "lfp"]
-    run = [*lfp, "run", str(folder / "disciplines.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run(
-        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (made,) = (folder / "runs").iterdir()
-    show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    return {line["params"]["case"]: line for line in map(json.loads, show.stdout.splitlines())}
+    return {line["params"]["case"]: line for line in ran(tmp_path_factory.mktemp("disciplines"), SCENARIO)}
 
 
 def arrivals(folder: str) -> tuple[list[str], dict[str, Any]]:

@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+from captured_trials import ran
 from support.drawn import TIMEOUT_S, complaints, drawn
 
 import pktlogger
@@ -25,7 +25,6 @@ pytestmark = [
     pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 SCENARIO = """
 [scenario]
 name = "marks"
@@ -56,25 +55,15 @@ congestion = "cubic"
 """
 
 
-def ran(folder: Path, text: str) -> dict[str, dict[str, Any]]:
+def by_case(folder: Path, text: str) -> dict[str, dict[str, Any]]:
     """The trials of one run, by case, as `lfp show --json` prints them."""
-    (folder / "marks.toml").write_text(text)
-    lfp = [sys.executable, "-m", "lfp"]
-    run = [*lfp, "run", str(folder / "marks.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run(
-        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=500
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (made,) = (folder / "runs").iterdir()
-    show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    lines = [json.loads(line) for line in show.stdout.splitlines()]
-    return {line["params"]["case"]: line for line in lines}
+    return {line["params"]["case"]: line for line in ran(folder, text)}
 
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """The trials of SCENARIO."""
-    return ran(tmp_path_factory.mktemp("marks"), SCENARIO)
+    return by_case(tmp_path_factory.mktemp("marks"), SCENARIO)
 
 
 CASES = ["dctcp", "cubic", "accecn"]

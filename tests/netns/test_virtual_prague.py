@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow.parquet as parquet
 import pytest
+from captured_trials import ran
 
 from scenarios.virtual import kernel
 
@@ -20,7 +19,6 @@ pytestmark = [
     pytest.mark.skipif(bool(kernel.missing()), reason=str(kernel.missing())),
 ]
 
-ROOT = Path(__file__).resolve().parents[2]
 RATE_BPS, LINK = 40_000_000, 14  # LINK: bytes of a packet that framing "ip" does not count
 SCENARIO = """
 [scenario]
@@ -43,17 +41,7 @@ points = ["snd", "box", "rcv"]
 
 @pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    folder = tmp_path_factory.mktemp("prague")
-    (folder / "prague.toml").write_text(SCENARIO)
-    lfp = [sys.executable, "-m", "lfp"]
-    run = [*lfp, "run", str(folder / "prague.toml"), "--time", "virtual", "--seed", "1"]
-    done = subprocess.run(
-        [*run, "--runs-dir", str(folder / "runs")], cwd=ROOT, capture_output=True, text=True, timeout=600
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (made,) = (folder / "runs").iterdir()
-    show = subprocess.run([*lfp, "show", str(made), "--json"], cwd=ROOT, capture_output=True, text=True, timeout=60)
-    return dict(json.loads(show.stdout.splitlines()[0]))
+    return ran(tmp_path_factory.mktemp("prague"), SCENARIO)[0]
 
 
 def test_prague_and_accecn_are_what_ran(trial: dict[str, Any]) -> None:
